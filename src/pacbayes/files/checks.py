@@ -179,128 +179,111 @@ _RULE: _Rules = {"weights": lambda rule: _is_whole(rule.weights), "bet": lambda 
 #: What a field of each class must be beyond its type, where it is not None; later ones rely on earlier ones.
 RULES: dict[type, _Rules] = {
     Calibrated: {
-        "classes": lambda soft: _ascends(soft.classes),
-        "maps": lambda soft: (
-            min(soft.maps) >= 0 and {one.n_classes for one in soft.maps.values()} == {soft.classes.size}
-        ),
+        "classes": lambda s: _ascends(s.classes),
+        "maps": lambda s: min(s.maps) >= 0 and {one.n_classes for one in s.maps.values()} == {s.classes.size},
     },
     Calibration: {
-        "kind": lambda fit: fit.kind in KINDS and (fit.kind == ANSWERS) == (fit.table is not None),
-        "n": lambda fit: 1 <= fit.n <= MOST,
-        "slope": lambda fit: 0.0 <= fit.slope < math.inf,
-        "shift": lambda fit: fit.shift.size >= 2 and _are(fit.shift, (fit.shift.size,), -fit.limit, fit.limit),
-        "pair_slope": lambda fit: 0.0 <= fit.pair_slope < math.inf,
-        "bias": lambda fit: _are(fit.bias, fit.shift.shape, -LARGEST, LARGEST),
-        "table": lambda fit: (
-            _are(fit.table, (fit.shift.size + 1, fit.shift.size), 0.0)
-            and (np.abs(fit.table.sum(axis=1) - 1.0) < 1e-9).all()
+        "kind": lambda c: c.kind in KINDS and (c.kind == ANSWERS) == (c.table is not None),
+        "n": lambda c: 1 <= c.n <= MOST,
+        "slope": lambda c: 0.0 <= c.slope < math.inf,
+        "shift": lambda c: c.shift.size >= 2 and _are(c.shift, (c.shift.size,), -c.limit, c.limit),
+        "pair_slope": lambda c: 0.0 <= c.pair_slope < math.inf,
+        "bias": lambda c: _are(c.bias, c.shift.shape, -LARGEST, LARGEST),
+        "table": lambda c: (
+            _are(c.table, (c.shift.size + 1, c.shift.size), 0.0) and (np.abs(c.table.sum(axis=1) - 1.0) < 1e-9).all()
         ),
     },
     CrossValidation: {
-        "candidates": lambda found: found.candidates.size > 0 and _ascends(found.candidates),
-        "sizes": lambda found: _are(found.sizes, (found.sizes.size,), 0) and sum(found.sizes.tolist()) <= MOST,
-        "errors": lambda found: (
-            found.errors.size > 0 and _are(found.errors, (found.candidates.size, found.sizes.size), 0, found.sizes)
+        "candidates": lambda c: c.candidates.size > 0 and _ascends(c.candidates),
+        "sizes": lambda c: _are(c.sizes, (c.sizes.size,), 0) and sum(c.sizes.tolist()) <= MOST,
+        "errors": lambda c: c.errors.size > 0 and _are(c.errors, (c.candidates.size, c.sizes.size), 0, c.sizes),
+        "errors_of_votes": lambda c: (
+            len(c.errors_of_votes) == len(STRENGTHS)
+            and all(0 <= errors <= c.sizes.sum() for errors in c.errors_of_votes)
         ),
-        "errors_of_votes": lambda found: (
-            len(found.errors_of_votes) == len(STRENGTHS)
-            and all(0 <= errors <= found.sizes.sum() for errors in found.errors_of_votes)
-        ),
-        "log_losses": lambda found: found.families is not None and _are(found.log_losses, found.candidates.shape, 0.0),
-        "families": lambda found: found.log_losses is not None and found.families.shape == found.candidates.shape,
+        "log_losses": lambda c: c.families is not None and _are(c.log_losses, c.candidates.shape, 0.0),
+        "families": lambda c: c.log_losses is not None and c.families.shape == c.candidates.shape,
     },
     Cuts: {
-        "values": lambda grid: _falls(grid.values, 0.0, MOST_CUTS),
-        "answered": lambda grid: _grows(grid.values.shape, grid.answered, grid.hits, grid.answered - grid.hits),
+        "values": lambda g: _falls(g.values, 0.0, MOST_CUTS),
+        "answered": lambda g: _grows(g.values.shape, g.answered, g.hits, g.answered - g.hits),
     },
     Division: {
-        "kind": lambda split: split.kind in SPLITS and (split.kind == "shared") == (split.shared is not None),
-        "unit": lambda split: (
-            split.unit in (EXAMPLE, DISTINCT, GROUP) and (split.unit == EXAMPLE) == (split.units is None)
-        ),
-        "n_rows": lambda split: 1 <= split.n_rows <= MOST,
-        "n_train": lambda split: split.n_train >= (1 if split.shared is None else 0),
-        "seed": lambda split: 0 <= split.seed < 2**4096,
-        "units": lambda split: (
-            _are(split.units, (split.n_rows,), 0, split.n_rows - 1) and np.bincount(split.units).all()
-        ),
-        "m": lambda split: (
-            split.m >= (1 if split.shared is None else 0) and split.n_train + split.m == _number_of_units(split)
-        ),
+        "kind": lambda d: d.kind in SPLITS and (d.kind == "shared") == (d.shared is not None),
+        "unit": lambda d: d.unit in (EXAMPLE, DISTINCT, GROUP) and (d.unit == EXAMPLE) == (d.units is None),
+        "n_rows": lambda d: 1 <= d.n_rows <= MOST,
+        "n_train": lambda d: d.n_train >= (1 if d.shared is None else 0),
+        "seed": lambda d: 0 <= d.seed < 2**4096,
+        "units": lambda d: _are(d.units, (d.n_rows,), 0, d.n_rows - 1) and np.bincount(d.units).all(),
+        "m": lambda d: d.m >= (1 if d.shared is None else 0) and d.n_train + d.m == _number_of_units(d),
         "shared": _divides,
     },
     Draws: _RULE,
     Estimators: {
-        "estimators": lambda members: all(callable(getattr(one, "predict", None)) for one in members.estimators),
-        "params": lambda members: len(members.params) == len(members) > 0,
+        "estimators": lambda m: all(callable(getattr(one, "predict", None)) for one in m.estimators),
+        "params": lambda m: len(m.params) == len(m) > 0,
     },
     Evidence: {
-        "n_classes": lambda evidence: 1 <= evidence.n_classes <= evidence.labels.size,
-        "labels": lambda evidence: (
-            evidence.labels.ndim == 1 and all(one < other for one, other in pairwise(evidence.classes.tolist()))
-        ),
+        "n_classes": lambda e: 1 <= e.n_classes <= e.labels.size,
+        "labels": lambda e: e.labels.ndim == 1 and all(one < other for one, other in pairwise(e.classes.tolist())),
         "answers": _answered,
-        "truth": lambda evidence: _says(evidence, evidence.truth, evidence.answers.shape[1:], evidence.n_classes),
-        "said": lambda evidence: _says(
-            evidence, evidence.said, (len(evidence.said), evidence.truth.size), evidence.labels.size
-        ),
-        "scores": lambda evidence: _are(evidence.scores, evidence.said.shape, -math.inf, math.inf),
-        "slices": lambda evidence: _are(evidence.slices, evidence.truth.shape, 0),
+        "truth": lambda e: _says(e, e.truth, e.answers.shape[1:], e.n_classes),
+        "said": lambda e: _says(e, e.said, (len(e.said), e.truth.size), e.labels.size),
+        "scores": lambda e: _are(e.scores, e.said.shape, -math.inf, math.inf),
+        "slices": lambda e: _are(e.slices, e.truth.shape, 0),
     },
     Joined: {
-        "parts": lambda members: (
-            all(isinstance(part, SharedMachines | Estimators) for part in members.parts)
-            and all(np.array_equal(part.classes, members.classes) for part in members.parts)
+        "parts": lambda m: (
+            all(isinstance(part, SharedMachines | Estimators) for part in m.parts)
+            and all(np.array_equal(part.classes, m.classes) for part in m.parts)
         ),
-        "names": lambda members: len(members.names) == len(members.parts) > 1,
+        "names": lambda m: len(m.names) == len(m.parts) > 1,
     },
     Plan: {
-        "division": lambda plan: plan.division.m > 0,
-        "delta": lambda plan: 0.0 < plan.delta < 1.0,
-        "hedge": lambda plan: 0.0 <= plan.hedge <= 1.0,
-        "limits_share": lambda plan: 0.0 < plan.limits_share < 1.0,
-        "constant": lambda plan: plan.constant in CONSTANTS,
-        "slices": lambda plan: all(isinstance(name, _PLAIN) for name in plan.slices),
-        "known_rows": lambda plan: (
-            plan.known_rows.shape == (plan.division.n_rows,) and (plan.known_rows[1:] >= plan.known_rows[:-1]).all()
+        "division": lambda p: p.division.m > 0,
+        "delta": lambda p: 0.0 < p.delta < 1.0,
+        "hedge": lambda p: 0.0 <= p.hedge <= 1.0,
+        "limits_share": lambda p: 0.0 < p.limits_share < 1.0,
+        "constant": lambda p: p.constant in CONSTANTS,
+        "slices": lambda p: all(isinstance(name, _PLAIN) for name in p.slices),
+        "known_rows": lambda p: (
+            p.known_rows.shape == (p.division.n_rows,) and (p.known_rows[1:] >= p.known_rows[:-1]).all()
         ),
     },
     Question: {
-        "name": lambda question: question.name in RISKS and (question.name == COST) == (question.cost is not None),
-        "bets": lambda question: (
-            all(map(_is_bet, question.bets))
-            and (len(question.bets) == 1) == (question.name == COST)
-            and (question.name in (BALANCED, COST) or not question.bets)
+        "name": lambda q: q.name in RISKS and (q.name == COST) == (q.cost is not None),
+        "bets": lambda q: (
+            all(map(_is_bet, q.bets))
+            and (len(q.bets) == 1) == (q.name == COST)
+            and (q.name in (BALANCED, COST) or not q.bets)
         ),
     },
-    Refit: {"rule": lambda refit: _is_for(refit.rule, refit.members)},
+    Refit: {"rule": lambda r: _is_for(r.rule, r.members)},
     SharedMachines: {
-        "rows": lambda members: (
-            members.rows.ndim == 2
-            and _are(members.rows, members.rows.shape)
-            and members.rows.shape[1] == members.scaling.shift.size > 0
-            and (members.settings.kernel != NYSTROEM or len(members.rows) <= members.settings.n_components)
+        "rows": lambda m: (
+            m.rows.ndim == 2
+            and _are(m.rows, m.rows.shape)
+            and m.rows.shape[1] == m.scaling.shift.size > 0
+            and (m.settings.kernel != NYSTROEM or len(m.rows) <= m.settings.n_components)
         ),
-        "kernels": lambda members: (
-            {(kernel.name == "linear") for kernel in members.kernels} == {members.settings.kernel == "linear"}
+        "kernels": lambda m: {(kernel.name == "linear") for kernel in m.kernels} == {m.settings.kernel == "linear"},
+        "classes": lambda m: m.classes.ndim == 1,
+        "machines": lambda m: (
+            len(m.machines) == len(m.kernels)
+            and m.learnt[-1] < m.classes.size
+            and all(_fits(one, m) for one in m.machines)
         ),
-        "classes": lambda members: members.classes.ndim == 1,
-        "machines": lambda members: (
-            len(members.machines) == len(members.kernels)
-            and members.learnt[-1] < members.classes.size
-            and all(_fits(one, members) for one in members.machines)
-        ),
-        "prepare": lambda members: callable(getattr(members.prepare, "transform", None)),
+        "prepare": lambda m: callable(getattr(m.prepare, "transform", None)),
     },
-    Single: _RULE | {"weights": lambda rule: _is_whole(rule.weights) and np.count_nonzero(rule.weights) == 1},
-    SoftVote: _RULE | {"soft": lambda rule: sorted(rule.soft.maps) == np.flatnonzero(rule.weights).tolist()},
+    Single: _RULE | {"weights": lambda r: _is_whole(r.weights) and np.count_nonzero(r.weights) == 1},
+    SoftVote: _RULE | {"soft": lambda r: sorted(r.soft.maps) == np.flatnonzero(r.weights).tolist()},
     # A wrong place is one that a table has not.
     TableReading: {},
     TextColumn: {},
     Thresholds: {
-        "values": lambda grid: _falls(grid.values, -math.inf, MOST_THRESHOLDS),
-        "answered": lambda grid: _grows(grid.values.shape, grid.answered, grid.wrong),
-        "wrong": lambda grid: (grid.wrong <= grid.answered).all(),
+        "values": lambda g: _falls(g.values, -math.inf, MOST_THRESHOLDS),
+        "answered": lambda g: _grows(g.values.shape, g.answered, g.wrong),
+        "wrong": lambda g: (g.wrong <= g.answered).all(),
     },
     Vote: _RULE,
 }
@@ -335,7 +318,7 @@ def _check_plan(plan: Plan) -> None:
     need(len(plan.distances) > 0, "Plan.distance", "must be a tuple of distances that are known")
     n_train = 0 if division.shared is None else division.shared[0].size
     if found is not None:
-        need(int(found.sizes.sum()) <= n_train, "CrossValidation.sizes", "must be training rows")
+        need(0 < n_train >= int(found.sizes.sum()), "CrossValidation.sizes", "must be training rows")
     _check_prior(plan)
     need((plan.hedge == 1.0) == (not plan.planned), "Plan.planned", "must be empty without a proposal, and only then")
     if plan.planned:
