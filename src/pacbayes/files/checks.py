@@ -205,6 +205,7 @@ RULES: dict[type, _Rules] = {
         "families": lambda c: c.log_losses is not None and c.families.shape == c.candidates.shape,
     },
     Cuts: {
+        "positive": lambda g: isinstance(g.positive, _PLAIN),
         "values": lambda g: _falls(g.values, 0.0, MOST_CUTS),
         "answered": lambda g: _grows(g.values.shape, g.answered, g.hits, g.answered - g.hits),
     },
@@ -245,6 +246,8 @@ RULES: dict[type, _Rules] = {
         "hedge": lambda p: 0.0 <= p.hedge <= 1.0,
         "limits_share": lambda p: 0.0 < p.limits_share < 1.0,
         "constant": lambda p: p.constant in CONSTANTS,
+        "no_skill": lambda p: isinstance(p.no_skill, _PLAIN),
+        "positive": lambda p: isinstance(p.positive, _PLAIN),
         "slices": lambda p: all(isinstance(name, _PLAIN) for name in p.slices),
         "known_rows": lambda p: (
             p.known_rows.shape == (p.division.n_rows,) and (p.known_rows[1:] >= p.known_rows[:-1]).all()
