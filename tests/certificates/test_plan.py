@@ -242,11 +242,8 @@ def test_a_forged_prior_is_refused():
         ({"constant": "largest"}, "constant"),
         ({"known_rows": np.arange(3)}, r"Plan\.known_rows is not"),
         # Limits by class and targets are proved of rules that were fixed, and of rows.
-        ({"limits": asked_for(("error",))}, "limits must be empty where hedge is 1"),
-        (
-            {"target": Abstain(0.1), "thresholds": THRESHOLDS},
-            r"Abstain\(max_error=0\.1\) needs a rule that the training rows propose",
-        ),
+        ({"limits": asked_for(("error",))}, "limits need what is proposed beforehand, but hedge=1.0"),
+        ({"target": Abstain(0.1), "thresholds": THRESHOLDS}, "needs what the training rows propose, but hedge=1.0"),
     ],
 )
 def test_what_cannot_be_or_is_not_proved_is_refused(choices, message):
@@ -262,7 +259,7 @@ def test_what_cannot_be_or_is_not_proved_is_refused(choices, message):
         ({"thresholds": THRESHOLDS}, r"Plan\.thresholds must be those of the target"),
         (
             {"target": Abstain(0.1), "thresholds": THRESHOLDS, "limits": asked_for(("error",))},
-            r"limits must be empty with Abstain\(max_error=0\.1\)",
+            r"limits are not for target=Abstain\(max_error=0\.1\)",
         ),
         ({"limits": ("error",)}, r"Plan\.limits is not of its type"),
         ({"target": Threshold(recall=0.9), "thresholds": THRESHOLDS}, r"Plan\.thresholds must be those of the target"),
@@ -279,16 +276,17 @@ def test_nor_beside_a_proposal(choices, message):
 
 
 def test_a_proposal_needs_rows_that_validate_nobody():
-    with pytest.raises(ValueError, match=r"CrossValidation\.sizes must be training rows"):
+    with pytest.raises(ValueError, match="with split='independent' every row validates some classifier"):
         a_plan(division=INDEPENDENT)
+    with pytest.raises(ValueError, match=r"CrossValidation\.sizes must be training rows"):
+        checked(INDEPENDENT, cross_validation=counted())
 
 
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"limits": asked_for(("error",))}, "limits='error' is not for groups"),
-        ({"limits": asked_for((Cost([[0, 1], [1, 0]], [0, 1]), "f1"))}, "limits='f1' is not for groups"),
-        ({"target": Abstain(0.1), "thresholds": THRESHOLDS}, "must ask for no target where rows come in groups"),
+        ({"limits": asked_for((Cost([[0, 1], [1, 0]], [0, 1]), "f1"))}, "limits are not for groups"),
+        ({"target": Abstain(0.1), "thresholds": THRESHOLDS}, "trained on rows that are not here"),
     ],
 )
 def test_groups_are_asked_of_costs_alone(asked, message):
