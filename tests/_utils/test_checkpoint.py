@@ -15,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 from tests._utils.long_run import RUNS, SETS, X, Y, bits
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, grid_set, svm_set
+from pacbayes import CertifiedClassifier, Grid, grid_set, svm_set
 from pacbayes._utils.checkpoint import kept_in, open_checkpoint, pickled, seed_of_run
 from pacbayes.svm import machines as machines_module
 
@@ -257,12 +257,3 @@ def test_a_family_keeps_each_width_and_each_fold_and_goes_on_from_any(tmp_path, 
             RUNS["family"](tmp_path, **change)
     (tmp_path / "manifest.json").unlink()
     assert seed_of_run(None, tmp_path) == 4
-
-
-def test_one_width_has_its_units_too(tmp_path):
-    choices = {"hedge": 0.1, "cv": 3, "random_state": 0}
-    alone = StochasticSVC([0.1, 1.0], **choices).fit(X, Y)
-    for _ in range(2):
-        model = StochasticSVC([0.1, 1.0], checkpoint=tmp_path, **choices).fit(X, Y)
-        assert model.certificate_ == alone.certificate_
-    assert len(list(tmp_path.rglob("chunk-*"))) == 4

@@ -114,13 +114,7 @@ def killing(pid, directory, stored):
         thread.join()
 
 
-KILLED = [("grid", 0, 1), ("family", 0, 4)]
-LATER = [(kind, worker, stored) for kind in RUNS for worker in (0, 1) for stored in (2, 3)]
-
-
-@pytest.mark.parametrize(
-    ("kind", "worker", "stored"), [*KILLED, *(pytest.param(*one, marks=pytest.mark.slow) for one in LATER)]
-)
+@pytest.mark.parametrize(("kind", "worker", "stored"), [("grid", 0, 1), ("family", 0, 4), ("svm", 1, 2)])
 def test_a_worker_that_is_killed(cluster, tmp_path, kind, worker, stored):
     with parallel_config(backend="sequential"):
         expected = bits_of_run(RUNS[kind](None))

@@ -61,15 +61,6 @@ def stages(monkeypatch, capfd):
     return of
 
 
-@pytest.mark.parametrize("silent", [True, False])
-def test_nothing_without_a_terminal(silent, capsys, monkeypatch):
-    if silent:
-        monkeypatch.setattr(module, "WORDS_SECONDS", 0.0)
-    with quiet(silent), progress("work", 2, delay=0.0) as advance, progress("part of it", None):
-        advance(2)
-    assert capsys.readouterr() == ("", "")
-
-
 def test_words_without_a_terminal_for_what_lasts(monkeypatch, capsys):
     clock = iter(range(0, 1000, 6))
     monkeypatch.setattr(module.time, "monotonic", lambda: float(next(clock)))

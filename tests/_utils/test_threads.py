@@ -60,10 +60,7 @@ def test_inside_itself_and_after_an_import(monkeypatch):
 @pytest.fixture(params=[1, 2, 3])
 def number(request, monkeypatch):
     monkeypatch.setattr(module, "_cores_of_process", lambda: request.param)
-    module._pool.cache_clear()
-    yield request.param
-    module._pool(os.getpid()).shutdown()
-    module._pool.cache_clear()
+    return request.param
 
 
 def test_every_part_is_done_once(number):
@@ -77,7 +74,6 @@ def test_every_part_is_done_once(number):
     on_cores(work, range(50))
     on_cores(work, [])
     assert sorted(done) == list(range(50))
-    assert threading.get_ident() in threads
     assert len(threads) <= number
 
 
@@ -92,19 +88,15 @@ def test_parts_divide_no_further(number):
     assert cores() == number
 
 
-@pytest.mark.parametrize("where", ["any thread", "the caller", "a helper"])
-def test_an_error_ends_the_work_and_arrives(number, where):
-    done, caller = [], threading.get_ident()
+def test_an_error_ends_the_work_and_arrives(number):
+    done = []
 
     def work(part):
         done.append(part)
         time.sleep(0.001)
-        mine = threading.get_ident() == caller
-        if part >= 3 and {"any thread": True, "the caller": mine, "a helper": not mine}[where]:
+        if part >= 3:
             raise ZeroDivisionError("after three")
 
-    if (number, where) == (1, "a helper"):
-        return
     with pytest.raises(ZeroDivisionError, match="after three"):
         on_cores(work, range(1000))
     assert 4 <= len(done) < 100

@@ -24,13 +24,6 @@ def test_debugging_that_is_on_hands_the_error_to_python(value, monkeypatch):
         main(["certify", "none.csv"])
 
 
-def test_debugging_that_is_on_shows_a_traceback():
-    done = as_process("certify", "none.csv", PACBAYES_DEBUG="1")
-    assert done.code == 1
-    assert "Traceback" in done.err
-    assert "FileNotFoundError" in done.err
-
-
 def test_a_compiler_that_is_off_is_said_in_one_line():
     done = as_process("certify", "--lambdas", "1", "-q", NUMBA_DISABLE_JIT="1")
     assert done.code == 2

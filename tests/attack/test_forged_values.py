@@ -91,7 +91,6 @@ ANYTHING = (
     *({KIND: "object", "number": 0}, {KIND: "array", "number": 0}, {KIND: "array", "number": 10**9}),
     *(np.zeros(0), np.array(0.5), np.array([1]), np.array(["shared"]), np.zeros((2, 2))),
 )
-WORDS = ("shared", "independent", "example", "group", "linear", "given", "paper", "best", "proposal", "kl")
 
 
 def other_arrays(old):
@@ -124,7 +123,7 @@ def changes(forged, place):
     old = forged[place]
     new = [*ANYTHING]
     if isinstance(old, str):
-        new += WORDS
+        new += ("shared", "independent", "example", "group", "linear", "given", "paper", "best", "proposal", "kl")
     elif isinstance(old, np.ndarray):
         new += [np.array(one, order="K") for one in other_arrays(old)]
     elif type(old) in (int, float):
@@ -197,12 +196,6 @@ def test_every_field_of_every_value_is_changed():
 @pytest.mark.parametrize("kind", [*KNOWN, "model"])
 def test_a_field_of_any_value_is_changed(kind, child, tmp_path):
     change_all([one for one in places_of(*MODELS) if one[1].startswith(f"{kind}.")], child, tmp_path / "model")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", MODELS)
-def test_a_field_of_any_model_is_changed(name, child, tmp_path):
-    change_all(places_of(name), child, tmp_path / "model")
 
 
 def change_all(places, child, path):

@@ -154,28 +154,6 @@ def test_a_solver_that_hears_no_interrupt_is_ended_with_the_process(hard_file):
     assert "Traceback" not in err
 
 
-MOMENTS = [0.02, 0.1, 0.3, 0.6, 1.0, 1.5, 2.5, 4.0]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seconds", MOMENTS)
-def test_at_any_moment_after_the_start(seconds, hard_file, tmp_path):
-    """While it is loading, reading, compiling, training: the same end, never half a file.
-
-    Python loses an interrupt that comes in the middle of some of its own callbacks, and says so; then the watching
-    thread ends the process.
-    """
-    command = OnTerminal("certify", hard_file, *HARD, "--save", tmp_path / "model.pacbayes")
-    begun = time.monotonic()
-    while (left := begun + seconds - time.monotonic()) > 0:
-        command.read(left)
-    code, last = command.interrupt()
-    # In its first moments Python itself is loading, and ends in its own way.
-    if "pacbayes/cli" in command.said() or "pacbayes: " in command.said():
-        assert (code, last) == (130, "pacbayes: interrupted; nothing was written")
-    assert not list(tmp_path.iterdir())
-
-
 def interrupted_when(ready):
     """Send this process an interrupt as soon as something is true."""
 

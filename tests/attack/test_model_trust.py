@@ -45,13 +45,6 @@ def test_what_skops_does_not_trust_is_said_when_it_is_saved(tmp_path):
     assert load(path, trusted=["sklearn."]).certificates_ == clf.certificates_
 
 
-def test_what_skops_trusts_needs_no_trust(tmp_path, recwarn):
-    clf = CertifiedClassifier(Grid(SVC(), {"C": [1.0, 2.0]}), cv=None, random_state=0).fit(*rows(2))
-    save(clf, tmp_path / "model")
-    assert len(recwarn) == 0
-    assert load(tmp_path / "model").certificates_ == clf.certificates_
-
-
 def test_a_clock_in_1970_does_not_stop_save(tmp_path, monkeypatch):
     today = save(model("forest"), tmp_path / "today")
     monkeypatch.setattr(time, "time", lambda: 0.0)
@@ -83,22 +76,6 @@ def test_the_command_line_says_what_will_be_needed(tmp_path, capsys):
         assert in_process(["predict", saved, data], capsys).code == 0
 
 
-class Mine:
-    """A classifier of the user's own."""
-
-    def predict(self, X):
-        return (np.asarray(X)[:, 0] > 0).astype(int)
-
-
-def test_own_classes_need_trust(tmp_path):
-    X, y = rows(2)
-    clf = CertifiedClassifier.from_fitted([Mine()], X, y, random_state=0)
-    with pytest.warns(UserWarning, match="to load this model, load will need trusted"):
-        save(clf, tmp_path / "model")
-    with pytest.raises(ValueError, match="types that are not trusted"):
-        load(tmp_path / "model")
-
-
 FINISHED = {
     "MLP": MLPClassifier(max_iter=5),
     "MLP, SGD": MLPClassifier(max_iter=5, solver="sgd", early_stopping=True),
@@ -110,6 +87,7 @@ FINISHED = {
     "selected columns": make_pipeline(SelectKBest(k=1), LogisticRegression()),
     "search": GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2),
     "stacking": StackingClassifier([("tree", DecisionTreeClassifier()), ("nearest", KNeighborsClassifier())], cv=2),
+    "libsvm": SVC(),
     "voting": VotingClassifier([("tree", DecisionTreeClassifier()), ("nearest", KNeighborsClassifier())]),
 }
 

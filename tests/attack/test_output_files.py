@@ -10,30 +10,11 @@ import numpy as np
 import pytest
 from tests.cli.running import in_process
 
-from pacbayes import StochasticSVC, save
 from pacbayes._utils.files import write_file
 from pacbayes.data.class_names import as_cells
 from pacbayes.data.reading import divide_columns, read_frame
 
 FORMULAS = ("=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1")
-
-
-def small_model():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 2))
-    return StochasticSVC([0.1, 1.0], random_state=0).fit(X, X[:, 0] > 0.0)
-
-
-@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
-def test_new_files_have_the_permissions_of_the_umask(umask, mode, tmp_path):
-    before = os.umask(umask)
-    try:
-        write_file(tmp_path / "file", b"text")
-        save(small_model(), tmp_path / "model")
-    finally:
-        os.umask(before)
-    for name in ("file", "model"):
-        assert (tmp_path / name).stat().st_mode & 0o777 == mode
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
@@ -58,13 +39,6 @@ def test_a_disk_that_fills_up_names_the_file(tmp_path, monkeypatch):
     with pytest.raises(OSError, match=r"No space left on device: '.*model'"):
         write_file(tmp_path / "model", b"text")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("name", FORMULAS)
-def test_class_names_do_not_run_in_a_spreadsheet(name):
-    cell = as_cells(np.array([name, "spam"]))[0]
-    assert cell[0] == "'"
-    assert cell[1:] == name  # one apostrophe away, the name is back
 
 
 def test_a_leading_apostrophe_is_always_ours():

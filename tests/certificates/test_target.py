@@ -9,7 +9,7 @@ from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.decisions import Answered
 from pacbayes.certificates.grids import Thresholds, certify_abstention, counted_at, on_grid
 from pacbayes.certificates.sentences import format_target
-from pacbayes.files.checks_certificates import check_thresholds
+from pacbayes.files.checks import check
 
 DELTA = 0.1
 
@@ -97,19 +97,19 @@ def test_targets_that_are_none(value, error):
 
 
 @pytest.mark.parametrize(
-    ("values", "answered", "wrong", "message"),
+    ("values", "answered", "wrong", "field"),
     [
-        ([0.5, 0.7, -np.inf], [1, 2, 3], [0, 0, 1], "must fall to -inf"),
-        ([0.7, 0.5], [1, 2], [0, 0], "must fall to -inf"),
-        ([], [], [], "must fall to -inf"),
-        ([0.5, -np.inf], [2, 1], [0, 0], "must be counts that do not fall"),
-        ([0.5, -np.inf], [1, 2], [2, 2], "must be among answered ones"),
-        ([0.5, -np.inf], [1], [0], "must have the shape"),
+        ([0.5, 0.7, -np.inf], [1, 2, 3], [0, 0, 1], "values"),
+        ([0.7, 0.5], [1, 2], [0, 0], "values"),
+        ([], [], [], "values"),
+        ([0.5, -np.inf], [2, 1], [0, 0], "answered"),
+        ([0.5, -np.inf], [1, 2], [2, 2], "wrong"),
+        ([0.5, -np.inf], [1], [0], "answered"),
     ],
 )
-def test_thresholds_that_cannot_be(values, answered, wrong, message):
-    with pytest.raises(ValueError, match=message):
-        check_thresholds(Thresholds(np.array(values), *(np.array(one, dtype=np.int64) for one in (answered, wrong))))
+def test_thresholds_that_cannot_be(values, answered, wrong, field):
+    with pytest.raises(ValueError, match=rf"Thresholds\.{field} is not"):
+        check(Thresholds(np.array(values), *(np.array(one, dtype=np.int64) for one in (answered, wrong))))
 
 
 # How likely a row with a confidence u in [0, 1) is to be wrong; all means above the target, or some.

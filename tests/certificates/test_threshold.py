@@ -10,7 +10,7 @@ from sklearn.base import clone
 from pacbayes import Abstain, CertifiedClassifier, Threshold
 from pacbayes.certificates.decisions import Reached, most_wrong
 from pacbayes.certificates.grids import CountedRows, Cuts, certify_threshold
-from pacbayes.files.checks_certificates import check_cuts
+from pacbayes.files.checks import check
 
 DELTA = 0.05
 
@@ -166,15 +166,14 @@ def test_recall_alone_takes_the_largest_threshold_that_passes():
         ("answered", np.array([9, 5, 20])),
         ("hits", np.array([5, 6, 7, 8])),
         ("hits", np.array([5, 6, 30])),
-        ("positive", None),
     ],
 )
 def test_cuts_check_themselves(field, value):
     good = {"positive": "yes", "values": np.array([0.7, 0.5, 0.0])}
     good |= {"answered": np.array([5, 9, 20]), "hits": np.array([4, 6, 7])}
-    check_cuts(Cuts(**good))
+    check(Cuts(**good))
     with pytest.raises(ValueError, match="Cuts"):
-        check_cuts(Cuts(**good | {field: value}))
+        check(Cuts(**good | {field: value}))
 
 
 @pytest.mark.parametrize("name", ["recall", "precision", "fpr"])

@@ -10,7 +10,7 @@ from pacbayes.certificates.rules import Draws, Single, Vote
 from pacbayes.certificates.voting import BITS, draw_classifiers, integer_weights, parts_of_one, weights_of
 from pacbayes.data.rows import row_hashes
 from pacbayes.ensemble.members import Coding
-from pacbayes.files.checks_certificates import check_parts
+from pacbayes.files.checks import check
 
 KEY = draw_key(3)
 
@@ -63,7 +63,7 @@ def test_weights_are_whole_parts():
         parts = integer_weights(weights)
         assert int(parts.sum()) == 2**BITS
         assert parts.min() >= 0
-        check_parts(parts, "weights")
+        check(Vote("mine", parts))
         np.testing.assert_allclose(weights_of(parts), weights, atol=size * 2.0**-BITS)
         assert weights_of(parts)[rng.permutation(size)].sum() == 1.0
         # What is whole already stays as it is.
@@ -75,5 +75,5 @@ def test_what_is_no_whole_weights_is_refused():
     overflowing = np.array([2**63 - 1, 2**63 - 1, 2, 2**52], dtype=np.int64)
     assert overflowing.sum() == 2**52
     for parts in (overflowing, np.array([0.5, 0.5]), np.array([[2**52]]), np.array([2**52], dtype=np.uint64)):
-        with pytest.raises(ValueError, match=r"^weights must"):
-            check_parts(parts, "weights")
+        with pytest.raises(ValueError, match=r"^Vote\.weights is not"):
+            check(Vote("mine", parts))

@@ -1,68 +1,221 @@
 """A value in a file that cannot be is refused by class and field; what a fit computes is not looked at."""
 
-import copy
+import contextlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 from tests.attack.small_models import model
 
+from pacbayes import SVMs
+from pacbayes.data.division import DISTINCT, EXAMPLE, GROUP, Division
 from pacbayes.data.tables import TableReading, TextColumn
+from pacbayes.ensemble import evidence as module
 from pacbayes.ensemble.calibration import ANSWERS, DECISIONS, PAIRS, Calibration
+from pacbayes.ensemble.cross_validation import CrossValidation
+from pacbayes.ensemble.evidence import Evidence
+from pacbayes.ensemble.members import Calibrated, Estimators, Joined
+from pacbayes.files.checks import check
 from pacbayes.files.values import ModelDecoder, ModelEncoder
 from pacbayes.svm.kernel import Kernel
 
-MAP = Calibration(DECISIONS, 10, 1.0, np.zeros(3), np.zeros(3))
+TWO = Calibration(PAIRS, 75, 1.0, np.zeros(2), np.zeros(2))
+TREE = DecisionTreeClassifier()
+MACHINES = model("two")._fitted.members
+TREES = Estimators([TREE], [{}], MACHINES.classes)
 COLUMN = TextColumn(1, ("NA",))
-READING = TableReading((COLUMN,), (2,), ("", "?"))
-WRONG = [
-    (MAP, {"kind": "odds"}, "kind must be one of"),
-    (MAP, {"n": 0}, "n must be from 1"),
-    (MAP, {"n": 5.0}, "n must be from 1"),
-    (MAP, {"slope": -1.0}, "slope must be a number of at least 0"),
-    (MAP, {"slope": np.inf}, "slope must be a number of at least 0"),
-    (MAP, {"shift": np.zeros(1), "bias": np.zeros(1)}, "shift must be about two classes"),
-    (MAP, {"shift": np.zeros((3, 1))}, "shift must have the shape"),
-    (MAP, {"shift": np.full(3, 1e300), "slope": 10.0}, "shift must be at most"),
-    (MAP, {"bias": np.zeros(2)}, "bias must have the shape"),
-    (MAP, {"bias": np.full(3, np.nan)}, "bias must be finite"),
-    (MAP, {"bias": np.full(3, 1e301)}, "bias must be at most"),
-    (MAP, {"pair_slope": 2.0}, "pair_slope must be 1"),
-    (MAP, {"kind": PAIRS, "pair_slope": -2.0}, "pair_slope must be a number"),
-    (MAP, {"kind": ANSWERS}, "table belongs to answers"),
-    (MAP, {"table": np.full((4, 3), 1 / 3)}, "table belongs to answers"),
-    (MAP, {"kind": ANSWERS, "table": np.full((3, 3), 1 / 3)}, "table must have the shape"),
-    (MAP, {"kind": ANSWERS, "table": np.full((4, 3), 0.5)}, "table must sum to 1"),
-    (MAP, {"kind": ANSWERS, "table": np.tile([1.5, -0.5, 0.0], (4, 1))}, "table must hold probabilities"),
-    (COLUMN, {"place": -1}, "place must be from 0"),
-    (COLUMN, {"place": True}, "place must be from 0"),
-    (COLUMN, {"words": ("NA", 1)}, "words must be a tuple of texts"),
-    (COLUMN, {"has_both": 1}, "has_both must be True or False"),
-    (READING, {"text": (1,)}, "text must be a tuple of columns"),
-    (READING, {"unclear": (-1,)}, "unclear must be a tuple of places"),
-    (READING, {"missing": ["?"]}, "missing must be a tuple of texts"),
-    (READING, {"spaces": None}, "spaces must be True or False"),
-    (READING, {"signs": None}, "signs must say how numbers are written"),
-    ("two", {"settings": 1}, "settings must be MachineSettings"),
-    ("two", {"kernels": ()}, "kernels must be a tuple of Kernel"),
-    ("two", {"kernels": (Kernel("rbf", 1.0),) * 2}, "machines must be some for each kernel"),
-    ("two", {"classes": [0, 1]}, "classes must be an array of labels"),
-    ("two", {"rows": np.zeros((0, 0))}, "rows must have columns"),
-    ("two", {"rows": np.zeros((5, 3))}, "scaling must be for 3 columns"),
-    ("two", {"prepare": 1}, "prepare must be a transformer or None"),
-]
 
 
-def from_file(value, wrong):
-    """Write a value with some fields changed, and read it."""
-    forged, encoder = copy.copy(value), ModelEncoder()
-    vars(forged).update(wrong)
-    stored = encoder.encode(forged)
-    return ModelDecoder(encoder.arrays, encoder.objects).decode(stored)
+def bytes_of(*values):
+    return np.array(values, dtype=np.uint8)
 
 
-@pytest.mark.parametrize(("value", "wrong", "message"), WRONG)
-def test_a_wrong_field_is_named(value, wrong, message):
-    value = model(value)._fitted.members if isinstance(value, str) else value
-    assert type(from_file(value, {})) is type(value)
-    with pytest.raises(ValueError, match=f"{type(value).__name__}.{message}"):
-        from_file(value, wrong)
+VALUES = (
+    Evidence(
+        np.array(["no", "yes", "perhaps"]),
+        2,
+        bytes_of([0, 1, 2], [255, 1, 0]),
+        bytes_of(0, 1, 1),
+        bytes_of([2, 1, 0]),
+        np.array([[-np.inf, 0.5, 0.25]]),
+        np.array([0, 0, 1]),
+    ),
+    CrossValidation(
+        np.arange(3),
+        np.array([[1], [2], [3]]),
+        np.array([9]),
+        (0,) * 7,
+        np.array([1.0, 2.0, 3.0]),
+        np.array([0, 1, 1]),
+    ),
+    Calibration(DECISIONS, 10, 1.0, np.zeros(3), np.zeros(3)),
+    Calibration(ANSWERS, 10, 1.0, np.zeros(3), np.zeros(3), table=np.full((4, 3), 1 / 3)),
+    Calibrated(np.array([0, 3]), {0: TWO, 5: TWO}),
+    TREES,
+    Joined((MACHINES, TREES), ("svm", "trees")),
+    MACHINES,
+    COLUMN,
+    TableReading((COLUMN,), (2,), ("", "?")),
+)
+WRONG = {
+    "Evidence": {
+        "labels": [np.array([["no", "yes"]]), ["no", "yes"], np.array(["yes", "no"]), np.array(["no", "no"])],
+        "n_classes": [0, 4, 2.0],
+        # A truth that is a label, but no class.
+        "truth": [bytes_of(0, 1, 2), bytes_of(0, 1, 255), bytes_of(0, 1), np.array([0, 1, 1])],
+        "answers": [
+            *(bytes_of([0, 1, 3], [0, 1, 0]), bytes_of([0, 1, 2], [0, 1, 0]).astype(np.uint16)),
+            *(np.array([[0, 1, 2], [0, 1, 0]]), bytes_of(0, 1, 2), np.zeros((0, 3), dtype=np.uint8)),
+        ],
+        # A rule answers every row.
+        "said": [bytes_of([0, 1, 3]), bytes_of([0, 1, 255]), bytes_of([0, 1]), np.zeros((0, 3), dtype=np.uint8)],
+        "scores": [np.array([[0.0, 1.0, np.nan]]), np.zeros((2, 3))],
+        "slices": [np.array([0, 1]), np.array([0, 1, -1])],
+    },
+    "CrossValidation": {
+        "errors": [np.array([[1], [2], [10]]), np.array([[-1], [2], [3]]), np.array([[1], [2]])],
+        "errors_of_votes": [(), (1,) * 6, [1] * 7, (1.0,) * 7, (-1,) * 7, (10,) * 7, (True,) * 7, 7],
+        "log_losses": [
+            *map(np.array, ([1.0, 2.0], [1, 2, 3], [1.0, np.nan, 3.0], [1.0, np.inf, 3.0], [-1.0, 2.0, 3.0])),
+        ],
+        "families": [np.array([0, 1]), np.array([0.0, 1.0, 1.0])],
+    },
+    "Calibration": {
+        "kind": ["odds", None],
+        "n": [0, 5.0],
+        "slope": [-1.0, np.inf, np.nan],
+        "shift": [np.zeros(1), np.zeros((3, 1)), np.full(3, 1e301)],
+        "bias": [np.zeros(2), np.full(3, np.nan), np.full(3, 1e301)],
+        "pair_slope": [-2.0, np.inf],
+        "table": [np.full((3, 3), 1 / 3), np.full((4, 3), 0.5), np.tile([1.5, -0.5, 0.0], (4, 1))],
+    },
+    "Calibrated": {
+        "classes": [np.array([1, 0]), np.array([0, 0]), np.array([-1, 0]), np.array([0.0, 1.0])],
+        "maps": [{}, [0], {-1: TWO}, {True: TWO}, {0: None}, {0: replace(TWO, shift=np.zeros(3))}],
+    },
+    "Estimators": {"estimators": [[], (TREE,), ["tree"]], "params": [[], [3]]},
+    "Joined": {
+        "parts": [[MACHINES, TREES], (MACHINES, SVMs()), (MACHINES, replace(TREES, classes=np.array([7, 8])))],
+        "names": [("svm",), ["svm", "trees"], ("svm", 3)],
+    },
+    "SharedMachines": {
+        "settings": [1],
+        "kernels": [(), (Kernel("linear", None),)],
+        "machines": [(), MACHINES.machines * 2],
+        "classes": [[0, 1], np.zeros((2, 1)), MACHINES.classes[:1]],
+        "rows": [np.zeros((0, 0)), np.zeros((5, 3)), np.full_like(MACHINES.rows, np.nan)],
+        "prepare": [1],
+    },
+    "TextColumn": {"place": [1.0, True], "words": [("NA", 1)], "has_both": [1]},
+    "TableReading": {
+        "text": [(1,)], "unclear": [(0.5,)], "missing": [["?"]], "spaces": [None], "signs": [None]
+    },
+}  # fmt: skip
+
+
+def test_a_wrong_field_is_refused_by_name():
+    for value in VALUES:
+        check(value)
+        kind = type(value).__name__
+        for field, several in WRONG[kind].items():
+            if getattr(value, field) is None:
+                continue
+            for wrong in several:
+                # Where two fields do not fit each other, either may be named.
+                with pytest.raises(ValueError, match=rf"^{kind}\.\w+ is not"):
+                    check(replace(value, **{field: wrong}))
+
+
+def test_parts_that_need_each_other():
+    found, evidence = VALUES[1], VALUES[0]
+    for value in (
+        replace(found, log_losses=None),
+        replace(found, families=None),
+        replace(evidence, said=None),
+        replace(VALUES[2], kind=ANSWERS),
+        replace(VALUES[3], kind=DECISIONS),
+        Joined((MACHINES,), ("svm",)),
+        replace(VALUES[2], shift=np.full(3, 1e300), slope=10.0),
+    ):
+        with pytest.raises(ValueError, match=rf"^{type(value).__name__}\.\w+ is not"):
+            check(value)
+
+
+def test_decoding_checks_every_value_inside_of_others():
+    encoder = ModelEncoder()
+    stored = encoder.encode(VALUES[4])
+    assert len(ModelDecoder(encoder.arrays, []).decode(stored).maps) == 2
+    stored["maps"]["pairs"][1][1]["slope"] = -1.0
+    with pytest.raises(ValueError, match=r"Calibration\.slope is not"):
+        ModelDecoder(encoder.arrays, []).decode(stored)
+
+
+def test_a_wrong_number_in_any_block_is_refused(monkeypatch):
+    monkeypatch.setattr(module, "_BLOCK", 3)
+    for i in range(4):
+        answers = np.zeros((4, 3), dtype=np.uint8)
+        answers[i, 1] = 77
+        with pytest.raises(ValueError, match=r"Evidence\.answers is not"):
+            check(Evidence(np.array([0, 1]), 2, answers, np.zeros(3, dtype=np.uint8)))
+
+
+def is_a_division(shared, units, unit, n_train, m, n_rows):
+    """By sets, row by row."""
+    unit_of = dict(enumerate(range(n_rows) if units is None else units.tolist()))
+    rows_of = {number: [row for row in unit_of if unit_of[row] == number] for number in unit_of.values()}
+    train, validation = ({unit_of[row] for row in part.tolist()} for part in shared)
+    if train & validation or train | validation != set(rows_of) or (len(train), len(validation)) != (n_train, m):
+        return False
+    trained = sorted(row for number in train for row in rows_of[number])
+    counted = sorted(
+        row for number in validation for row in (rows_of[number] if unit == GROUP else rows_of[number][:1])
+    )
+    return (shared[0].tolist(), shared[1].tolist()) == (trained, counted)
+
+
+@pytest.mark.parametrize("unit", [EXAMPLE, DISTINCT, GROUP])
+def test_only_what_divides_all_rows_is_a_division(unit):
+    rng, valid = np.random.default_rng(6), 0
+    for _ in range(400):
+        units = None if unit == EXAMPLE else np.unique(rng.integers(0, 4, 8), return_inverse=True)[1].astype(np.int64)
+        number = 8 if units is None else int(units.max()) + 1
+        validation = rng.random(number) < 0.5
+        sides = [np.flatnonzero(side if units is None else side[units]) for side in (~validation, validation)]
+        if unit == DISTINCT:
+            sides[1] = np.sort([np.flatnonzero(units == one)[0] for one in np.flatnonzero(validation)]).astype(np.int64)
+        if rng.random() < 0.5:  # a row too many, too few or on the other side
+            side = rng.integers(0, 2)
+            sides[side] = np.setxor1d(sides[side], rng.integers(0, 8, 1))
+        n_train, m = number - int(validation.sum()), int(validation.sum())
+        right = is_a_division(sides, units, unit, n_train, m, 8)
+        with contextlib.nullcontext() if right else pytest.raises(ValueError, match=r"Division\.shared is not"):
+            check(Division("shared", n_train, m, 8, 0, tuple(sides), unit, units))
+        valid += right
+    assert 100 < valid < 300
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "loud"},
+        {"kind": "independent"},
+        {"unit": GROUP},
+        {"units": np.zeros(8, dtype=np.int64)},
+        {"n_rows": 9, "n_train": 5},
+        {"n_train": 5, "m": 3},
+        {"seed": -1},
+        {"seed": 2**4096},
+        {"shared": None},
+        {"shared": (np.arange(4), np.arange(5, 9))},
+        {"shared": (np.arange(4), np.arange(-4, 0))},
+        {"kind": "independent", "shared": None, "n_train": 0, "m": 8},
+        {"unit": GROUP, "units": np.array([0, 0, 0, 2, 2, 2, 3, 3])},
+        {"unit": GROUP, "units": np.full(8, 2**40)},
+    ],
+)
+def test_divisions_that_cannot_be(wrong):
+    good = Division("shared", 4, 4, 8, 0, (np.arange(4), np.arange(4, 8)))
+    check(good)
+    with pytest.raises(ValueError, match=r"Division\.\w+ is not"):
+        check(replace(good, **wrong))

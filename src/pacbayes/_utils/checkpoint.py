@@ -152,7 +152,7 @@ class Checkpoint:
         """Store the results of a unit, first its chunk, then the manifest that lists it."""
         data = self.codec.encode(results)
         write_file(self._chunk(unit), data)
-        self.manifest["chunks"][str(unit)] = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+        self.manifest["chunks"][str(unit)] = {"sha256": hashlib.sha256(data).hexdigest()}
         self._write_manifest()
 
     def _chunk(self, unit: int) -> Path:
@@ -201,7 +201,7 @@ def open_checkpoint(directory: Any, codec: Codec) -> Iterator[Checkpoint | None]
             yield checkpoint
         except KeyboardInterrupt as interrupt:
             if checkpoint.manifest:
-                interrupt.add_note(f"{_kept(path, checkpoint.manifest)}, the same call continues from there")
+                interrupt.add_note(kept_in(path, ", the same call continues from there"))
             raise
 
 
@@ -272,27 +272,14 @@ def _manifests(directory: Any) -> list[dict[str, Any]]:
 
 
 def kept_in(directory: Any, advice: str) -> str:
-    """Say how many classifiers a directory holds, for who interrupted a run; nothing where none was begun."""
-    manifests = _manifests(directory)
-    return _kept(Path(directory), *manifests) + advice if manifests else ""
-
-
-def _kept(path: Path, *manifests: dict[str, Any]) -> str:
-    """Say how many classifiers of a run, and of its parts, are stored.
-
-    Examples
-    --------
-    >>> run = {"number of classifiers": 120, "classifiers per chunk": 50}
-    >>> _kept(Path("run"), {"run": run, "chunks": {"0": {}, "2": {}}})
-    "70 of 120 classifiers are kept in 'run'"
-    """
-    total = kept = 0
+    """Say how many classifiers of a run, and of its parts, a directory holds; nothing where none was begun."""
+    manifests, total, kept = _manifests(directory), 0, 0
     for manifest in manifests:
         run = manifest["run"]
         number, unit = int(run.get("number of classifiers", 0)), int(run.get("classifiers per chunk", 0))
         total += number
         kept += sum(max(0, min(unit, number - int(chunk) * unit)) for chunk in manifest["chunks"])
-    return f"{kept} of {total} classifiers are kept in {str(path)!r}"
+    return f"{kept} of {total} classifiers are kept in {str(Path(directory))!r}{advice}" if manifests else ""
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import secrets
+import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -57,11 +58,29 @@ def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield parts
             parts.seek(0)
             with naming(path), place.open("wb", buffering=0) as device:
-                while data := parts.read(_PART):
-                    device.write(data)
+                shutil.copyfileobj(parts, device, _PART)
         return
-    with _replacing(place, path) as file:
+    with naming(path):
+        mode = place.stat().st_mode & 0o777 if place.exists() else None
+        _remove_stale_parts(place)
+        part, file = _open_part(place)
+    try:
         yield file
+        with naming(path):
+            file.flush()
+            os.fsync(file.fileno())
+            if os.name != "posix":  # Windows renames no open file; elsewhere the lock goes with it, too early
+                file.close()
+            if mode is not None:
+                os.chmod(part, mode)
+            part.replace(place)
+            file.close()
+            _sync_entries(place.parent)
+    except BaseException:
+        with suppress(OSError):
+            file.close()
+        part.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager
@@ -80,41 +99,6 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         if error.errno is None:
             raise
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
-
-
-@contextmanager
-def _replacing(place: Path, path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    with naming(path):
-        mode = place.stat().st_mode & 0o777 if place.exists() else None
-        _remove_stale_parts(place)
-        part, file = _open_part(place)
-
-    def put() -> None:
-        if mode is not None:
-            os.chmod(part, mode)
-        part.replace(place)
-
-    # Where parts are locked, before the lock goes with the open file; Windows renames no open file.
-    locked = os.name == "posix"
-    try:
-        try:
-            yield file
-            with naming(path):
-                file.flush()
-                os.fsync(file.fileno())
-                if locked:
-                    put()
-        finally:
-            with naming(path):
-                file.close()
-        if not locked:
-            with naming(path):
-                put()
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    with naming(path):
-        _sync_entries(place.parent)
 
 
 def _open_part(place: Path) -> tuple[Path, BinaryIO]:

@@ -207,31 +207,22 @@ def compiled(**options: Any) -> Any:
     return decorate
 
 
-def _say() -> None:
-    """Print the notice, unless it was printed already: the modules are compiled one after the other."""
-    if not (_said or is_quiet()):
-        _said.append(True)
-        sys.stderr.write(_NOTICE)
-
-
 @contextmanager
 def compile_notice(*functions: Any, delay: float = 1.0) -> Iterator[None]:
-    """Say on stderr that one of the compiled functions is being compiled, if it takes longer than `delay` seconds.
+    """Say once on stderr that one of the compiled functions is being compiled, if it takes longer than some seconds.
 
     Loading from the cache can be slow as well on a busy machine; it is not called compiling.
     """
-    done = threading.Event()
 
-    def watch() -> None:
-        finished = done.wait(delay)
-        while not finished:
-            if any(function.stats.cache_misses for function in functions):
-                _say()
-                return
-            finished = done.wait(0.1)
+    def say() -> None:
+        if not (_said or is_quiet()) and any(function.stats.cache_misses for function in functions):
+            _said.append(True)
+            sys.stderr.write(_NOTICE)
 
-    threading.Thread(target=watch, daemon=True).start()
+    timer = threading.Timer(delay, say)
+    timer.daemon = True
+    timer.start()
     try:
         yield
     finally:
-        done.set()
+        timer.cancel()

@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from typing import Any, TypeVar
@@ -28,7 +28,6 @@ Part = TypeVar("Part")
 
 # What limits linear algebra limits us: who starts a process per core sets these.
 _LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_END = object()
 # What this thread was told: whether its OpenMP is limited, how many cores it may use.
 _here = threading.local()
 
@@ -142,7 +141,7 @@ def one_core() -> AbstractContextManager[None]:
 
 
 def on_cores(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
-    """Call `work` for each part, in any order, on the cores this thread may use; it takes parts itself.
+    """Call `work` for each part, in any order, on the cores this thread may use.
 
     An error, or an interrupt, ends the work after the parts that have begun.
 
@@ -153,54 +152,30 @@ def on_cores(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
     >>> done
     {0, 1, 2, 3, 4}
     """
-    helpers = min(cores(), len(parts)) - 1
-    if helpers < 1:
+    number = min(cores(), len(parts))
+    if number < 2:
         for part in parts:
             work(part)
         return
-    left, taking, over = iter(parts), threading.Lock(), False
-
-    def take_parts() -> None:
-        nonlocal over
-        try:
-            while not over:
-                with taking:
-                    part = next(left, _END)
-                if part is _END:
-                    return
-                work(part)  # type: ignore[arg-type]  # the mark of the end, an object, is gone by here
-        except BaseException:
-            over = True
-            raise
-
     # What NumPy does about an overflow is a matter of each thread; here it is the caller's.
     float_errors = np.geterr()
 
-    def help_out() -> None:
+    def do(part: Part) -> None:
         with one_core(), np.errstate(**float_errors):
-            take_parts()
+            work(part)
 
-    pool = _pool(os.getpid())
-    futures: list[Future[None]] = [pool.submit(help_out) for _ in range(helpers)]
-    try:
-        take_parts()
-    finally:
-        # Also after an interrupt: the parts that have begun write into arrays of the caller.  Who has not begun to help
-        # need not any more.
-        begun = [future for future in futures if not future.cancel()]
-        if not all(future.done() for future in begun):
-            wait(begun)
-    for future in begun:
-        future.result()
+    # Leaving waits, also after an interrupt: the parts that have begun write into arrays of the caller.
+    with ThreadPoolExecutor(number, thread_name_prefix="pacbayes") as pool:
+        futures = [pool.submit(do, part) for part in parts]
+        try:
+            for future in futures:
+                future.result()
+        finally:
+            for future in futures:
+                future.cancel()
 
 
 @cache
 def _cores_of_process() -> int:
     limits = [int(value) for name in _LIMITS if (value := os.environ.get(name, "")).isdigit() and int(value) > 0]
     return min([int(cpu_count()), *limits])
-
-
-@cache
-def _pool(process: int) -> ThreadPoolExecutor:
-    """Return the threads of this process; those of its parent do not live on in a fork."""
-    return ThreadPoolExecutor(max(1, _cores_of_process()), thread_name_prefix="pacbayes")

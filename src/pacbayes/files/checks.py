@@ -1,260 +1,441 @@
 """Checks of values that were read from a file, each before its constructor, or compiled code, sees it.
 
-What a fit computes needs none of them.  The decoder calls the entry of `CHECKS` for a value's class with the fields as
-the file has them; values inside were checked before.  Each raises a `ValueError` that names class and field.
+What a fit computes needs none of them.  A value is checked when a file has named its parts, which were checked before:
+fields have the types that the class declares, then what `RULES` says of the class, then what takes a function.  What a
+file alone can tell, such as what was observed, is believed; SECURITY.md lists it.
 """
 
+from __future__ import annotations
+
+import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import fields
+from functools import cache
+from itertools import pairwise
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from pacbayes._utils.arrays import Rows
-from pacbayes._utils.checks import MOST, need, need_array, need_choice, need_number, need_rows, need_whole
+from pacbayes._utils.checks import MOST, check_distribution, need
+from pacbayes.bounds.distance import CONSTANTS
+from pacbayes.certificates.compatibility import Choices
+from pacbayes.certificates.grids import MOST_CUTS, MOST_THRESHOLDS, Cuts, Thresholds
+from pacbayes.certificates.levels import AUTO
+from pacbayes.certificates.limits import BALANCED, COST
+from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.proposals import (
+    CROSS_VALIDATION,
+    STRENGTHS,
+    given_rules,
+    propose,
+    resolve_prior,
+    soft_weights,
+)
+from pacbayes.certificates.refit import Refit
+from pacbayes.certificates.risks import RISKS, Question
+from pacbayes.certificates.rules import Draws, FixedRule, Single, SoftVote, Vote
+from pacbayes.certificates.sentences import PRIORS
+from pacbayes.certificates.voting import BITS, PROPOSAL, SOFT, Counts, weights_of
 from pacbayes.data.division import DISTINCT, EXAMPLE, GROUP, SPLITS, Division, marked, rows_of_units
-from pacbayes.data.number_signs import NumberSigns
 from pacbayes.data.tables import TableReading, TextColumn
-from pacbayes.ensemble.calibration import ANSWERS, KINDS, LARGEST, PAIRS, Calibration
+from pacbayes.ensemble.calibration import ANSWERS, KINDS, LARGEST, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.evidence import Evidence, blocks_of
 from pacbayes.ensemble.members import Calibrated, Estimators, Joined, kept_as
 from pacbayes.ensemble.svm_members import SharedMachines
-from pacbayes.svm.kernel import NYSTROEM, Kernel, Scaling
+from pacbayes.estimators.fitted import Fitted
+from pacbayes.svm.kernel import NYSTROEM
 from pacbayes.svm.machines import Machines
-from pacbayes.svm.svm_classifier import MachineSettings
+
+# By how much weights may differ from those that are computed here: another machine may round otherwise.
+_TOLERANCE = 1e-9
+_FINITE = float(np.finfo(np.float64).max)
+_PLAIN = (str, int, float, bool, np.generic)
 
 
-def check_division(division: Division) -> None:
-    """Raise unless the parts are sorted rows, none of them in two parts, of the sizes that are stated."""
-    need_choice(division.kind, "Division.kind", SPLITS)
-    need_choice(division.unit, "Division.unit", (EXAMPLE, DISTINCT, GROUP))
-    need_whole(division.n_train, "Division.n_train", 0)
-    need_whole(division.m, "Division.m", 0)
-    need_whole(division.n_rows, "Division.n_rows", 1)
-    need(type(division.seed) is int and 0 <= division.seed < 2**4096, "Division.seed", "must be a seed")
-    need(type(division.own) is bool, "Division.own", "must be true or false")
-    shared = division.kind == "shared"
-    need(shared or not division.own, "Division.own", "must be false unless all share one division")
-    if division.copies is not None:
-        need_whole(division.copies, "Division.copies", 0, division.n_rows)
-    number = _number_of_units(division)
-    need(shared == (division.shared is not None), "Division.shared", "must be there if it is shared")
-    both = division.n_train > 0 and division.m > 0
-    need(both or shared, "Division", "must have rows that train and rows that validate")
-    need(number == division.n_train + division.m, "Division.n_rows", "must train or validate")
-    if division.shared is not None:
-        _check_shared(division, division.shared, number)
+def check(value: Any) -> None:
+    """Raise `ValueError` with class and field unless a value of a class in `RULES` is one that a fit may leave.
+
+    Examples
+    --------
+    >>> check(TextColumn(place="first"))
+    Traceback (most recent call last):
+    ValueError: TextColumn.place is not of its type
+    """
+    kind: Any = type(value)
+    for name, hint in _hints(kind).items():
+        need(_is(getattr(value, name), hint), f"{kind.__name__}.{name}", "is not of its type")
+    for name, holds in RULES[kind].items():
+        wrong = f"{kind.__name__}.{name} is not what a fit leaves"
+        try:
+            right = getattr(value, name) is None or bool(holds(value))
+        except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as error:
+            raise ValueError(f"{wrong}: {error}") from error
+        if not right:
+            raise ValueError(wrong)
+    if isinstance(value, Plan):
+        _check_plan(value)
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def _is(value: Any, hint: Any) -> bool:
+    """Whether a value is of a declared type, to the number of bits and the order of bytes."""
+    kind, inner = get_origin(hint), get_args(hint)
+    if hint is Any or getattr(hint, "_is_protocol", False):
+        return True
+    if kind in (Union, UnionType):
+        return any(_is(value, one) for one in inner)
+    if kind is np.ndarray:
+        (number,) = get_args(inner[1])
+        same = isinstance(value, np.ndarray) and (number is Any or issubclass(value.dtype.type, number))
+        return same and value.dtype.isnative
+    if kind is dict:
+        return type(value) is dict and all(_is(a, inner[0]) and _is(b, inner[1]) for a, b in value.items())
+    if kind is tuple and inner[-1] is not ...:
+        return type(value) is tuple and len(value) == len(inner) and all(map(_is, value, inner))
+    if kind is not None:
+        return type(value) is kind and all(_is(one, inner[0]) for one in value)
+    return type(value) is hint if hint in _PLAIN else isinstance(value, hint)
+
+
+def _are(values: Any, shape: tuple[int, ...], low: float = -_FINITE, high: float = _FINITE) -> bool:
+    """Whether an array has a shape, and no entry outside limits, or NaN."""
+    return values.shape == shape and bool(((values >= low) & (values <= high)).all())
+
+
+def _ascends(values: Rows, end: int = MOST) -> bool:
+    """Whether values are numbers of rows below `end`, sorted and different."""
+    return values.ndim == 1 and _are(values, values.shape, 0, end - 1) and bool((values[1:] > values[:-1]).all())
+
+
+def _grows(shape: tuple[int, ...], *several: Rows) -> bool:
+    """Whether counts do not fall from one threshold to the next."""
+    return all(_are(counts, shape, 0) and bool((np.diff(counts) >= 0).all()) for counts in several)
+
+
+def _falls(values: Any, last: float, most: int) -> bool:
+    """Whether thresholds fall to the last one, and are not too many."""
+    falls = values.ndim == 1 and 0 < values.size <= most and bool((values[1:] < values[:-1]).all())
+    return falls and bool(values[-1] == last)
+
+
+def _is_whole(weights: Counts) -> bool:
+    """Whether weights are whole multiples of 2^-52 with the sum one."""
+    return weights.ndim == 1 and _are(weights, weights.shape, 0, 2**BITS) and sum(weights.tolist()) == 2**BITS
+
+
+def _is_bet(bet: float) -> bool:
+    return 1e-6 <= bet < 1.0
 
 
 def _number_of_units(division: Division) -> int:
-    units = division.units
-    need((units is None) == (division.unit == EXAMPLE), "Division.units", "must be None if every row is one")
-    if units is None:
-        return division.n_rows
-    need_array(units, "Division.units", "i", (division.n_rows,))
-    # Every number from 0 on, so that there are not more of them than rows.
-    need(int(units.min()) == 0 and int(units.max()) < division.n_rows, "Division.units", "must be from 0")
-    known = np.bincount(units)
-    need(bool((known > 0).all()), "Division.units", "must be numbered from 0")
-    return int(known.size)
+    return division.n_rows if division.units is None else int(division.units.max()) + 1
 
 
-def _check_shared(division: Division, shared: tuple[Rows, Rows], number: int) -> None:
-    need(type(shared) is tuple and len(shared) == 2, "Division.shared", "must be a pair")
-    for part in shared:
-        need_rows(part, "Division.shared", division.n_rows)
+def _divides(division: Division) -> bool:
+    """Whether the shared parts have all rows of the units that train, and those that count of all others."""
+    assert division.shared is not None
+    units, number = division.units, _number_of_units(division)
+    # Before anything is made of so many rows as no array has.
+    if units is None and number != sum(part.size for part in division.shared):
+        return False
     # Marks instead of sorted numbers: their time is linear in the rows.
-    units = division.units
-    train, validation = (marked(part if units is None else units[part], number) for part in shared)
-    sizes = (int(np.count_nonzero(train)), int(np.count_nonzero(validation)))
-    need(sizes == (division.n_train, division.m), "Division.shared", "must have the sizes it states")
-    need(bool((train != validation).all()), "Division.shared", "must divide all rows")
-    whole = rows_of_units(np.flatnonzero(train), np.flatnonzero(validation), division.unit, units)
-    need(np.array_equal(whole[0], shared[0]), "Division.shared", "must train with all rows of a unit")
-    need(np.array_equal(whole[1], shared[1]), "Division.shared", "must count copies once, and all rows of a group")
+    train, validation = (marked(part if units is None else units[part], number) for part in division.shared)
+    rows = rows_of_units(np.flatnonzero(train), np.flatnonzero(validation), division.unit, units)
+    divided = np.count_nonzero(train) == division.n_train and bool((train != validation).all())
+    return divided and all(map(np.array_equal, rows, division.shared))
 
 
-def check_evidence(evidence: Evidence) -> None:
-    """Raise unless all numbers stand for labels, and all parts are about the same rows."""
-    labels, answers, truth = evidence.labels, evidence.answers, evidence.truth
-    need(isinstance(labels, np.ndarray) and labels.ndim == 1, "Evidence.labels", "must be a one-dimensional array")
-    need_whole(evidence.n_classes, "Evidence.n_classes", 1, labels.size)
-    classes, number = evidence.classes, labels.size
-    need(bool((classes[1:] > classes[:-1]).all()), "Evidence.labels", "must begin with sorted, different classes")
-    for name, values in (("answers", answers), ("truth", truth), ("said", evidence.said)):
-        right = values is None or (type(values) is np.ndarray and values.dtype == kept_as(number))
-        need(right, f"Evidence.{name}", "must be numbers")
-    need(answers.ndim == 2 and answers.size > 0, "Evidence.answers", "must be a table")
-    n = answers.shape[1]
-    need(truth.shape == (n,) and int(truth.max()) < evidence.n_classes, "Evidence.truth", "must be classes")
-    for block in blocks_of(*answers.shape):
-        known = (answers[block] < number) | (answers[block] == evidence.absent)
-        need(bool(known.all()), "Evidence.answers", "must be numbers of labels")
-    if evidence.said is not None:
-        need(evidence.said.ndim == 2 and evidence.said.shape[1] == n, "Evidence.said", "must be about the same rows")
-        known = evidence.said.size > 0 and int(evidence.said.max()) < number
-        need(bool(known), "Evidence.said", "must be numbers of labels")
-    if evidence.scores is not None:
-        shape = (0,) if evidence.said is None else evidence.said.shape
-        need_array(evidence.scores, "Evidence.scores", "f", shape, finite=False)
-        need(not np.isnan(evidence.scores).any(), "Evidence.scores", "must be numbers")
-    if evidence.slices is not None:
-        need_array(evidence.slices, "Evidence.slices", "i", (n,))
-        need(int(evidence.slices.min()) >= 0, "Evidence.slices", "must be numbers of slices")
+def _answered(evidence: Evidence) -> bool:
+    """Whether every answer is a label, or there is none."""
+    answers, number = evidence.answers, evidence.labels.size
+    kept = answers.ndim == 2 and answers.size > 0 and answers.dtype == kept_as(number)
+    blocks = (answers[block] for block in blocks_of(*answers.shape)) if kept else ()
+    return kept and all(bool(((block < number) | (block == evidence.absent)).all()) for block in blocks)
 
 
-def check_cross_validation(found: CrossValidation) -> None:
-    """Raise unless errors are those of some classifiers on the rows of each fold."""
-    need_rows(found.candidates, "CrossValidation.candidates", MOST)
-    need_array(found.sizes, "CrossValidation.sizes", "i", (None,))
-    need_array(found.errors, "CrossValidation.errors", "i", (found.candidates.size, found.sizes.size))
-    need(found.errors.size > 0, "CrossValidation.errors", "must not be empty")
-    counted = (found.errors >= 0).all() and (found.errors <= found.sizes).all()
-    need(bool(counted), "CrossValidation.errors", "must be at most the rows of a fold")
-    need(sum(found.sizes.tolist()) <= MOST, "CrossValidation.sizes", f"must be at most {MOST} rows")
-    votes = found.errors_of_votes
-    need(votes is None or type(votes) is tuple, "CrossValidation.errors_of_votes", "must be a tuple, or None")
-    for errors in votes or ():
-        need_whole(errors, "CrossValidation.errors_of_votes", 0, int(found.sizes.sum()))
-    both = (found.log_losses is None) == (found.families is None)
-    need(both, "CrossValidation.families", "must be there with log-losses")
-    if found.log_losses is not None:
-        need_array(found.log_losses, "CrossValidation.log_losses", "f", (found.candidates.size,))
-        need(bool((found.log_losses >= 0.0).all()), "CrossValidation.log_losses", "must not be negative")
-        need_array(found.families, "CrossValidation.families", "i", (found.candidates.size,))
+def _says(evidence: Evidence, codes: Any, shape: tuple[int, ...], number: int) -> bool:
+    """Whether there are numbers below a limit, kept as answers are."""
+    return codes.dtype == evidence.answers.dtype and codes.size > 0 and _are(codes, shape, 0, number - 1)
 
 
-def check_calibrated(soft: Calibrated) -> None:
-    """Raise unless every map is one for the classes."""
-    need_rows(soft.classes, "Calibrated.classes", MOST)
-    whole = type(soft.maps) is dict and all(type(i) is int and i >= 0 for i in soft.maps)
-    need(whole and len(soft.maps) > 0, "Calibrated.maps", "must be by number of a classifier")
-    for one in soft.maps.values():
-        fits = isinstance(one, Calibration) and one.n_classes == soft.classes.size
-        need(fits, "Calibrated.maps", "must be for these classes")
+def _fits(machines: Machines, members: SharedMachines) -> bool:
+    """Whether machines have the classes and lambdas of all, or an error if they sum over other rows."""
+    machines.check_rows(len(members.rows))
+    same = np.array_equal(machines.paths[0].lambdas, members.settings.lambdas)
+    return same and np.array_equal(machines.codes, members.learnt)
 
 
-def check_estimators(members: Estimators) -> None:
-    """Raise unless there are classifiers, with facts about each."""
-    several = type(members.estimators) is list and len(members.estimators) > 0
-    need(several, "Estimators", "must be a list of classifiers")
-    number = len(members.estimators)
-    predict = all(callable(getattr(one, "predict", None)) for one in members.estimators)
-    need(predict, "Estimators", "must have a method predict")
-    need(isinstance(members.classes, np.ndarray), "Estimators.classes", "must be an array")
-    for name, facts in (("params", members.params), ("dropped", members.dropped)):
-        dicts = type(facts) is list and all(type(one) is dict for one in facts)
-        need(dicts and (name == "dropped" or len(facts) == number), f"Estimators.{name}", "must be a dict for each")
-    if members.kkt_violation is not None:
-        need_array(members.kkt_violation, "Estimators.kkt_violation", "f", (number,), finite=False)
-    if members.converged is not None:
-        need_array(members.converged, "Estimators.converged", "b", (number,))
-    need(type(members.elsewhere) is bool, "Estimators.elsewhere", "must be True or False")
+_Rules = dict[str, Callable[[Any], Any]]
+_RULE: _Rules = {"weights": lambda rule: _is_whole(rule.weights), "bet": lambda rule: _is_bet(rule.bet)}
 
-
-def check_joined(members: Joined) -> None:
-    """Raise unless all parts tell the same classes apart."""
-    sets = type(members.parts) is tuple and all(isinstance(one, SharedMachines | Estimators) for one in members.parts)
-    need(sets and len(members.parts) > 1, "Joined.parts", "must be several sets")
-    named = type(members.names) is tuple and all(type(name) is str for name in members.names)
-    need(named and len(members.names) == len(members.parts), "Joined.names", "must be a name for each")
-    same = all(np.array_equal(part.classes, members.classes) for part in members.parts)
-    need(same, "Joined.parts", "must have the same classes")
-
-
-def check_calibration(calibration: Calibration) -> None:
-    """Raise unless all parts are about the same classes, and no product of them is infinite."""
-    kind, shift, bias, table = calibration.kind, calibration.shift, calibration.bias, calibration.table
-    need_choice(kind, "Calibration.kind", KINDS)
-    need_whole(calibration.n, "Calibration.n", 1)
-    need_number(calibration.slope, "Calibration.slope")
-    need_number(calibration.pair_slope, "Calibration.pair_slope")
-    need_array(shift, "Calibration.shift", "f", (None,))
-    need(shift.size >= 2, "Calibration.shift", "must be about two classes or more")
-    need_array(bias, "Calibration.bias", "f", shift.shape)
-    for name, values, limit in (("shift", shift, calibration.limit), ("bias", bias, LARGEST)):
-        need(bool((np.abs(values) <= limit).all()), f"Calibration.{name}", f"must be at most {limit:g} in size")
-    coupled = kind == PAIRS and shift.size > 2
-    need(coupled or calibration.pair_slope == 1.0, "Calibration.pair_slope", "must be 1 where nothing is coupled")
-    need((table is not None) == (kind == ANSWERS), "Calibration.table", "belongs to answers alone")
-    if table is not None:
-        need_array(table, "Calibration.table", "f", (shift.size + 1, shift.size))
-        need(bool((table >= 0.0).all()), "Calibration.table", "must hold probabilities")
-        need(bool((np.abs(table.sum(axis=1) - 1.0) < 1e-9).all()), "Calibration.table", "must sum to 1")
-
-
-def check_shared_machines(members: SharedMachines) -> None:
-    """Raise unless SVMs, kernels and scaling are for the rows that they sum over."""
-    for name, kind in {"settings": MachineSettings, "scaling": Scaling}.items():
-        need(type(getattr(members, name)) is kind, f"SharedMachines.{name}", f"must be {kind.__name__}")
-    for name, kind in {"kernels": Kernel, "machines": Machines}.items():
-        several = getattr(members, name)
-        need(
-            _is_tuple_of(several, kind) and len(several) > 0,
-            f"SharedMachines.{name}",
-            f"must be a tuple of {kind.__name__}",
-        )
-    settings, machines, classes = members.settings, members.machines, members.classes
-    need(len(members.kernels) == len(machines), "SharedMachines.machines", "must be some for each kernel")
-    need(isinstance(classes, np.ndarray) and classes.ndim == 1, "SharedMachines.classes", "must be an array of labels")
-    need_array(members.rows, "SharedMachines.rows", "f", (None, None))
-    number, width = members.rows.shape
-    need(width > 0, "SharedMachines.rows", "must have columns")
-    need(members.scaling.shift.size == width, "SharedMachines.scaling", f"must be for {width} columns")
-    right = all((settings.kernel == "linear") == (kernel.name == "linear") for kernel in members.kernels)
-    need(right, "Kernel.name", f"must be for {settings.kernel!r}")
-    least = settings.kernel != NYSTROEM or number <= settings.n_components
-    need(least, "SharedMachines.rows", "must be as many landmarks as were asked for")
-    for each in machines:
-        need(int(each.codes[-1]) < classes.size, "Machines.codes", "must be classes")
-        need(np.array_equal(each.codes, machines[0].codes), "Machines.codes", "must be the same for all")
-        same = np.array_equal(each.paths[0].lambdas, settings.lambdas)
-        need(same, "SVMPath.lambdas", "must be those that were asked for")
-        each.check_rows(number)
-    prepares = members.prepare is None or callable(getattr(members.prepare, "transform", None))
-    need(prepares, "SharedMachines.prepare", "must be a transformer or None")
-
-
-def check_text_column(column: TextColumn) -> None:
-    """Raise unless a column of text has a place and words."""
-    need_whole(column.place, "TextColumn.place", 0)
-    need(type(column.has_both) is bool, "TextColumn.has_both", "must be True or False")
-    need(_is_tuple_of(column.words, str), "TextColumn.words", "must be a tuple of texts")
-
-
-def check_table_reading(reading: TableReading) -> None:
-    """Raise unless columns have places, and words are text."""
-    need(_is_tuple_of(reading.text, TextColumn), "TableReading.text", "must be a tuple of columns")
-    places = _is_tuple_of(reading.unclear, int) and all(place >= 0 for place in reading.unclear)
-    need(places, "TableReading.unclear", "must be a tuple of places")
-    need(_is_tuple_of(reading.missing, str), "TableReading.missing", "must be a tuple of texts")
-    for name in ("as_written", "spaces"):
-        need(type(getattr(reading, name)) is bool, f"TableReading.{name}", "must be True or False")
-    need(type(reading.signs) is NumberSigns, "TableReading.signs", "must say how numbers are written")
-
-
-def check_reading(reading: Any, columns: int | None) -> None:
-    """Raise unless a plan's reading is of a table with so many columns."""
-    if reading is not None:
-        need(type(reading) is TableReading, "Plan.reading", "must be a TableReading")
-        last = max((*(column.place for column in reading.text), *reading.unclear), default=-1)
-        need(columns is None or last < columns, "Plan.reading", f"must be of {columns} columns, got the place {last}")
-
-
-def _is_tuple_of(values: Any, kind: type) -> bool:
-    return type(values) is tuple and all(type(value) is kind for value in values)
-
-
-#: Of classes whose constructors check nothing.
-CHECKS: dict[type, Callable[[Any], None]] = {
-    Calibrated: check_calibrated,
-    Calibration: check_calibration,
-    CrossValidation: check_cross_validation,
-    Division: check_division,
-    Estimators: check_estimators,
-    Evidence: check_evidence,
-    Joined: check_joined,
-    SharedMachines: check_shared_machines,
-    TableReading: check_table_reading,
-    TextColumn: check_text_column,
+#: What a field of each class must be beyond its type, where it is not None; later ones rely on earlier ones.
+RULES: dict[type, _Rules] = {
+    Calibrated: {
+        "classes": lambda s: _ascends(s.classes),
+        "maps": lambda s: min(s.maps) >= 0 and {one.n_classes for one in s.maps.values()} == {s.classes.size},
+    },
+    Calibration: {
+        "kind": lambda c: c.kind in KINDS and (c.kind == ANSWERS) == (c.table is not None),
+        "n": lambda c: 1 <= c.n <= MOST,
+        "slope": lambda c: 0.0 <= c.slope < math.inf,
+        "shift": lambda c: c.shift.size >= 2 and _are(c.shift, (c.shift.size,), -c.limit, c.limit),
+        "pair_slope": lambda c: 0.0 <= c.pair_slope < math.inf,
+        "bias": lambda c: _are(c.bias, c.shift.shape, -LARGEST, LARGEST),
+        "table": lambda c: (
+            _are(c.table, (c.shift.size + 1, c.shift.size), 0.0) and (np.abs(c.table.sum(axis=1) - 1.0) < 1e-9).all()
+        ),
+    },
+    CrossValidation: {
+        "candidates": lambda c: c.candidates.size > 0 and _ascends(c.candidates),
+        "sizes": lambda c: _are(c.sizes, (c.sizes.size,), 0) and sum(c.sizes.tolist()) <= MOST,
+        "errors": lambda c: c.errors.size > 0 and _are(c.errors, (c.candidates.size, c.sizes.size), 0, c.sizes),
+        "errors_of_votes": lambda c: (
+            len(c.errors_of_votes) == len(STRENGTHS)
+            and all(0 <= errors <= c.sizes.sum() for errors in c.errors_of_votes)
+        ),
+        "log_losses": lambda c: c.families is not None and _are(c.log_losses, c.candidates.shape, 0.0),
+        "families": lambda c: c.log_losses is not None and c.families.shape == c.candidates.shape,
+    },
+    Cuts: {
+        "positive": lambda g: isinstance(g.positive, _PLAIN),
+        "values": lambda g: _falls(g.values, 0.0, MOST_CUTS),
+        "answered": lambda g: _grows(g.values.shape, g.answered, g.hits, g.answered - g.hits),
+    },
+    Division: {
+        "kind": lambda d: d.kind in SPLITS and (d.kind == "shared") == (d.shared is not None),
+        "unit": lambda d: d.unit in (EXAMPLE, DISTINCT, GROUP) and (d.unit == EXAMPLE) == (d.units is None),
+        "n_rows": lambda d: 1 <= d.n_rows <= MOST,
+        "n_train": lambda d: d.n_train >= (1 if d.shared is None else 0),
+        "seed": lambda d: 0 <= d.seed < 2**4096,
+        "units": lambda d: _are(d.units, (d.n_rows,), 0, d.n_rows - 1) and np.bincount(d.units).all(),
+        "m": lambda d: d.m >= (1 if d.shared is None else 0) and d.n_train + d.m == _number_of_units(d),
+        "shared": _divides,
+    },
+    Draws: _RULE,
+    Estimators: {
+        "estimators": lambda m: all(callable(getattr(one, "predict", None)) for one in m.estimators),
+        "params": lambda m: len(m.params) == len(m) > 0,
+    },
+    Evidence: {
+        "n_classes": lambda e: 1 <= e.n_classes <= e.labels.size,
+        "labels": lambda e: e.labels.ndim == 1 and all(one < other for one, other in pairwise(e.classes.tolist())),
+        "answers": _answered,
+        "truth": lambda e: _says(e, e.truth, e.answers.shape[1:], e.n_classes),
+        "said": lambda e: _says(e, e.said, (len(e.said), e.truth.size), e.labels.size),
+        "scores": lambda e: _are(e.scores, e.said.shape, -math.inf, math.inf),
+        "slices": lambda e: _are(e.slices, e.truth.shape, 0),
+    },
+    Joined: {
+        "parts": lambda m: (
+            all(isinstance(part, SharedMachines | Estimators) for part in m.parts)
+            and all(np.array_equal(part.classes, m.classes) for part in m.parts)
+        ),
+        "names": lambda m: len(m.names) == len(m.parts) > 1,
+    },
+    Plan: {
+        "division": lambda p: p.division.m > 0,
+        "delta": lambda p: 0.0 < p.delta < 1.0,
+        "hedge": lambda p: 0.0 <= p.hedge <= 1.0,
+        "limits_share": lambda p: 0.0 < p.limits_share < 1.0,
+        "constant": lambda p: p.constant in CONSTANTS,
+        "no_skill": lambda p: isinstance(p.no_skill, _PLAIN),
+        "positive": lambda p: isinstance(p.positive, _PLAIN),
+        "slices": lambda p: all(isinstance(name, _PLAIN) for name in p.slices),
+        "known_rows": lambda p: (
+            p.known_rows.shape == (p.division.n_rows,) and (p.known_rows[1:] >= p.known_rows[:-1]).all()
+        ),
+    },
+    Question: {
+        "name": lambda q: q.name in RISKS and (q.name == COST) == (q.cost is not None),
+        "bets": lambda q: (
+            all(map(_is_bet, q.bets))
+            and (len(q.bets) == 1) == (q.name == COST)
+            and (q.name in (BALANCED, COST) or not q.bets)
+        ),
+    },
+    Refit: {"rule": lambda r: _is_for(r.rule, r.members)},
+    SharedMachines: {
+        "rows": lambda m: (
+            m.rows.ndim == 2
+            and _are(m.rows, m.rows.shape)
+            and m.rows.shape[1] == m.scaling.shift.size > 0
+            and (m.settings.kernel != NYSTROEM or len(m.rows) <= m.settings.n_components)
+        ),
+        "kernels": lambda m: {(kernel.name == "linear") for kernel in m.kernels} == {m.settings.kernel == "linear"},
+        "classes": lambda m: m.classes.ndim == 1,
+        "machines": lambda m: (
+            len(m.machines) == len(m.kernels)
+            and m.learnt[-1] < m.classes.size
+            and all(_fits(one, m) for one in m.machines)
+        ),
+        "prepare": lambda m: callable(getattr(m.prepare, "transform", None)),
+    },
+    Single: _RULE | {"weights": lambda r: _is_whole(r.weights) and np.count_nonzero(r.weights) == 1},
+    SoftVote: _RULE | {"soft": lambda r: sorted(r.soft.maps) == np.flatnonzero(r.weights).tolist()},
+    # A wrong place is one that a table has not.
+    TableReading: {},
+    TextColumn: {},
+    Thresholds: {
+        "values": lambda g: _falls(g.values, -math.inf, MOST_THRESHOLDS),
+        "answered": lambda g: _grows(g.values.shape, g.answered, g.wrong),
+        "wrong": lambda g: (g.wrong <= g.answered).all(),
+    },
+    Vote: _RULE,
 }
+
+
+def _is_for(rule: FixedRule, members: Any) -> bool:
+    """Whether a rule has a weight for each classifier, and a soft vote maps of their scores and classes."""
+    if rule.weights.size != len(members):
+        return False
+    if isinstance(rule, SoftVote):
+        members.check_maps(rule.soft)
+        return bool(rule.soft.classes[-1] < members.classes.size)
+    return True
+
+
+# -- plans: nothing is planned that is not proved, or does not follow from what else is planned ------------------------
+
+
+def _check_plan(plan: Plan) -> None:
+    division, found = plan.division, plan.cross_validation
+    Choices(
+        voting=AUTO if plan.refit is None else plan.refit,
+        hedge=plan.hedge,
+        split=division.kind,
+        limits=plan.limits,
+        target=plan.target,
+        refit=plan.refit is not None,
+        groups=division.unit == GROUP,
+        prefit=division.trained_elsewhere,
+        proposal=True,
+    ).check()
+    need(len(plan.distances) > 0, "Plan.distance", "must be a tuple of distances that are known")
+    n_train = 0 if division.shared is None else division.shared[0].size
+    if found is not None:
+        need(0 < n_train >= int(found.sizes.sum()), "CrossValidation.sizes", "must be training rows")
+    _check_prior(plan)
+    need((plan.hedge == 1.0) == (not plan.planned), "Plan.planned", "must be empty without a proposal, and only then")
+    if plan.planned:
+        _check_planned(plan, n_train)
+    bet = any(rule.bet is not None for rule in plan.planned)
+    need(division.unit == GROUP or not bet, "Rule.bet", "must be None where errors are counted row by row")
+    kind = type(None) if plan.target is None else Cuts if plan.has_cuts else Thresholds
+    need(type(plan.thresholds) is kind, "Plan.thresholds", "must be those of the target")
+    if plan.thresholds is not None:
+        need(not plan.has_cuts or plan.hedge == 0.0, "Plan.hedge", "must be 0 where a threshold is asked for")
+        counted = int(plan.thresholds.answered[-1]) == n_train
+        need(counted, f"{kind.__name__}.answered", "must be all training rows in the end")
+
+
+def _check_prior(plan: Plan) -> None:
+    known = plan.prior_kind in PRIORS and (plan.prior_kind == "uniform") == (plan.prior is None)
+    need(known, "Plan.prior", "must be of the kind that is stored")
+    if plan.prior is None:
+        return
+    check_distribution("Plan.prior", plan.prior, plan.prior.size)
+    if plan.prior_kind == CROSS_VALIDATION:
+        params: list[dict[str, Any]] = [{}] * plan.prior.size
+        found = plan.cross_validation
+        expected = None if found is None else resolve_prior(CROSS_VALIDATION, params, None, found, plan.division)
+        same = expected is not None and np.allclose(plan.prior, expected, rtol=_TOLERANCE, atol=0.0)
+        need(same, "Plan.prior", "must follow from cross-validation")
+
+
+_Named = dict[tuple[str, str], Counts]
+
+
+def _check_planned(plan: Plan, n_train: int) -> None:
+    """Raise unless the rules are those that cross-validation, or a given proposal, stands for."""
+    rules, found = plan.planned, plan.cross_validation
+    need(found is not None or plan.division.trained_elsewhere, "Plan.cross_validation", "must be there for a proposal")
+    number = rules[0].weights.size
+    if found is None:
+        expected = _weights_by_name(given_rules(weights_of(rules[0].weights), number))
+    else:
+        need(found.log_losses is not None, "CrossValidation.log_losses", "must be there for a proposal")
+        need(int(found.candidates[-1]) < number, "CrossValidation.candidates", "must be classifiers")
+        hard = propose(found.candidates, found.totals, number, found.errors_of_votes)
+        expected = {(SOFT, PROPOSAL): soft_weights(found, number, n_train)} | _weights_by_name(hard)
+    source = "the proposal" if found is None else "the stored cross-validation"
+    stored = _weights_by_name(rules)
+    if plan.hedge == 0.0:
+        expected = {name: weights for name, weights in expected.items() if name[1] == PROPOSAL}
+    same = len(stored) == len(rules) and _same_weights(stored, expected)
+    need(same, "Rule.weights", f"must follow from {source}")
+
+
+def _weights_by_name(rules: tuple[FixedRule, ...]) -> _Named:
+    return {(rule.voting, rule.name): rule.weights for rule in rules}
+
+
+def _same_weights(stored: _Named, expected: _Named) -> bool:
+    """Return whether rules have the same weights but for rounding.
+
+    That decides, too, whether a vote is the same as the proposed one, and therefore left out.
+    """
+    proposed = {name for name in expected if name[1] == PROPOSAL}
+    if {name for name in stored if name[1] == PROPOSAL} != proposed:
+        return False
+    for voting, name in stored.keys() | expected.keys():
+        proposal = expected[voting, PROPOSAL]
+        one, other = stored.get((voting, name), proposal), expected.get((voting, name), proposal)
+        if one.shape != other.shape or np.abs(one - other).max() > _TOLERANCE * 2**BITS:
+            return False
+    return True
+
+
+# -- the whole of a fit ------------------------------------------------------------------------------------------------
+
+
+def check_fitted(fitted: Fitted) -> None:
+    """Raise unless the values of a fit are about the same classifiers, rows and rules."""
+    plan, evidence, members, number = fitted.plan, fitted.evidence, fitted.members, len(fitted.members)
+    classes, division, said = members.classes, plan.division, evidence.said
+    need(len(evidence) == number, "Evidence.answers", f"must be those of {number} classifiers")
+    # Of a wider type where an answer that is no class is longer, or no whole number.
+    same = np.can_cast(classes.dtype, evidence.labels.dtype) and np.array_equal(classes, evidence.classes)
+    need(same, "Evidence.labels", "must begin with the classes of the classifiers")
+    _check_answered(division, evidence)
+    need(all(_is_for(rule, members) for rule in plan.planned), "Plan.planned", "must be for the classifiers")
+    need(plan.prior is None or plan.prior.size == number, "Plan.prior", f"must be for {number} classifiers")
+    found = plan.cross_validation
+    need(found is None or int(found.candidates[-1]) < number, "CrossValidation.candidates", "must be classifiers")
+    need((fitted.found.posterior is None) == (plan.hedge == 0.0), "posterior", "must be there if there is a reserve")
+    need((evidence.scores is None) == (plan.target is None), "Evidence.scores", "must be there for a target")
+    if isinstance(plan.thresholds, Cuts):
+        two = classes.size == 2 and plan.thresholds.positive in classes.tolist()
+        need(two, "Cuts.positive", "must be one of two classes")
+    for question in plan.limits:
+        question.check(classes)
+    sliced = plan.slices if evidence.slices is None else int(evidence.slices.max()) >= len(plan.slices)
+    need(not sliced, "Evidence.slices", "must be those planned")
+    need((fitted.refit is None) == (plan.refit is None), "Fitted.refit", "must be there if it was planned")
+    same = fitted.refit is None or np.array_equal(fitted.refit.members.classes, classes)
+    need(same, "Refit.members", "must tell the same classes apart")
+    constant = division.trained_elsewhere if plan.no_skill is None else plan.no_skill in classes.tolist()
+    need(constant and (plan.positive is None or plan.positive in classes.tolist()), "Plan.no_skill", "must be a class")
+    need((0 if said is None else len(said)) == len(plan.planned), "Evidence.said", "must be of every planned rule")
+    # Of draws it is known that one of their classifiers said it, but not which: more takes the rows.
+    lines = zip(plan.planned, () if said is None else said, strict=True)
+    follows = all(rule.follows(codes, evidence.answers, evidence.labels) for rule, codes in lines)
+    need(follows, "Evidence.said", "must follow from the answers and the weights of each rule")
+
+
+def _check_answered(division: Division, evidence: Evidence) -> None:
+    """Raise unless each classifier has an answer to the rows that validate it, and to no others."""
+    answers, absent = evidence.answers, evidence.absent
+    need(answers.shape[1] == division.n_validating, "Evidence.answers", "must be about the rows that validate")
+    if division.shared is not None:
+        own = all(absent not in line for line in answers)
+    else:
+        own = all(np.array_equal(np.flatnonzero(line != absent), division(i)[1]) for i, line in enumerate(answers))
+    need(own, "Evidence.answers", "must be of the rows that validate each")

@@ -39,8 +39,7 @@ from pacbayes.files.archive import (
     read_parts,
     write_archive,
 )
-from pacbayes.files.checks import check_reading
-from pacbayes.files.checks_certificates import check_fitted
+from pacbayes.files.checks import check_fitted
 from pacbayes.files.objects import dump_objects, load_objects, settle_objects, untrusted_types
 from pacbayes.files.values import ModelDecoder, ModelEncoder
 from pacbayes.posteriors.posterior import Posterior
@@ -204,15 +203,13 @@ def _model(state: dict[str, Any]) -> CertifiedModel:
     )
     model = ESTIMATORS[state["class"]](**state["params"] | {"n_jobs": None})
     need(type(model.voting) is str, "voting", "must be text")
-    members = state["members"]
-    for name, value in _check_noted(state["noted"], members).items():
+    for name, value in _check_noted(state["noted"]).items():
         setattr(model, name, value)
-    check_reading(plan.reading, getattr(model, "n_features_in_", None))
     plain = evidence.labels.dtype.kind in "biufUO" and evidence.labels.size <= _MOST_LABELS
     need(plain, "Evidence.labels", f"must be at most {_MOST_LABELS} numbers or texts")
     found = Found(_posterior(state["posterior"], plan, evidence))
     need(state["refit"] is None or isinstance(state["refit"], Refit), "refit", "must be a Refit")
-    fitted = Fitted(members, plan, evidence, found, state["refit"])
+    fitted = Fitted(state["members"], plan, evidence, found, state["refit"])
     check_fitted(fitted)
     return model._take(fitted)
 
@@ -239,15 +236,12 @@ def _posterior(stored: Any, plan: Plan, evidence: Evidence) -> Posterior | None:
         )
 
 
-def _check_noted(noted: dict[str, Any], members: Any) -> dict[str, Any]:
-    """Return what scikit-learn noted of the rows, or raise unless it fits the machines."""
+def _check_noted(noted: dict[str, Any]) -> dict[str, Any]:
+    """Return what scikit-learn noted of the rows, or raise unless it is that; rows of another width are refused."""
     need(isinstance(noted, dict) and set(noted) <= set(NOTED), "noted", f"must be of {', '.join(NOTED)}")
     number = noted.get("n_features_in_")
     if "n_features_in_" in noted:
         need_whole(number, "n_features_in_", 1)
-        if isinstance(members, SharedMachines) and members.prepare is None:
-            width = members.rows.shape[1]
-            need(number == width, "n_features_in_", f"must be {width}")
     if "feature_names_in_" in noted:
         names = noted["feature_names_in_"]
         need_array(names, "feature_names_in_", "O", (number,))

@@ -9,32 +9,16 @@ from pacbayes.bounds.distances import get_distance
 from pacbayes.certificates.decisions import Abstain, Threshold
 from pacbayes.certificates.limits import Cost
 from pacbayes.data.number_signs import NumberSigns
-from pacbayes.files.checks import CHECKS
-from pacbayes.files.checks_certificates import CHECKS as CERTIFICATE_CHECKS
+from pacbayes.files.checks import RULES, check
 from pacbayes.svm.kernel import Kernel, Scaling
 from pacbayes.svm.machines import Machines, Pair
 from pacbayes.svm.path import SVMPath
 from pacbayes.svm.svm_classifier import MachineSettings
 
+# Whose constructors check.
+_CHECKED = (Abstain, Cost, Kernel, MachineSettings, Machines, NumberSigns, Pair, SVMPath, Scaling, Threshold)
 # The classes a file may name, with their checks; nothing else is ever made from one.
-KNOWN: Known = (
-    dict.fromkeys(
-        (
-            Abstain,
-            Cost,
-            Kernel,
-            MachineSettings,
-            Machines,
-            NumberSigns,
-            Pair,
-            SVMPath,
-            Scaling,
-            Threshold,
-        )
-    )
-    | CHECKS
-    | CERTIFICATE_CHECKS
-)
+KNOWN: Known = dict.fromkeys(_CHECKED) | dict.fromkeys(RULES, check)
 
 
 class ModelEncoder(Encoder):
