@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from pacbayes.cli.options import AsJson, Plot, Quiet, Separator, share_option
+from pacbayes.cli.options import SHARE, Column, Input, Plot, Quiet, Separator, Share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,43 +30,57 @@ PLAN_EXAMPLES = (
 _FARTHER = (0.5, 0.75, 1.0, 1.5, 2.0)
 _CHANCES = (0.5, 0.8, 0.9, 0.95)
 
-_SampleSize: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--m",
-        metavar="INTEGER|COLUMN",
-        help="The number of validation examples behind each risk, or the file's column with each classifier's.",
-    ),
-]
-_Constant: TypeAlias = Annotated[str, typer.Option(help="exact, or paper: as in the paper.")]
+_M = "The number of validation examples behind each risk, or the file's column with each classifier's."
+_CONSTANT = "exact, or paper: as in the paper."
+POSTERIOR_HELP = {
+    "Arguments": {"risks": "A CSV, TSV or Parquet file, one row for each classifier."},
+    "Options": {
+        "m": _M,
+        "column": "The column with the risks.  [default: risk, or the only one]",
+        "counts": "The column holds errors out of m, not risks.",
+        "prior": "The column with the prior weights.  [default: uniform]",
+        "names": "The column with the classifiers' names.  [default: the first with text, if any]",
+        "distance": "kl, pinsker, ch, linear, squared, or catoni(0.4) with a C fixed beforehand.",
+        "delta": "The bound fails with at most this probability.",
+        "constant": _CONSTANT,
+        "method": "certified, fixed-point, ordered-subsets, ipopt or ccp.",
+    },
+}
+BOUND_HELP = {
+    "Arguments": {"weights": "A file with the columns risk and weight, and prior where it is not uniform."},
+    "Options": {
+        "m": _M,
+        "risk": "Without a file: the average empirical risk of the posterior.",
+        "kl": "Without a file: its divergence from the prior.",
+        "distance": "kl, pinsker, ch, linear, squared, or catoni(0.4); may be repeated.  [default: the first five]",
+        "delta": "Each bound fails with at most this probability.",
+        "constant": _CONSTANT,
+    },
+}
+PLAN_HELP = {
+    "Options": {
+        "error": "The share of errors that you expect, such as 0.05.",
+        "target": "What the certificate is to say at most, such as 0.08.",
+        "chance": "With which probability it is to say so.",
+        "delta": "The certificate fails with at most this probability.",
+    }
+}
+_SampleSize: TypeAlias = Annotated[str, typer.Option("--m", metavar="INTEGER|COLUMN")]
 
 
 def posterior(
-    risks: Annotated[
-        Path, typer.Argument(dir_okay=False, help="A CSV, TSV or Parquet file, one row for each classifier.")
-    ],
+    risks: Input,
     m: _SampleSize,
-    column: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column with the risks.  [default: risk, or the only one]")
-    ] = None,
-    counts: Annotated[bool, typer.Option("--counts", help="The column holds errors out of m, not risks.")] = False,
-    prior: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column with the prior weights.  [default: uniform]")
-    ] = None,
-    names: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="The column with the classifiers' names.  [default: the first with text, if any]"
-        ),
-    ] = None,
+    column: Column = None,
+    counts: bool = False,
+    prior: Column = None,
+    names: Column = None,
     sep: Separator = None,
-    distance: Annotated[
-        str, typer.Option(help="kl, pinsker, ch, linear, squared, or catoni(0.4) with a C fixed beforehand.")
-    ] = "kl",
-    delta: Annotated[float, share_option("The bound fails with at most this probability.")] = 0.05,
-    constant: _Constant = "exact",
-    method: Annotated[str, typer.Option(help="certified, fixed-point, ordered-subsets, ipopt or ccp.")] = "certified",
-    json: AsJson = False,
+    distance: str = "kl",
+    delta: Annotated[float, SHARE] = 0.05,
+    constant: str = "exact",
+    method: str = "certified",
+    json: bool = False,
     quiet: Quiet = False,
 ) -> None:
     """Print the posterior with the smallest PAC-Bayesian bound: a line for each classifier: name, risk and weight."""
@@ -105,24 +119,14 @@ def posterior(
 
 def bound(
     m: _SampleSize,
-    weights: Annotated[
-        Path | None,
-        typer.Argument(
-            dir_okay=False, help="A file with the columns risk and weight, and prior where it is not uniform."
-        ),
-    ] = None,
-    risk: Annotated[float | None, share_option("Without a file: the average empirical risk of the posterior.")] = None,
-    kl: Annotated[float | None, typer.Option(help="Without a file: its divergence from the prior.")] = None,
+    weights: Annotated[Path | None, typer.Argument(dir_okay=False)] = None,
+    risk: Share = None,
+    kl: float | None = None,
     sep: Separator = None,
-    distance: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="kl, pinsker, ch, linear, squared, or catoni(0.4); may be repeated.  [default: the first five]"
-        ),
-    ] = None,
-    delta: Annotated[float, share_option("Each bound fails with at most this probability.")] = 0.05,
-    constant: _Constant = "exact",
-    json: AsJson = False,
+    distance: list[str] | None = None,
+    delta: Annotated[float, SHARE] = 0.05,
+    constant: str = "exact",
+    json: bool = False,
     quiet: Quiet = False,
 ) -> None:
     """Print PAC-Bayesian bounds on the risk of a posterior, rounded up."""
@@ -284,12 +288,12 @@ class _Table:
 
 
 def plan(
-    error: Annotated[float, share_option("The share of errors that you expect, such as 0.05.")],
-    target: Annotated[float, share_option("What the certificate is to say at most, such as 0.08.")],
-    chance: Annotated[float, share_option("With which probability it is to say so.")] = 0.8,
-    delta: Annotated[float, share_option("The certificate fails with at most this probability.")] = 0.05,
+    error: Annotated[float, SHARE],
+    target: Annotated[float, SHARE],
+    chance: Annotated[float, SHARE] = 0.8,
+    delta: Annotated[float, SHARE] = 0.05,
     plot: Plot = None,
-    json: AsJson = False,
+    json: bool = False,
     quiet: Quiet = False,
 ) -> None:
     """Say how many validation rows it takes until the exact limit of errors stays at or below a target.

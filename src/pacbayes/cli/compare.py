@@ -8,18 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pacbayes.cli.options import (
-    AsJson,
-    Decimal,
-    MissingTexts,
-    NotMissing,
-    Quiet,
-    Separator,
-    Thousands,
-    Trust,
-    named_columns,
-    share_option,
-)
+from pacbayes.cli.options import SHARE, Column, Input, Model, Quiet, Separator, Sign, Texts, named_columns
 
 if TYPE_CHECKING:
     from pacbayes.cli.new_rows import Cells
@@ -38,34 +27,36 @@ EXAMPLES = (
 )
 
 
+HELP = {
+    "Arguments": {"data": "A CSV, TSV or Parquet file: rows that trained and chose neither model."},
+    "Options": {
+        "target": "The column with the true class.",
+        "a": "The column with what the first model said.",
+        "b": "The column with what the second model said.",
+        "model_a": "The first model, as saved by certify, instead of --a.",
+        "model_b": "The second model, as saved by certify, instead of --b.",
+        "group": "Groups of rows, such as patients; for models certified by groups.",
+        "delta": "The limits fail with at most this probability, both together.",
+    },
+}
+
+
 def compare(
-    data: Annotated[
-        Path,
-        typer.Argument(dir_okay=False, help="A CSV, TSV or Parquet file: rows that trained and chose neither model."),
-    ],
-    target: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the true class.")],
-    a: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with what the first model said.")] = None,
-    b: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with what the second model said.")] = None,
-    model_a: Annotated[
-        Path | None,
-        typer.Option(metavar="MODEL", dir_okay=False, help="The first model, as saved by certify, instead of --a."),
-    ] = None,
-    model_b: Annotated[
-        Path | None,
-        typer.Option(metavar="MODEL", dir_okay=False, help="The second model, as saved by certify, instead of --b."),
-    ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Groups of rows, such as patients; for models certified by groups."),
-    ] = None,
-    delta: Annotated[float, share_option("The limits fail with at most this probability, both together.")] = 0.05,
-    missing: MissingTexts = None,
-    not_missing: NotMissing = None,
+    data: Input,
+    target: Annotated[str, typer.Option(metavar="COLUMN")],
+    a: Column = None,
+    b: Column = None,
+    model_a: Model = None,
+    model_b: Model = None,
+    group: Column = None,
+    delta: Annotated[float, SHARE] = 0.05,
+    missing: Texts = None,
+    not_missing: Texts = None,
     sep: Separator = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    trust: Trust = False,
-    json: AsJson = False,
+    decimal: Sign = None,
+    thousands: Sign = None,
+    trust: bool = False,
+    json: bool = False,
     quiet: Quiet = False,
 ) -> None:
     """Print how much more often, and how much less often, the second model errs than the first, both at once.

@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from pacbayes._utils.words import printable, printable_lines
 from pacbayes.cli.options import in_options
@@ -101,17 +101,20 @@ def _draw(table: "TextTable") -> None:
 
 def print_json(values: Any) -> None:
     """Print values as JSON that any reader takes: infinities and NaN, which JSON does not have, become null."""
-    print(json.dumps(_finite(values), indent=2, allow_nan=False, default=str))
+    print(json.dumps(_plain(values), indent=2, allow_nan=False))
 
 
-def _finite(value: Any) -> Any:
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it; what JSON does not have as Python writes it."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
     if isinstance(value, dict):
-        return {str(name): _finite(inner) for name, inner in value.items()}
+        return {str(name): _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
+        return [_plain(inner) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value
+    return value if isinstance(value, str | int | float | None) else " ".join(repr(value).split())
 
 
 class Note:
@@ -133,14 +136,6 @@ class Note:
         from rich.text import Text
 
         Console(stderr=True, highlight=False).print(Text(printable(text)))
-
-
-class Shown(NamedTuple):
-    """How much is shown of a result."""
-
-    json: bool
-    details: bool
-    note: Note
 
 
 @contextmanager

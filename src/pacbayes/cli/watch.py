@@ -9,18 +9,16 @@ import typer
 
 from pacbayes.cli.options import (
     NO_GUARANTEE,
-    AsJson,
-    Decimal,
+    SHARE,
+    Column,
     Digest,
-    MissingTexts,
-    NotMissing,
+    Input,
     Plot,
     Quiet,
     Separator,
-    Thousands,
-    Trust,
+    Sign,
+    Texts,
     named_columns,
-    share_option,
 )
 
 if TYPE_CHECKING:
@@ -39,33 +37,36 @@ _ASSUMED = (
 )
 
 
+HELP = {
+    "Arguments": {
+        "model": "What pacbayes certify --save wrote.",
+        "data": "A CSV, TSV or Parquet file: all rows that arrived since, in that order.",
+    },
+    "Options": {
+        "target": "The column with the true class.",
+        "alpha": "The probability of a false alarm, ever, however often you look.",
+        "order": "Numbers or dates that say in which order the rows arrived.  [default: as in the file]",
+        "group": "The groups, all complete, of a model certified by groups.",
+    },
+}
+
+
 def watch(
-    model: Annotated[Path, typer.Argument(dir_okay=False, help="What pacbayes certify --save wrote.")],
-    data: Annotated[
-        Path,
-        typer.Argument(dir_okay=False, help="A CSV, TSV or Parquet file: all rows that arrived since, in that order."),
-    ],
-    target: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the true class.")],
-    alpha: Annotated[float, share_option("The probability of a false alarm, ever, however often you look.")] = 0.01,
-    order: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Numbers or dates that say in which order the rows arrived.  [default: as in the file]",
-        ),
-    ] = None,
-    group: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The groups, all complete, of a model certified by groups.")
-    ] = None,
+    model: Input,
+    data: Input,
+    target: Annotated[str, typer.Option(metavar="COLUMN")],
+    alpha: Annotated[float, SHARE] = 0.01,
+    order: Column = None,
+    group: Column = None,
     plot: Plot = None,
-    missing: MissingTexts = None,
-    not_missing: NotMissing = None,
+    missing: Texts = None,
+    not_missing: Texts = None,
     sep: Separator = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    trust: Trust = False,
+    decimal: Sign = None,
+    thousands: Sign = None,
+    trust: bool = False,
     sha256: Digest = None,
-    json: AsJson = False,
+    json: bool = False,
     quiet: Quiet = False,
 ) -> None:
     """Say whether the certificate of a saved model still holds for labelled rows that arrived since.
