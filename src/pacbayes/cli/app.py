@@ -98,11 +98,9 @@ _REPRODUCE = {
         "quick": "A small version of everything, in about a minute.",
         "full": "The paper's own counts: 1000 starts, Ipopt on all seeds, 5 seeds also where slow.",
         "out": "Folder for NAME.md, NAME.csv and figures.",
-        "cache": "Folder for intermediate results.  [default: OUT/.cache]",
         "jobs": "Threads.  [default: all cores]",
         "seeds": "Seeds.  [default: 10 for one split, 5 or 1 for many]",
         "split": "independent, shared, overlapping or all.",
-        "limit": "Seconds of processor time for one Ipopt solve.",
         "list_names": "List the names and stop.",
     },
 }
@@ -113,11 +111,9 @@ def reproduce(
     quick: bool = False,
     full: bool = False,
     out: Path = Path("results"),
-    cache: Path | None = None,
     jobs: int | None = None,
     seeds: Annotated[int | None, typer.Option(min=1)] = None,
     split: str = "all",
-    limit: float = 30.0,
     list_names: Annotated[bool, typer.Option("--list")] = False,
 ) -> None:
     """Compute the paper's tables and figures, its own numbers beside ours.
@@ -135,15 +131,13 @@ def reproduce(
         return
     for name in names or ():
         check_choice("NAME", name, DESCRIPTIONS)
-    if not limit > 0.0:
-        raise ValueError(f"--limit must be positive, got {limit:g}")
     splits = SPLIT_SCHEMES if check_choice("--split", split, (*SPLIT_SCHEMES, "all")) == "all" else (split,)
+    cache = out / ".cache"
     space = Workspace.at(
-        out / ".cache" if cache is None else cache, quick=quick, full=full, seeds=seeds, splits=splits, jobs=jobs,
-        ipopt_seconds=min(limit, 3.0) if quick else limit, quiet=False,
+        cache, quick=quick, full=full, seeds=seeds, splits=splits, jobs=jobs, ipopt_seconds=3.0 if quick else 30.0,
+        quiet=False,
     )  # fmt: skip
-    kept = str(out / ".cache" if cache is None else cache)
-    keeps(lambda: f"what was computed is kept in {kept!r}, the same command continues from there")
+    keeps(lambda: f"what was computed is kept in {str(cache)!r}, the same command continues from there")
     for name in names or DESCRIPTIONS:
         start = time.perf_counter()
         for path in load(name)(space).write(out):

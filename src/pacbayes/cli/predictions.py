@@ -24,11 +24,27 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # What has a meaning for a table of predictions; any other choice is refused, also one that is yet to be invented.
-_ALLOWED = {
-    *("predictions", "proposal", "target", "drop", "sep", "group", "skip_unlabelled"),
-    *("delta", "distance", "seed", "hedge", "voting", "positive", "limits", "by_class"),
-    *("report", "details", "json", "quiet"),
-}
+_ALLOWED = [
+    "predictions",
+    "proposal",
+    "target",
+    "drop",
+    "sep",
+    "group",
+    "skip_unlabelled",
+    "delta",
+    "distance",
+    "seed",
+    "hedge",
+    "voting",
+    "positive",
+    "limits",
+    "by_class",
+    "report",
+    "details",
+    "json",
+    "quiet",
+]
 
 
 @dataclass(frozen=True)

@@ -45,14 +45,17 @@ class Unheard:
 
 def print_lines(*lines: str) -> None:
     """Print lines to stdout, wrapped at words on a terminal; an empty one counts at the end alone."""
-    said = "\n".join(printable(line) for place, line in enumerate(lines) if line or place == len(lines) - 1)
-    if not sys.stdout.isatty():
-        print(said)
+    _say("\n".join(printable(line) for place, line in enumerate(lines) if line or place == len(lines) - 1), sys.stdout)
+
+
+def _say(text: str, stream: TextIO, style: str = "") -> None:
+    if not stream.isatty():
+        print(text, file=stream)
         return
     from rich.console import Console
     from rich.text import Text
 
-    Console(highlight=False).print(Text(said))
+    Console(file=stream, highlight=False).print(Text(text, style=style))
 
 
 def print_file(file: BinaryIO) -> None:
@@ -92,11 +95,9 @@ def _draw(table: "TextTable") -> None:
     for row in table.rows:
         # As Text: names from the data are never markup.
         drawn.add_row(*(Text(printable(cell)) for cell in row))
-    console = Console(highlight=False)
-    console.print(drawn)
+    Console(highlight=False).print(drawn)
     if table.caption:
-        console.print(Text(printable(table.caption), style="dim"))
-        console.print()
+        _say(f"{printable(table.caption)}\n", sys.stdout, "dim")
 
 
 def print_json(values: Any) -> None:
@@ -129,13 +130,7 @@ class Note:
             return
         # What was printed to stdout so far comes first where both are the same terminal.
         sys.stdout.flush()
-        if not sys.stderr.isatty():
-            print(printable(text), file=sys.stderr)
-            return
-        from rich.console import Console
-        from rich.text import Text
-
-        Console(stderr=True, highlight=False).print(Text(printable(text)))
+        _say(printable(text), sys.stderr)
 
 
 @contextmanager

@@ -180,19 +180,12 @@ def _in_order(texts: Any, name: str) -> Any:
 
 def _summary(monitor: "Monitor", row: int | None, unanswered: int) -> dict[str, Any]:
     """Return what is known as plain values."""
+    names = ("alarm", "alarm_at", "limit", "alpha", "unit", "rows", "errors", "needed")
     evidence = monitor.evidence
-    return {
-        "alarm": monitor.alarm,
-        "alarm_at": monitor.alarm_at,
+    return {name: getattr(monitor, name) for name in names} | {
         "alarm_row": row,
-        "limit": monitor.limit,
-        "alpha": monitor.alpha,
-        "unit": monitor.unit,
-        "rows": monitor.rows,
-        "errors": monitor.errors,
         "not_answered": unanswered,
         "evidence": float(evidence[-1]) if monitor.rows else 1.0,
         "largest_evidence": max(1.0, float(evidence.max(initial=0.0))),
-        "needed": monitor.needed,
         "text": str(monitor),
     }
