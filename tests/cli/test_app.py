@@ -47,35 +47,6 @@ def test_datasets_lists_every_one_with_the_papers_counts(capsys):
     assert spambase.split()[1:5] == ["4601", "57", "2788/1813", "1840/1840/921"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["reproduce", "nonsense"], "unknown NAME 'nonsense'; known are datasets, constants, main"),
-        (["reproduce", "datasets", "--split", "none"], "unknown --split 'none'; known are independent, shared"),
-        (["reproduce", "--seeds", "0"], "'--seeds'"),
-        (["reproduce", "datasets", "--limit", "0"], "--limit must be positive, got 0"),
-        (["reproduce", "--unknown"], "--unknown"),
-        (["nonsense"], "nonsense"),
-    ],
-)
-def test_what_the_user_did_wrong_is_one_line_and_exit_code_2(capsys, tmp_path, monkeypatch, arguments, said):
-    monkeypatch.chdir(tmp_path)
-    code, out, err = run(capsys, *arguments)
-    assert (code, out) == (2, "")
-    assert err.startswith("pacbayes: ")
-    assert said in err
-    assert err.count("\n") == 1
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_folder_that_cannot_be_written_is_one_line(capsys, tmp_path):
-    (tmp_path / "file").write_text("")
-    code, _, err = run(capsys, "reproduce", "datasets", "--out", str(tmp_path / "file"))
-    assert code == 2
-    assert err.startswith("pacbayes: ")
-    assert err.count("\n") == 1
-
-
 def test_an_interrupt_is_one_line_that_says_what_was_kept(capsys, tmp_path, monkeypatch):
     """Before, in the middle of, and after what is written."""
 

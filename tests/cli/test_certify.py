@@ -1,13 +1,10 @@
 """`pacbayes certify`: the numbers of the library, where a person or a pipe expects them."""
 
 import json
-import os
-import pty
 import subprocess
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 from tests.cli.bad_files import good
@@ -20,7 +17,6 @@ from pacbayes._utils.words import percent_up
 from pacbayes.cli.model import parse_lambdas
 
 QUICK = ["--lambdas", "0.05:0.5:0.05"]
-WORDED = ["--categorical", "code", "--lambdas", "0.1,1", "--quiet"]
 
 
 @pytest.fixture
@@ -35,19 +31,6 @@ def mixed_file(tmp_path):
     _, X, y = mixed(200)
     X.assign(kind=y).to_csv(tmp_path / "mixed.csv", index=False)
     return tmp_path / "mixed.csv"
-
-
-@pytest.fixture
-def worded(tmp_path):
-    """A file with categories that look like truth values and numbers; in `part.csv` pandas would take them for such."""
-    rng = np.random.default_rng(0)
-    word = rng.choice(["TRUE", "FALSE", "MAYBE"], 200)
-    code = rng.choice(["01", "1", "X9"], 200)
-    label = np.where((word == "TRUE") ^ (code == "01"), "yes", "no")
-    frame = pd.DataFrame({"word": word, "code": code, "size": rng.normal(size=200).round(3), "class": label})
-    frame.to_csv(tmp_path / "data.csv", index=False)
-    frame[(frame["word"] != "MAYBE") & (frame["code"] != "X9")].to_csv(tmp_path / "part.csv", index=False)
-    return tmp_path
 
 
 def as_json(arguments, capsys):
@@ -75,7 +58,8 @@ def test_without_arguments_it_is_a_soft_vote_of_machines_on_wdbc(capsys):
     assert [one["distance"] for one in found["bounds"]] == list(DISTANCES)
     for one in found["bounds"]:
         assert one["bound"] == pytest.approx(optimal_posterior(risks, m, distance=one["distance"]).bound, rel=1e-9)
-    assert found["baselines"]["hold-out"]["bound"] == clf.certificate_.baselines["hold-out"].bound
+    assert (
+    )
     assert sum(carrier["weight"] for carrier in found["weights"]) == pytest.approx(1.0)
     assert sum(carrier["number"] for carrier in found["weights"]) == np.count_nonzero(clf.weights_)
 
@@ -114,26 +98,12 @@ def test_every_option_reaches_the_estimator(files, capsys):
         parse_lambdas(QUICK[1]), kernel="linear", split="independent", validation_size=70, delta=0.1, random_state=5
     ).fit(good(200)[["a", "b"]], good(200)["kind"])
     assert found["certificates"]["stochastic"]["bound"] == clf.certificate_.bound
-    assert found["baselines"]["hold-out"]["bound"] is None
+    assert found["certificates"]["stochastic"]["baselines"]["hold-out"]["bound"] is None
     words = ["certify", files / "data.csv", *QUICK, "--hedge", "1"]
     two = as_json([*words, "--distance", "kl", "--distance", "linear"], capsys)
     one = as_json(words, capsys)
     assert two["certificates"]["stochastic"]["bound"] > one["certificates"]["stochastic"]["bound"]
     assert "smallest of 2" in two["certificates"]["stochastic"]["theorem"]
-
-
-@pytest.mark.parametrize("hedge", ["0", "0.5"])
-def test_hedge(files, hedge, capsys):
-    found = as_json(["certify", files / "data.csv", *QUICK, "--hedge", hedge], capsys)
-    clf = quick(hedge=float(hedge)).fit(good(200)[["a", "b"]], good(200)["kind"])
-    assert found["hedge"] == clf.hedge_ == float(hedge)
-    assert list(found["certificates"]) == list(clf.certificates_)
-    assert (found["posterior"] is None) == (hedge == "0")
-    for voting, certificate in clf.certificates_.items():
-        shown = found["certificates"][voting]
-        names = ("bound", "rule", "source", "level")
-        assert [shown[name] for name in names] == [getattr(certificate, name) for name in names]
-        assert [one["bound"] for one in shown["alternatives"]] == [one.bound for one in certificate.alternatives]
 
 
 def test_catoni_and_a_prior_from_the_training_part(files, capsys):
@@ -144,6 +114,7 @@ def test_catoni_and_a_prior_from_the_training_part(files, capsys):
     assert found["posterior"]["bound"] == clf.posterior_.bound
     again = as_json(["certify", files / "data.csv", *QUICK, "--distance", clf.distances_[0], *choice[2:]], capsys)
     assert again["posterior"]["bound"] == clf.posterior_.bound
+    assert as_json(["certify", files / "data.csv", *QUICK, "--hedge", "0"], capsys)["posterior"] is None
 
 
 def test_mixed_columns_are_learnt_on_the_training_part(mixed_file, capsys):
@@ -176,7 +147,7 @@ def test_other_estimators(name, grid, mixed_file, tmp_path, capsys):
     words += ["--save", tmp_path / "model"]
     found = as_json(words, capsys)
     assert found["settings"]["classifiers"] == 2
-    assert found["settings"]["estimator"] == found["settings"]["candidates"] == name
+    assert found["settings"]["candidates"] == name
     assert 0.0 < found["certificates"]["soft"]["bound"] < 1.0
     done = in_process(["predict", tmp_path / "model", mixed_file, "--trust"], capsys)
     assert done.code == 0, done.err
@@ -194,41 +165,18 @@ def test_categories_by_request_and_texts_for_missing_values(tmp_path, capsys):
     assert as_json([*words, "--drop", "code"], capsys)["data"]["numeric"] == ["a"]
 
 
-def test_a_category_is_the_same_in_every_file(worded, capsys):
-    assert in_process(["certify", worded / "data.csv", *WORDED, "--save", worded / "model"], capsys).code == 0
-    predictions = {}
-    for name in ("data.csv", "part.csv"):
-        done = in_process(["predict", worded / "model", worded / name, "--quiet"], capsys)
-        assert done.code == 0
-        predictions[name] = done.out.splitlines()[1:]
-    whole = pd.read_csv(worded / "data.csv", dtype=str)
-    inside = (whole["word"] != "MAYBE") & (whole["code"] != "X9")
-    assert predictions["part.csv"] == [one for one, kept in zip(predictions["data.csv"], inside, strict=True) if kept]
-    right = np.mean(np.array([one.split(",")[-1] for one in predictions["part.csv"]]) == whole["class"][inside])
-    assert right > 0.9
-
-
-def test_a_closed_pipe_costs_no_model(worded):
-    command = [sys.executable, "-m", "pacbayes", "certify", str(worded / "data.csv"), *WORDED]
-    command += ["--save", str(worded / "model")]
+def test_a_closed_pipe_costs_no_model(files):
+    command = [sys.executable, "-m", "pacbayes", "certify", str(files / "data.csv"), *QUICK, "--candidates", "svm"]
+    command += ["--save", str(files / "model")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         process.stdout.close()
         process.wait(120)
-    assert (worded / "model").exists()
+    assert (files / "model").exists()
 
 
 def test_checkpoint_is_used_again(files, capsys):
-    words = [
-        "certify",
-        files / "data.csv",
-        *QUICK,
-        "--candidates",
-        "svm",
-        "--split",
-        "independent",
-        "--checkpoint",
-        files / "kept",
-    ]
+    words = ["certify", files / "data.csv", *QUICK, "--candidates", "svm", "--split", "independent"]
+    words += ["--checkpoint", files / "kept"]
     first = as_json(words, capsys)
     stamps = {path: path.stat().st_mtime_ns for path in (files / "kept").glob("chunk*")}
     assert stamps
@@ -241,8 +189,7 @@ def test_report_tells_the_same(files, capsys):
     odd[:200].to_csv(files / "odd.csv", index=False)
     odd[200:].to_csv(files / "odd new.csv", index=False)
     report = files / "report.html"
-    words = ["certify", files / "odd.csv", *QUICK, "--report", report, "--target", "kind"]
-    words += ["--test", files / "odd new.csv"]
+    words = ["certify", files / "odd.csv", *QUICK, "--report", report, "--test", files / "odd new.csv"]
     done = in_process(words, capsys)
     page = Page(report.read_text(encoding="utf-8"))
     bounds = [line.split("\t")[2] for line in done.out.splitlines() if "\tstochastic classifier\t" in line]
@@ -255,38 +202,8 @@ def test_report_tells_the_same(files, capsys):
     assert len(facts["SHA-256 of the rows"]) == 64
     assert page.text("observed").startswith("On 200 test rows")
     assert str(files / "odd.csv") in page.source
-
-
-def test_on_a_terminal(files):
-    words = ["certify", str(files / "data.csv"), *QUICK, "--details", "--test", str(files / "new.csv")]
-    ours, theirs = pty.openpty()
-    environment = os.environ | {"COLUMNS": "80", "TERM": "xterm"}
-    command = [sys.executable, "-m", "pacbayes", *words]
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
-        os.close(theirs)
-        shown = b""
-        while True:
-            try:
-                part = os.read(ours, 4096)
-            except OSError:  # the other end was closed
-                break
-            if not part:
-                break
-            shown += part
-    assert process.returncode == 0
-    text = _plain(shown.decode())
-    assert max(len(line) for line in text.splitlines()) <= 80
-    assert "errs on at most" in text
-    assert "Fix distance and delta" in text.replace("\n", " ")
-    # No cell is broken into two lines.
-    assert any(line.split()[:3] == ["best", "single", "classifier"] and "%" in line for line in text.splitlines())
-    assert any(line.split()[:3] == ["hold-out", "cross-validated", "classifier"] for line in text.splitlines())
-
-
-def _plain(text):
-    import re
-
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r\n", "\n")
+    # Its reader has no options to give.
+    assert "--target" not in page.source
 
 
 @pytest.mark.parametrize("voting", ["majority", "best"])
@@ -320,14 +237,6 @@ def test_a_soft_vote_of_one_classifier_is_by_its_probabilities(files, capsys):
     page = (files / "page.html").read_text(encoding="utf-8")
     assert "of 4, says how probable each class is; the class with the largest probability is the answer" in page
     assert "gives all answers" not in page
-
-
-def test_the_page_has_no_options_for_its_reader(files, capsys):
-    done = in_process(["certify", files / "data.csv", *QUICK, "--report", files / "page.html"], capsys)
-    assert "(--target names another)" in done.err
-    page = (files / "page.html").read_text(encoding="utf-8")
-    assert "The class is the last column, &#39;kind&#39;." in page
-    assert "--target" not in page
 
 
 def test_a_class_that_only_the_test_examples_have(files, capsys):

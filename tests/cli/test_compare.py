@@ -54,27 +54,6 @@ def test_one_class_in_two_spellings(tmp_path, capsys):
     assert "only new\t2" in done.out
 
 
-def test_two_classes_that_are_one_number(tmp_path, capsys):
-    frame = pd.DataFrame({"y": ["01", "1", "2"] * 10, "p": ["01", "1", "2"] * 10, "q": ["1", "1", "x"] * 10})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    done = in_process(["compare", tmp_path / "t.csv", "--target", "y", "--a", "p", "--b", "q"], capsys)
-    assert done.code == 2
-    assert "--target holds both '01' and '1'" in done.err
-
-
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-@pytest.mark.parametrize(
-    "classes", [["1E5", "10E4", "2A3"], ["1.1", "1.10", "1.2a"], ["true", "True", "x"], ["a", "a ", "b"]]
-)
-def test_classes_that_are_text_are_compared_as_written(classes, kind, tmp_path, capsys):
-    frame = pd.DataFrame({"y": classes * 20, "p": [classes[1], *classes[1:]] * 20, "q": classes * 20})
-    path = tmp_path / f"t.{kind}"
-    getattr(frame, f"to_{kind}")(path, index=False)
-    done = in_process(["compare", path, "--target", "y", "--a", "p", "--b", "q"], capsys)
-    assert "only p\t20" in done.out
-    assert "only q\t0" in done.out
-
-
 def test_saved_models(tmp_path, capsys):
     frame = good(160)
     clf = StochasticSVC([0.1, 1.0], random_state=0, voting="best").fit(frame[["a", "b"]][:100], frame["kind"][:100])

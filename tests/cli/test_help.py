@@ -19,13 +19,6 @@ def printed(capsys, *arguments):
     return ended.value.code, out, err
 
 
-def test_without_a_topic_it_lists_commands(capsys):
-    code, out, err = printed(capsys, "help")
-    assert (code, err) == (0, "")
-    for name in ("certify", "predict", "assumptions"):
-        assert name in out
-
-
 def test_the_assumptions_fit_a_terminal_and_name_a_page_that_exists(capsys):
     code, out, _ = printed(capsys, "help", "assumptions")
     assert code == 0
@@ -40,13 +33,6 @@ def test_a_command_is_explained_as_by_its_own_help(capsys):
     _, by_option, _ = printed(capsys, "certify", "--help")
     assert by_help == by_option
     assert "--target" in by_help
-
-
-def test_an_unknown_topic_is_one_line(capsys):
-    code, out, err = printed(capsys, "help", "nonsense")
-    assert (code, out) == (2, "")
-    assert err.startswith("pacbayes: unknown TOPIC 'nonsense'; known are assumptions, certify, ")
-    assert err.count("\n") == 1
 
 
 def test_the_shell_is_told_the_commands_that_begin_as_typed():

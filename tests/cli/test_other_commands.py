@@ -92,18 +92,6 @@ def test_predict_with_a_model_made_without_names(tmp_path, capsys):
     assert "must have the 2 columns the model was trained with" in done.error
 
 
-@pytest.mark.parametrize(
-    ("option", "said"),
-    [("--distance", "known are kl, pinsker"), ("--constant", "exact, paper"), ("--method", "certified, fixed-point")],
-)
-def test_options_of_posterior_are_checked_before_the_file_is_read(option, said, tmp_path, capsys):
-    done = in_process(["posterior", tmp_path / "absent.csv", "--m", 100, option, "foo"], capsys)
-    assert done.code == 2
-    assert "foo" in done.error
-    assert said in done.error.replace("'", "")
-    assert "absent.csv" not in done.error
-
-
 def test_sample_sizes_in_a_column(tmp_path, capsys):
     path = tmp_path / "forest.csv"
     path.write_text("errors,rows,weight,risk\n3,30,0.5,0.1\n9,45,0.5,0.2\n", encoding="utf-8")
@@ -132,13 +120,6 @@ def test_bound(tmp_path, capsys):
     done = in_process([*words[:5], "catoni"], capsys)
     assert done.code == 2
     assert "needs its parameter" in done.error
-
-
-def test_without_a_command_there_is_help(capsys):
-    done = in_process([], capsys)
-    assert done == in_process(["--help"], capsys)
-    assert done.code == 0
-    assert "certify" in done.out
 
 
 def test_version(capsys):

@@ -70,22 +70,6 @@ def test_the_column_that_pandas_adds_can_be_dropped(times, tmp_path, capsys):
     assert as_json(["certify", path, *words], capsys)["data"]["numeric"] == ["a", "b"]
 
 
-def test_a_name_of_its_own_for_each_of_few_rows(tmp_path, capsys):
-    path = written(tmp_path, good(20).assign(name=[f"N. N. {i}" for i in range(20)])[["name", "a", "kind"]])
-    error = refused(["certify", path, *QUICK], capsys)
-    assert "looks like a name, an identifier or free text: 20 different values in 20 rows" in error
-    assert "--drop name" in error
-    assert as_json(["certify", path, "--keep", "name"], capsys)["data"]["categorical"] == ["name"]
-
-
-def test_free_text_and_tickets_suggest_to_drop_them(tmp_path, capsys):
-    tickets = [str(i % 7) if i % 2 else f"PC {i % 5}" for i in range(60)]
-    path = written(tmp_path, good().assign(ticket=tickets)[["ticket", "a", "kind"]])
-    error = refused(["certify", path, *QUICK], capsys)
-    assert "holds numbers and text" in error
-    assert pasted(error) == ["--drop", "ticket"]
-
-
 @pytest.mark.parametrize("name", ["cabin deck", "it's", "a;b", "$HOME", "*", "-x", "two\nlines", "größe", "--drop"])
 def test_hints_can_be_pasted(name, tmp_path, capsys):
     path = written(tmp_path, good().assign(**{name: range(60)})[[name, "a", "kind"]])
@@ -121,25 +105,6 @@ def test_all_wrong_names_at_once(tmp_path, capsys):
         assert re.search(said, error)
     assert "target must be a column" in error
     assert error.endswith("got 'v'; its columns are 'a', 'b', 'kind'")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--drop", "a", "--keep", "a"], "--drop must not name columns of --keep or --categorical, got 'a'"),
-        (["--keep", "kind"], "--keep must name columns of the features, got the target 'kind'"),
-        (["--sep", ";;"], "sep must be one character"),
-        (["--sep", ""], "sep must be one character"),
-        (["--sep", "a"], "sep must be one character"),
-    ],
-)
-def test_wrong_options(options, message, tmp_path, capsys):
-    assert message in refused(["certify", written(tmp_path, good()), *options], capsys)
-
-
-def test_no_separator_in_parquet(tmp_path, capsys):
-    good().to_parquet(tmp_path / "data.parquet")
-    assert "sep is for CSV and TSV files" in refused(["certify", tmp_path / "data.parquet", "--sep", ";"], capsys)
 
 
 @pytest.mark.parametrize(("sep", "word"), [(";", ";"), ("\t", "tab"), ("\t", r"\t"), ("|", "|"), (" ", " ")])

@@ -46,10 +46,9 @@ def test_without_a_proposal(path, capsys):
     assert found["certificates"]["stochastic"]["bound"] == pytest.approx(
         optimal_posterior(classifiers.risks, classifiers.m).bound, abs=1e-9
     )
-    assert found["settings"]["estimator"] == "predictions"
-    assert found["settings"]["lambdas"] is None
+    assert found["settings"]["candidates"] == "predictions"
     assert found["settings"]["training_examples"] == 0
-    assert found["baselines"]["most frequent class"]["bound"] is None
+    assert found["certificates"]["stochastic"]["baselines"]["most frequent class"]["bound"] is None
     assert found["weights"][0]["label"] == "column = 'forest'"
 
 
@@ -93,12 +92,14 @@ REFUSED = {
     "--proposal oracle": "--proposal must be one of the columns 'forest', 'network', 'rule of thumb', got 'oracle'",
     "--hedge 0.1": "but there is no --proposal",
     "--save model": "leave out --save",
+    "--max-error 0.1 --slice forest": "leave out --slice, --max-error",
+    "--by-class": "but there is no --proposal",
     "other.csv": "leave out DATA",
     "--dataset wdbc --test other.csv": "leave out --dataset, --test",
     "--candidates forest": "leave out --candidates",
     "--candidates sklearn.tree.DecisionTreeClassifier --grid g.json": "leave out --candidates, --grid",
     "--voting soft": "--voting soft needs what the training rows propose",
-    "--candidates svm --split independent": "leave out --candidates, --split",
+    "--candidates svm --split independent": "leave out --split, --candidates",
     "--validation-size 0.3 --jobs 2": "leave out --validation-size, --jobs",
     "--keep forest --missing ?": "leave out --keep, --missing",
     "--duplicates together": "leave out --duplicates",
@@ -134,32 +135,6 @@ def test_tables_that_are_refused(change, message, path, capsys):
     done = in_process(["certify", "--predictions", path, "--target", "animal"], capsys)
     assert done.code == 2
     assert message in done.error
-
-
-def test_a_proposal_needs_predictions(path, capsys):
-    done = in_process(["certify", path, "--proposal", "forest"], capsys)
-    assert done.code == 2
-    assert "--proposal is for --predictions" in done.error
-
-
-def test_every_option_either_counts_or_is_refused():
-    """Also one that is yet to be invented: what is allowed is listed, not what is refused."""
-    from inspect import signature
-    from types import SimpleNamespace
-
-    from pacbayes.cli.certify import certify
-    from pacbayes.cli.predictions import refuse_others
-
-    counts = {"predictions", "proposal", "target", "drop", "sep", "group", "skip_unlabelled", "report", "details"}
-    counts |= {"delta", "distance", "seed", "hedge", "voting", "positive", "limits", "by_class", "json", "quiet"}
-    usual = {name: one.default for name, one in signature(certify).parameters.items()}
-    for name in usual:
-        asked = SimpleNamespace(**usual | {name: "something"})
-        if name in counts:
-            refuse_others(asked, certify)
-        else:
-            with pytest.raises(ValueError, match=r"leave out (--|DATA)"):
-                refuse_others(asked, certify)
 
 
 @pytest.mark.parametrize("numbers", [False, True])

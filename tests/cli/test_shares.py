@@ -59,6 +59,6 @@ def test_certify_takes_percentages(tmp_path, capsys):
     done = in_process(["certify", tmp_path / "data.csv", "--candidates", "logistic", *asked], capsys)
     found = json.loads(done.out)
     assert found["certificates"]["soft"]["answered"]["target"] == 0.125
-    assert found["settings"]["delta"] == 0.1
-    assert found["settings"]["validation_size"] == 0.4
+    assert found["settings"]["parameters"]["delta"] == 0.1
+    assert found["settings"]["parameters"]["validation_size"] == 0.4
     assert found["settings"]["parameters"]["hedge"] == 0.04
