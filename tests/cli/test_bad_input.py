@@ -2,13 +2,12 @@
 
 import io
 import json
-import re
 import subprocess
 import sys
 
 import pytest
 from tests.cli.bad_files import GOOD, REFUSED, TAKEN
-from tests.cli.running import as_process, in_process
+from tests.cli.running import as_process, in_process, refused
 
 QUICK = ["--lambdas", "0.1,1"]
 TREE = "sklearn.tree.DecisionTreeClassifier"
@@ -21,12 +20,6 @@ def data(tmp_path):
     return path
 
 
-def refused(done, message):
-    assert done.code == 2, done
-    assert re.search(message, done.error), done.error
-    assert done.out == ""
-
-
 def files(folder):
     return {path for path in folder.rglob("*") if path.is_file()}
 
@@ -37,7 +30,7 @@ def test_file_is_refused(case, tmp_path, capsys):
     path = write(tmp_path)
     before = files(tmp_path)
     outputs = ["--save", tmp_path / "model", "--report", tmp_path / "report.html"]
-    refused(in_process(["certify", path, *QUICK, *outputs], capsys), message)
+    refused(["certify", path, *QUICK, *outputs], capsys, message)
     assert files(tmp_path) == before
 
 
@@ -134,7 +127,7 @@ ARGUMENTS = {
 def test_arguments_of_certify_are_refused(arguments, data, tmp_path, capsys):
     before = files(tmp_path)
     words = [word.format(data=data, folder=tmp_path, tree=TREE) for word in arguments.split()]
-    refused(in_process(["certify", *words], capsys), ARGUMENTS[arguments].format(tree=TREE))
+    refused(["certify", *words], capsys, ARGUMENTS[arguments].format(tree=TREE))
     assert files(tmp_path) == before
 
 
@@ -155,7 +148,7 @@ def test_grids_are_refused(grid, data, tmp_path, capsys):
     path = tmp_path / "grid.json"
     path.write_text(grid, encoding="utf-8")
     words = ["certify", data, "--candidates", TREE, "--grid", path, "--quiet"]
-    refused(in_process(words, capsys), GRIDS[grid])
+    refused(words, capsys, GRIDS[grid])
 
 
 TESTS = {
@@ -173,7 +166,7 @@ TESTS = {
 def test_test_files_are_refused(text, data, tmp_path, capsys):
     path = tmp_path / "test.csv"
     path.write_text(text, encoding="utf-8")
-    refused(in_process(["certify", data, "--target", "kind", *QUICK, "--test", path], capsys), TESTS[text])
+    refused(["certify", data, "--target", "kind", *QUICK, "--test", path], capsys, TESTS[text])
 
 
 OTHERS = {
@@ -216,7 +209,7 @@ OTHERS = {
 @pytest.mark.parametrize("arguments", OTHERS)
 def test_other_commands_refuse(arguments, data, tmp_path, capsys):
     words = [word.format(data=data, folder=tmp_path) for word in arguments.split()]
-    refused(in_process(words, capsys), OTHERS[arguments])
+    refused(words, capsys, OTHERS[arguments])
 
 
 FOLDERS = [

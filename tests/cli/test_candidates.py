@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from tests.cli.running import in_process
+from tests.cli.running import as_json, in_process
 from tests.report.browser_page import Page
 
 from pacbayes import CertifiedClassifier, load, load_dataset
@@ -34,19 +34,13 @@ def folder(tmp_path):
     return tmp_path
 
 
-def certified(words, capsys):
-    done = in_process(["certify", *words, "--json"], capsys)
-    assert done.code == 0, done.err
-    return json.loads(done.out)
-
-
 def families_of(found):
     """Return the families of all classifiers, in their order."""
     return list(dict.fromkeys(one.get("candidate") for one in found["settings"]["of_classifiers"]))
 
 
 def test_all_families(capsys):
-    found = certified(["--dataset", "haberman", "--candidates", "auto"], capsys)
+    found = as_json(["certify", "--dataset", "haberman", "--candidates", "auto"], capsys)
     data = load_dataset("haberman")
     clf = CertifiedClassifier("auto", random_state=0).fit(data.data, np.array(data.target_names)[data.target])
     assert found["certificate"] == " ".join(clf.certificate_.lines)
@@ -97,7 +91,7 @@ def test_some_families_with_text_and_gaps(folder, capsys):
 
 @pytest.mark.parametrize("name", ["boosting", "logistic"])
 def test_one_family(name, folder, capsys):
-    found = certified([folder / "data.csv", "--candidates", name], capsys)
+    found = as_json(["certify", folder / "data.csv", "--candidates", name], capsys)
     table = patients(160)
     clf = CertifiedClassifier(name, random_state=0).fit(table.drop(columns="ill"), table["ill"].to_numpy(str))
     assert found["certificate"] == " ".join(clf.certificate_.lines)

@@ -1,12 +1,11 @@
 """`pacbayes certify --group` and `--duplicates`."""
 
-import json
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
-from tests.cli.running import in_process
+from tests.cli.running import as_json, in_process
 from tests.ensemble.grouped import sample
 
 from pacbayes import CertifiedClassifier, SVMs
@@ -25,15 +24,9 @@ def files(tmp_path):
     return tmp_path
 
 
-def as_json(arguments, capsys):
-    done = in_process([*arguments, "--json"], capsys)
-    assert done.code == 0, done.err
-    return json.loads(done.out), done.err
-
-
 def test_a_column_of_groups_is_the_groups_of_fit(files, capsys):
     X, y, groups = sample(60)
-    found, said = as_json(["certify", files / "data.csv", "--group", "patient", *QUICK], capsys)
+    found, said = as_json(["certify", files / "data.csv", "--group", "patient", *QUICK], capsys, with_remarks=True)
     clf = CertifiedClassifier(SVMs([0.1, 1.0, 10.0]), random_state=0).fit(X, np.where(y, "yes", "no"), groups=groups)
     assert found["certificate"] == " ".join(clf.certificate_.lines)
     assert found["certificates"]["best"]["bound"] == clf.certificates_["best"].bound
@@ -45,10 +38,13 @@ def test_a_column_of_groups_is_the_groups_of_fit(files, capsys):
 
 
 def test_copies_are_warned_of_and_kept_together(files, capsys):
-    found, said = as_json(["certify", files / "copies.csv", *QUICK], capsys)
+    found, said = as_json(["certify", files / "copies.csv", *QUICK], capsys, with_remarks=True)
     assert "look like copies made after sampling" in said
     assert found["settings"]["copies"] > 0
-    found, said = as_json(["certify", files / "copies.csv", "--duplicates", "together", *QUICK], capsys)
+    words = ["certify", files / "copies.csv", "--duplicates", "together", *QUICK]
+    found, said = as_json(
+        ["certify", files / "copies.csv", "--duplicates", "together", *QUICK], capsys, with_remarks=True
+    )
     assert "copies made after sampling" not in said
     assert (found["settings"]["copies"], found["settings"]["unit"]) == (0, "distinct example")
 

@@ -52,14 +52,6 @@ def test_it_is_said_once_on_stderr_or_with_the_certificate(files, capsys, monkey
         assert done.err == ""
 
 
-def test_the_voting_that_is_asked_for(files, capsys):
-    model = certified(files, capsys)
-    for voting in ("soft", "best", "majority", "stochastic"):
-        done = in_process(["predict", model, files / "new.csv", "--voting", voting], capsys)
-        batch = load(model).set_params(voting=voting).of_these(pd.read_csv(files / "new.csv").drop(columns="kind"))
-        assert str(batch) in done.err.splitlines()
-
-
 def test_rows_behind_the_model(files, capsys):
     model = certified(files, capsys)
     done = in_process(["predict", model, files / "data.csv"], capsys)

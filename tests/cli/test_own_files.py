@@ -1,6 +1,5 @@
 """People's own files: columns that identify rows, hints that can be pasted, examples without a class, separators."""
 
-import json
 import re
 import shlex
 
@@ -8,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.cli.bad_files import good
-from tests.cli.running import in_process
+from tests.cli.running import as_json, in_process, refused
 
 QUICK = ["--lambdas", "0.1,1"]
 
@@ -16,19 +15,6 @@ QUICK = ["--lambdas", "0.1,1"]
 def written(folder, frame, name="data.csv", **options):
     frame.to_csv(folder / name, **({"index": False} | options))
     return folder / name
-
-
-def as_json(arguments, capsys):
-    done = in_process([*arguments, *QUICK, "--json"], capsys)
-    assert done.code == 0, done.err
-    return json.loads(done.out)
-
-
-def refused(arguments, capsys):
-    done = in_process(arguments, capsys)
-    assert done.code == 2, done
-    assert done.out == ""
-    return done.error
 
 
 def pasted(error):
@@ -47,8 +33,8 @@ def test_a_row_number_gives_the_class_away(tmp_path, capsys):
     assert pasted(error) == ["--drop", "passenger number"]
     assert "--keep 'passenger number'" in error
     # The posterior alone, whose bound for noise is above one half; a proposal's is by chance just below (0.499).
-    kept = as_json(["certify", path, "--keep", "passenger number", "--hedge", "1"], capsys)
-    dropped = as_json(["certify", path, *pasted(error), "--hedge", "1"], capsys)
+    kept = as_json(["certify", path, "--keep", "passenger number", "--hedge", "1", *QUICK], capsys)
+    dropped = as_json(["certify", path, *pasted(error), "--hedge", "1", *QUICK], capsys)
     bounds = [found["certificates"]["stochastic"]["bound"] for found in (kept, dropped)]
     assert bounds[0] < 0.15 < 0.5 < bounds[1]
     assert kept["data"]["read"]["keep"] == ["passenger number"]
@@ -67,7 +53,7 @@ def test_the_column_that_pandas_adds_can_be_dropped(times, tmp_path, capsys):
     words = pasted(error)
     assert words[:2] == ["--drop", "Unnamed: 0" if times == 1 else "Unnamed: 0.1"]
     assert len(words) == 2 * times
-    assert as_json(["certify", path, *words], capsys)["data"]["numeric"] == ["a", "b"]
+    assert as_json(["certify", path, *words, *QUICK], capsys)["data"]["numeric"] == ["a", "b"]
 
 
 @pytest.mark.parametrize("name", ["cabin deck", "it's", "a;b", "$HOME", "*", "-x", "two\nlines", "größe", "--drop"])
@@ -77,7 +63,7 @@ def test_hints_can_be_pasted(name, tmp_path, capsys):
     hint = re.search(r"leave it out with (--drop .*?), or ", error)[1]
     words = _by_shell(hint)
     assert words == ["--drop", name]
-    assert as_json(["certify", path, *words], capsys)["data"]["numeric"] == ["a"]
+    assert as_json(["certify", path, *words, *QUICK], capsys)["data"]["numeric"] == ["a"]
 
 
 def _by_shell(text):
@@ -85,16 +71,6 @@ def _by_shell(text):
 
     done = subprocess.run(["bash", "-c", f"printf '%s\\0' {text}"], capture_output=True, check=True)
     return done.stdout.decode().split("\0")[:-1]
-
-
-def test_all_wrong_columns_at_once(tmp_path, capsys):
-    frame = good().assign(number=range(60), day="2024-01-01", remark=[f"r {i}" for i in range(60)])
-    path = written(tmp_path, frame[["number", "day", "remark", "a", "b", "kind"]])
-    error = refused(["certify", path, *QUICK], capsys)
-    assert error.startswith("pacbayes: 3 columns cannot be used: ")
-    words = pasted(error)
-    assert words == ["--drop", "number", "--drop", "day", "--drop", "remark"]
-    assert as_json(["certify", path, *words], capsys)["data"]["numeric"] == ["a", "b"]
 
 
 def test_all_wrong_names_at_once(tmp_path, capsys):
@@ -114,8 +90,8 @@ def test_other_separators(sep, word, tmp_path, capsys):
     if sep != " ":
         assert f"give --sep {'tab' if word != sep else shlex.quote(sep)}" in error
     other = written(tmp_path, good(80)[60:], "new.csv", sep=sep)
-    found = as_json(["certify", path, "--sep", word, "--test", other, "--save", tmp_path / "model"], capsys)
-    expected = as_json(["certify", written(tmp_path, good(), "commas.csv")], capsys)
+    found = as_json(["certify", path, "--sep", word, "--test", other, "--save", tmp_path / "model", *QUICK], capsys)
+    expected = as_json(["certify", written(tmp_path, good(), "commas.csv"), *QUICK], capsys)
     assert found["certificates"] == expected["certificates"]
     assert found["test"]["rows"] == 20
     done = in_process(["predict", tmp_path / "model", other, "--sep", word], capsys)
@@ -132,8 +108,8 @@ def test_examples_without_a_class_are_skipped_and_counted(kind, tmp_path, capsys
     path, test = written(tmp_path, gaps), written(tmp_path, gaps[15:40].assign(a=gaps["a"] + 0.01), "test.csv")
     error = refused(["certify", path, *QUICK], capsys)
     assert "leave such examples out with --skip-unlabelled" in error
-    found = as_json(["certify", path, "--skip-unlabelled", "--test", test], capsys)
-    expected = as_json(["certify", whole], capsys)
+    found = as_json(["certify", path, "--skip-unlabelled", "--test", test, *QUICK], capsys)
+    expected = as_json(["certify", whole, *QUICK], capsys)
     assert found["certificates"] == expected["certificates"]
     assert found["data"]["classes"] == expected["data"]["classes"]
     assert found["data"]["sha256"]["rows"] == expected["data"]["sha256"]["rows"]

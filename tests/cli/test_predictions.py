@@ -1,13 +1,12 @@
 """`pacbayes certify --predictions`: classifiers that are known by their answers alone."""
 
-import json
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import beta
-from tests.cli.running import in_process
+from tests.cli.running import as_json, in_process, refused
 
 from pacbayes import ClassifierSet, optimal_posterior
 
@@ -29,18 +28,12 @@ def path(tmp_path):
     return tmp_path / "predictions.csv"
 
 
-def as_json(words, capsys):
-    done = in_process(["certify", *words, "--json"], capsys)
-    assert done.code == 0, done.err
-    return json.loads(done.out)
-
-
 def errors_of(frame):
     return np.array([(frame[name] != frame["animal"]).sum() for name in frame.columns[:3]])
 
 
 def test_without_a_proposal(path, capsys):
-    found = as_json(["--predictions", path, "--target", "animal"], capsys)
+    found = as_json(["certify", "--predictions", path, "--target", "animal"], capsys)
     frame = table()
     classifiers = ClassifierSet.from_predictions(frame.to_numpy().T[:3], frame["animal"])
     assert found["certificates"]["stochastic"]["bound"] == pytest.approx(
@@ -53,7 +46,9 @@ def test_without_a_proposal(path, capsys):
 
 
 def test_a_proposal_is_tested_at_most_of_delta(path, capsys):
-    found = as_json(["--predictions", path, "--target", "animal", "--proposal", "network", "--hedge", "0"], capsys)
+    found = as_json(
+        ["certify", "--predictions", path, "--target", "animal", "--proposal", "network", "--hedge", "0"], capsys
+    )
     errors = errors_of(table())
     expected = beta.ppf(0.95, errors[1] + 1, 200 - errors[1])
     for certificate in found["certificates"].values():
@@ -74,7 +69,7 @@ def test_tables_and_report(path, tmp_path, capsys):
 def test_numbers_and_other_separators(tmp_path, capsys):
     frame = table().apply(lambda column: column.map({"ant": 0, "bee": 1, "cow": 2})).astype({"forest": float})
     frame.to_csv(tmp_path / "numbers.csv", index=False, sep=";")
-    found = as_json(["--predictions", tmp_path / "numbers.csv", "--target", "animal", "--sep", ";"], capsys)
+    found = as_json(["certify", "--predictions", tmp_path / "numbers.csv", "--target", "animal", "--sep", ";"], capsys)
     assert found["certificates"]["best"]["empirical_risk"] == pytest.approx(errors_of(table()).min() / 200)
 
 
@@ -82,7 +77,7 @@ def test_groups_and_columns_left_out(path, capsys):
     frame = table().assign(who=[f"p{i // 4}" for i in range(200)], row=range(200))
     frame.to_csv(path, index=False)
     words = ["--predictions", path, "--target", "animal", "--drop", "row", "--group", "who"]
-    found = as_json(words, capsys)
+    found = as_json(["certify", *words], capsys)
     assert found["settings"]["validation_examples"] == 50
     assert found["settings"]["unit"] == "group"
     assert found["settings"]["classifiers"] == 3
@@ -132,9 +127,7 @@ def test_what_is_refused(words, path, capsys):
 )
 def test_tables_that_are_refused(change, message, path, capsys):
     change(table()).to_csv(path, index=False)
-    done = in_process(["certify", "--predictions", path, "--target", "animal"], capsys)
-    assert done.code == 2
-    assert message in done.error
+    assert message in refused(["certify", "--predictions", path, "--target", "animal"], capsys)
 
 
 @pytest.mark.parametrize("numbers", [False, True])
@@ -150,8 +143,8 @@ def test_rows_without_a_true_class_are_left_out_as_the_error_advises(numbers, tm
     assert "or leave such examples out with --skip-unlabelled" in in_process(["certify", *command], capsys).error
     done = in_process(["certify", *command, "--skip-unlabelled", "--drop", "patient"], capsys)
     assert "2 examples without a class left out" in done.err
-    expected = as_json(["--predictions", tmp_path / "complete.csv", "--target", "animal"], capsys)
-    found = as_json([*command, "--skip-unlabelled", "--drop", "patient"], capsys)
+    expected = as_json(["certify", "--predictions", tmp_path / "complete.csv", "--target", "animal"], capsys)
+    found = as_json(["certify", *command, "--skip-unlabelled", "--drop", "patient"], capsys)
     assert found["certificates"] == expected["certificates"]
-    found = as_json([*command, "--skip-unlabelled", "--group", "patient"], capsys)
+    found = as_json(["certify", *command, "--skip-unlabelled", "--group", "patient"], capsys)
     assert found["certificates"]["best"]["unit"] == "group"

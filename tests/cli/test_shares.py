@@ -6,7 +6,7 @@ import re
 import pytest
 import typer
 from tests.cli.bad_files import good
-from tests.cli.running import in_process
+from tests.cli.running import in_process, refused
 
 from pacbayes.cli.app import app
 
@@ -35,9 +35,9 @@ def test_these_are_all_options_that_take_a_share():
 @pytest.mark.parametrize(("command", "option"), SHARES)
 @pytest.mark.parametrize(("text", "hint"), [("5", "5% or 0.05"), ("-0.1", "5% or .05"), ("few", "5% or .05")])
 def test_what_is_no_share_is_refused_before_any_work(command, option, text, hint, capsys):
-    done = in_process([command, *SHARES[command, option], option, text], capsys)
-    assert done.code == 2
-    assert f"Invalid value for '{option}': must be a share between 0 and 1, got '{text}'" in done.error
+    assert f"Invalid value for '{option}': must be a share between 0 and 1, got '{text}'" in refused(
+        [command, *SHARES[command, option], option, text], capsys
+    )
     assert done.error.endswith(f"; write {hint}")
 
 
