@@ -42,9 +42,7 @@ def test_copies_are_warned_of_and_kept_together(files, capsys):
     assert "look like copies made after sampling" in said
     assert found["settings"]["copies"] > 0
     words = ["certify", files / "copies.csv", "--duplicates", "together", *QUICK]
-    found, said = as_json(
-        ["certify", files / "copies.csv", "--duplicates", "together", *QUICK], capsys, with_remarks=True
-    )
+    found, said = as_json(words, capsys, with_remarks=True)
     assert "copies made after sampling" not in said
     assert (found["settings"]["copies"], found["settings"]["unit"]) == (0, "distinct example")
 

@@ -46,9 +46,7 @@ def test_without_a_proposal(path, capsys):
 
 
 def test_a_proposal_is_tested_at_most_of_delta(path, capsys):
-    found = as_json(
-        ["certify", "--predictions", path, "--target", "animal", "--proposal", "network", "--hedge", "0"], capsys
-    )
+    found = as_json(["certify", "--predictions", path, "--proposal", "network", "--hedge", "0"], capsys)
     errors = errors_of(table())
     expected = beta.ppf(0.95, errors[1] + 1, 200 - errors[1])
     for certificate in found["certificates"].values():

@@ -35,10 +35,9 @@ def test_these_are_all_options_that_take_a_share():
 @pytest.mark.parametrize(("command", "option"), SHARES)
 @pytest.mark.parametrize(("text", "hint"), [("5", "5% or 0.05"), ("-0.1", "5% or .05"), ("few", "5% or .05")])
 def test_what_is_no_share_is_refused_before_any_work(command, option, text, hint, capsys):
-    assert f"Invalid value for '{option}': must be a share between 0 and 1, got '{text}'" in refused(
-        [command, *SHARES[command, option], option, text], capsys
-    )
-    assert done.error.endswith(f"; write {hint}")
+    error = refused([command, *SHARES[command, option], option, text], capsys)
+    assert f"Invalid value for '{option}': must be a share between 0 and 1, got '{text}'" in error
+    assert error.endswith(f"; write {hint}")
 
 
 @pytest.mark.parametrize("command", [PLAN, BOUND])
