@@ -259,19 +259,17 @@ def _space_left(error: Exception) -> str:
 
     A library that cannot be loaded, or a thread that cannot be started, says so in many ways.
     """
-    told = isinstance(error, ValueError | TypeError | ModuleNotFoundError)
-    if told or (isinstance(error, OSError) and (type(error) is not OSError or error.errno not in (None, errno.ENOMEM))):
-        return ""
     from pacbayes._utils.memory import LIBRARY_BYTES, THREADS_BYTES, narrow_space, readable
 
-    narrow = narrow_space(THREADS_BYTES if isinstance(error, MemoryError) else LIBRARY_BYTES)
+    told = isinstance(error, ValueError | TypeError | ModuleNotFoundError)
+    if isinstance(error, OSError):
+        told = type(error) is not OSError or error.errno not in (None, errno.ENOMEM)
+    narrow = None if told else narrow_space(THREADS_BYTES if isinstance(error, MemoryError) else LIBRARY_BYTES)
+    if narrow is None:
+        return ""
     return (
-        ""
-        if narrow is None
-        else (
-            f"{_LITTLE_MEMORY}: the address space is limited to {readable(narrow.limit)} (ulimit -v), of which "
-            f"{readable(narrow.left)} are left: "
-        )
+        f"{_LITTLE_MEMORY}: the address space is limited to {readable(narrow.limit)} (ulimit -v), of which "
+        f"{readable(narrow.left)} are left: "
     )
 
 

@@ -22,6 +22,8 @@ from pacbayes.cli.interrupted import keeps
 from pacbayes.cli.show import Note, print_json, print_lines, print_tables
 from pacbayes.data.division import GROUP
 from pacbayes.data.reading import listed
+from pacbayes.ensemble.members import Joined
+from pacbayes.ensemble.svm_members import SharedMachines
 from pacbayes.report.guarantee import who_answers
 from pacbayes.report.record import versions
 from pacbayes.report.tables import bounds_table, certificate_table, part_table, weight_groups, weight_table
@@ -167,6 +169,7 @@ def _as_dict(
         "data": _data_as_dict(data, choices),
         # What was filled in beside what was asked for, so that the same result can be asked for again.
         "settings": {
+            "kernel": _kernel(view),
             "candidates": asked.candidates if asked.predictions is None else "predictions",
             "classifiers": len(classifiers),
             "unit": classifiers.unit,
@@ -193,6 +196,15 @@ def _as_dict(
         if observed is None
         else {"errors": observed.errors, "rows": observed.rows, "constant": observed.constant},
     }
+
+
+def _kernel(view: ReportView) -> str | None:
+    """Return the kernel of the machines that were trained, which the size of the data decides where nobody does."""
+    members = view.classifiers.members
+    for part in members.parts if isinstance(members, Joined) else (members,):
+        if isinstance(part, SharedMachines):
+            return part.settings.kernel
+    return getattr(view.model, "kernel", None)
 
 
 def _data_as_dict(data: Data, choices: Choices) -> dict[str, Any]:

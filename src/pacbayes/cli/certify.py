@@ -1,6 +1,7 @@
 """`pacbayes certify`: train, choose, certify."""
 
 import re
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -216,20 +217,10 @@ def _choices(asked: SimpleNamespace) -> "Choices":
     from pacbayes.cli.data import Choices
     from pacbayes.data.number_signs import NumberSigns
 
-    return Choices(
-        target=asked.target,
-        drop=tuple(asked.drop or ()),
-        categorical=tuple(asked.categorical or ()),
-        missing=tuple(asked.missing or ()),
-        keep=tuple(asked.keep or ()),
-        sep=asked.sep,
-        skip_unlabelled=asked.skip_unlabelled,
-        group=asked.group,
-        slice=asked.slice_,
-        validation=asked.validation,
-        validation_column=asked.validation_column,
-        signs=NumberSigns.given(asked.decimal, asked.thousands),
-    )
+    values = vars(asked) | {"slice": asked.slice_, "signs": NumberSigns.given(asked.decimal, asked.thousands)}
+    given: dict[str, Any] = {one.name: values[one.name] for one in fields(Choices) if values[one.name] is not None}
+    several = {name: tuple(one) for name, one in given.items() if isinstance(one, list)}
+    return Choices(**{"target": None} | given | several)
 
 
 def _read(asked: SimpleNamespace, choices: "Choices") -> "tuple[Data, Tested | None, list[str]]":

@@ -1,7 +1,6 @@
 """`pacbayes compare`: how much more often, and how much less often, one model errs than another."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -68,6 +67,7 @@ def compare(
     from pacbayes.certificates.difference import certify_difference
     from pacbayes.cli.new_rows import TARGET, Cells, in_one_spelling, no_class, read_labels
     from pacbayes.cli.show import Note, print_json, print_lines, print_tables, warnings_as_notes
+    from pacbayes.data.number_signs import NumberSigns
     from pacbayes.report.tables import TextTable
 
     level = check_level(delta)
@@ -75,12 +75,13 @@ def compare(
         if (column is None) is (model is None):
             raise ValueError(f"give either --{option} COLUMN or --model-{option} MODEL, and not both")
     note = Note(quiet)
-    cells = Cells.of(missing, not_missing, sep, decimal, thousands)
     columns = named_columns({TARGET: target, "--a": a, "--b": b, "--group": group})
+    signs = NumberSigns.given(decimal, thousands)
+    cells = Cells(missing or (), not_missing or (), sep, signs, list(columns.values()))
     labels, is_text = read_labels(data, columns, cells, _GAP)
     truth, names = labels[target], _names(a if a is not None else str(model_a), b if b is not None else str(model_b))
     # What both models say of the file is said once.
-    note_once, cells = cache(note), replace(cells, used=tuple(labels))
+    note_once = cache(note)
     with warnings_as_notes(note):
         warn_of_level(level)
         predicted = [

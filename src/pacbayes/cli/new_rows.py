@@ -44,26 +44,13 @@ def load_saved(path: Path, trust: bool, sha256: str | None = None) -> Any:
 class Cells:
     """What the options say of the cells of a file."""
 
-    missing: tuple[str, ...] = ()
-    not_missing: tuple[str, ...] = ()
-    sep: str | None = None
-    #: Columns that somebody else uses: it is not said that they are not used.
-    used: tuple[str, ...] = ()
+    missing: Sequence[str]
+    not_missing: Sequence[str]
+    sep: str | None
     #: How numbers are written; None for as in the model's own table.
-    signs: NumberSigns | None = None
-
-    @classmethod
-    def of(
-        cls,
-        missing: Sequence[str] | None,
-        not_missing: Sequence[str] | None,
-        sep: str | None,
-        decimal: str | None,
-        thousands: str | None,
-    ) -> "Cells":
-        """Take the options of a command."""
-        signs = NumberSigns.given(decimal, thousands)
-        return cls(tuple(missing or ()), tuple(not_missing or ()), sep, signs=signs)
+    signs: NumberSigns | None
+    #: Columns that somebody else uses: it is not said that they are not used.
+    used: Sequence[str] = ()
 
 
 class NewRows:

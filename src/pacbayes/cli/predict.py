@@ -69,6 +69,7 @@ def predict(
     from pacbayes.cli.new_rows import Cells, NewRows, load_saved
     from pacbayes.cli.options import check_outputs
     from pacbayes.cli.show import Note, print_file, print_lines, warnings_as_notes
+    from pacbayes.data.number_signs import NumberSigns
 
     if voting is not None:
         check_choice("--voting", voting, VOTINGS)
@@ -77,8 +78,11 @@ def predict(
     loaded = load_saved(model, trust, sha256)
     if voting is not None:
         loaded.set_params(voting=voting)
-    rows = NewRows(data, loaded, Cells.of(missing, not_missing, sep, decimal, thousands))
-    counted = _counted_batch(loaded)
+    rows = NewRows(data, loaded, Cells(missing or (), not_missing or (), sep, NumberSigns.given(decimal, thousands)))
+    try:
+        counted: CountedBatch | None = loaded._counted_batch()
+    except ValueError:  # nothing is proved of a batch
+        counted = None
     # Nothing is seen of the predictions until all of them are there.
     with spooled() if out is None else writing(out) as file:
         with warnings_as_notes(note):
@@ -99,15 +103,6 @@ def predict(
     else:  # stdout is for the predictions alone
         for line in guarantee:
             note(line)
-
-
-def _counted_batch(model: Any) -> "CountedBatch | None":
-    """Return what counts the rows of the file, None where nothing is proved of a batch."""
-    try:
-        counted: CountedBatch = model._counted_batch()
-    except ValueError:
-        return None
-    return counted
 
 
 def _of_these(counted: "CountedBatch | None") -> list[str]:

@@ -1,7 +1,6 @@
 """`pacbayes watch`: whether the certificate of a saved model still holds for labelled rows that arrived since."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,6 +79,7 @@ def watch(
     from pacbayes.cli.new_rows import Cells, load_saved
     from pacbayes.cli.options import check_outputs, write_plot
     from pacbayes.cli.show import Note, print_json, warnings_as_notes
+    from pacbayes.data.number_signs import NumberSigns
     from pacbayes.estimators.prediction import Watched, check_watched
 
     check_outputs({"--plot": plot}, (model, data))
@@ -88,7 +88,8 @@ def watch(
     check_watched(loaded.certificate_, loaded.voting_, copies_left_out=True)
     monitor = loaded.certificate_.monitor(alpha, wrong=Watched(loaded, loaded._fitted, loaded.voting_))
     _check_group(group, monitor, model)
-    cells = replace(Cells.of(missing, not_missing, sep, decimal, thousands), used=tuple(columns.values()))
+    signs = NumberSigns.given(decimal, thousands)
+    cells = Cells(missing or (), not_missing or (), sep, signs, list(columns.values()))
     with warnings_as_notes(note):
         wrong, rows, groups, unanswered = _arrived(loaded, (model, data), columns, cells, note)
     monitor.update_errors(wrong, groups=groups)
@@ -125,6 +126,7 @@ def _arrived(
     stands in the file (from 1), and its group; and how many other rows there are.
     """
     import numpy as np
+    import pandas as pd
 
     from pacbayes.cli.new_rows import in_one_spelling, read_labels, unknown_rows
     from pacbayes.data.class_names import as_labels
@@ -142,7 +144,8 @@ def _arrived(
         _in_order(labels[columns["--order"]], columns["--order"]) if "--order" in columns else np.arange(truth.size)
     )
     if loaded.certificate_.unit == DISTINCT:
-        places = places[_first_ones(given, truth, places)]
+        rows = pd.concat([pd.DataFrame(given).reset_index(drop=True), pd.Series(truth)], axis=1)
+        places = places[~rows.iloc[places].duplicated().to_numpy()]
         if places.size < truth.size:
             note(f"{truth.size - places.size} of {truth.size} rows are copies of earlier ones: they do not count.")
     answered = loaded.answers(given)[places]
@@ -151,14 +154,6 @@ def _arrived(
     # After a refit an answer that is not covered is no error.
     wrong = (said != truth) & loaded.covered(given)
     return wrong[kept], (kept + 1).tolist(), groups, int((~answered).sum())
-
-
-def _first_ones(given: Any, truth: Any, places: Any) -> Any:
-    """Return which of the rows, in this order, equal no earlier one in features and class."""
-    import pandas as pd
-
-    frame = pd.DataFrame(given).reset_index(drop=True)
-    return ~pd.concat([frame, pd.Series(truth)], axis=1).iloc[places].duplicated().to_numpy()
 
 
 def _in_order(texts: Any, name: str) -> Any:
