@@ -76,25 +76,15 @@ def test_tables_to_stdout_and_everything_else_to_stderr(files, capsys):
 
 
 def test_every_option_reaches_the_estimator(files, capsys):
-    options = {
-        "--delta": "0.1",
-        "--candidates": "svm",
-        "--split": "independent",
-        "--validation-size": "70",
-        "--seed": "5",
-        "--kernel": "linear",
-    }
-    words = [word for pair in options.items() for word in pair]
-    found = as_json(["certify", files / "data.csv", *QUICK, *words, "--jobs", "1"], capsys)
+    words = "--delta 0.1 --candidates svm --split independent --validation-size 70 --seed 5 --kernel linear --jobs 1"
+    found = as_json(["certify", files / "data.csv", *QUICK, *words.split()], capsys)
     clf = StochasticSVC(
         parse_lambdas(QUICK[1]), kernel="linear", split="independent", validation_size=70, delta=0.1, random_state=5
     ).fit(good(200)[["a", "b"]], good(200)["kind"])
     assert found["certificates"]["stochastic"]["bound"] == clf.certificate_.bound
     assert found["certificates"]["stochastic"]["baselines"]["hold-out"]["bound"] is None
-    words = ["certify", files / "data.csv", *QUICK, "--hedge", "1"]
-    two = as_json([*words, "--distance", "kl", "--distance", "linear"], capsys)
-    one = as_json(words, capsys)
-    assert two["certificates"]["stochastic"]["bound"] > one["certificates"]["stochastic"]["bound"]
+    words = ["certify", files / "data.csv", *QUICK, "--hedge", "1", "--distance", "kl", "--distance", "linear"]
+    two = as_json(words, capsys)
     assert "smallest of 2" in two["certificates"]["stochastic"]["theorem"]
 
 
@@ -218,17 +208,6 @@ def test_voting_is_what_is_certified_saved_and_reported(files, voting, capsys):
     assert found["settings"]["voting"] == voting
     wrong = in_process(["certify", files / "data.csv", "--voting", "majorty"], capsys)
     assert "--voting must be a str among" in wrong.error
-
-
-def test_a_soft_vote_of_one_classifier_is_by_its_probabilities(files, capsys):
-    """Its class with the largest calibrated probability need not be what it answers."""
-    words = ["certify", files / "data.csv", "--candidates", "logistic", "--report", files / "page.html"]
-    done = in_process(words, capsys)
-    assert "of 4, says how probable each class is; the class with the largest probability is the answer." in done.err
-    assert "gives all answers" not in done.err
-    page = (files / "page.html").read_text(encoding="utf-8")
-    assert "of 4, says how probable each class is; the class with the largest probability is the answer" in page
-    assert "gives all answers" not in page
 
 
 def test_a_class_that_only_the_test_examples_have(files, capsys):

@@ -165,15 +165,6 @@ def test_predictions_are_read_as_predict_wrote_them(tmp_path, capsys):
     assert json.loads(done.out)["certificates"]["best"]["empirical_risk"] == 0.0
 
 
-def test_numbers_among_other_predictions_are_classes(tmp_path, capsys):
-    """A column with one odd answer is read as text, the classes are numbers: they are the same all the same."""
-    frame = pd.DataFrame({"p": ["1", "2"] * 59 + ["1", "?"], "truth": [1, 2] * 60})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    done = in_process(["certify", "--predictions", tmp_path / "t.csv"], capsys)
-    assert done.code == 0, done.err
-    assert "1 of 120 predictions of 'p' are no class of the target ('?')" in done.err
-
-
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize(
     ("classes", "named"),

@@ -106,19 +106,17 @@ def test_examples_without_a_class_are_skipped_and_counted(kind, tmp_path, capsys
     whole = written(tmp_path, frame[20:], "whole.csv")
     gaps = frame.assign(kind=[None] * 20 + frame["kind"].tolist()[20:])
     path, test = written(tmp_path, gaps), written(tmp_path, gaps[15:40].assign(a=gaps["a"] + 0.01), "test.csv")
-    error = refused(["certify", path, *QUICK], capsys)
-    assert "leave such examples out with --skip-unlabelled" in error
-    found = as_json(["certify", path, "--skip-unlabelled", "--test", test, *QUICK], capsys)
+    assert "leave such examples out with --skip-unlabelled" in refused(["certify", path, *QUICK], capsys)
+    words = ["certify", path, "--skip-unlabelled", "--test", test, *QUICK]
+    found, said = as_json(words, capsys, with_remarks=True)
     expected = as_json(["certify", whole, *QUICK], capsys)
     assert found["certificates"] == expected["certificates"]
-    assert found["data"]["classes"] == expected["data"]["classes"]
-    assert found["data"]["sha256"]["rows"] == expected["data"]["sha256"]["rows"]
-    assert found["data"]["sha256"]["labels"] == expected["data"]["sha256"]["labels"]
-    assert found["data"]["examples_without_class_left_out"] == 20
-    assert found["test"]["rows"] == 20
-    done = in_process(["certify", path, *QUICK, "--skip-unlabelled", "--test", test], capsys)
-    assert "20 examples without a class left out; the certificate is about examples that have one." in done.err
-    assert f"{test}: 5 examples without a class left out." in done.err
+    assert {name: found["data"]["sha256"][name] for name in ("rows", "labels")} == {
+        name: expected["data"]["sha256"][name] for name in ("rows", "labels")
+    }
+    assert (found["data"]["examples_without_class_left_out"], found["test"]["rows"]) == (20, 20)
+    assert "20 examples without a class left out; the certificate is about examples that have one." in said
+    assert f"{test}: 5 examples without a class left out." in said
 
 
 @pytest.mark.parametrize("text", ["a,b,kind\nx,y,yes\n", "a,b,kind\n,,yes\n", "a,b,kind\ninf,x,yes\n"])
@@ -128,3 +126,42 @@ def test_all_wrong_columns_of_a_test_file_at_once(text, tmp_path, capsys):
     error = refused(["certify", path, *QUICK, "--test", tmp_path / "test.csv"], capsys)
     assert "column 'a' of" in error
     assert "column 'b' of" in error
+
+
+@pytest.fixture
+def answers():
+    """Persons who all answer the same questions, question after question: no two rows of one stand together."""
+    rng = np.random.default_rng(0)
+    persons, items = 60, 8
+    who = np.tile(np.arange(persons), items)
+    anger = rng.integers(11, 40, persons)[who]
+    kind = np.where(anger + rng.normal(0, 8, who.size) > 25, "yes", "no")
+    return pd.DataFrame({"who": who, "anger": anger, "item": np.repeat(np.arange(items), persons), "class": kind})
+
+
+def run(frame, path, capsys, *words):
+    frame.to_csv(path, index=False)
+    return in_process(["certify", path, *QUICK, *words], capsys)
+
+
+def test_persons_in_no_runs_are_named_with_the_option(answers, tmp_path, capsys):
+    done = run(answers, tmp_path / "data.csv", capsys)
+    assert done.code == 0
+    said = [line for line in done.err.splitlines() if line.startswith("warning: Column")]
+    assert said == [
+        "warning: Column 'who' looks like a person or thing with several rows: 60 values, 8 rows each (more evenly "
+        "than by chance). If it is, the rows are not independent: give --group 'who'. If not, nothing is wrong."
+    ]
+    grouped = run(answers, tmp_path / "data.csv", capsys, "--group", "who")
+    assert "looks like" not in grouped.err
+    assert "Column 'who' names 60 groups" in grouped.err
+
+
+def test_a_column_from_after_the_outcome_is_named_with_the_option(answers, tmp_path, capsys):
+    paid = np.where(answers["class"] == "yes", "paid", "")
+    frame = answers.drop(columns="who").assign(fee=paid)[["fee", "anger", "item", "class"]]
+    done = run(frame, tmp_path / "data.csv", capsys)
+    assert "warning: Column 'fee' alone decides the class of all 240 training rows." in done.err
+    assert "leave it out with --drop; if it is known before, nothing is wrong." in done.err
+    dropped = run(frame, tmp_path / "data.csv", capsys, "--drop", "fee")
+    assert "alone decides" not in dropped.err

@@ -153,14 +153,6 @@ def test_rows_behind_the_model_are_refused(model, tmp_path, capsys):
     assert "30 of 130 rows equal a row that" in done.err
 
 
-def test_a_picture(model, tmp_path, capsys):
-    words = ["watch", model, written(tmp_path, rows(100, 13)), "--target", "kind", "--plot"]
-    assert in_process([*words, tmp_path / "w.svg"], capsys).code == 0
-    assert "</svg>" in (tmp_path / "w.svg").read_text()
-    done = in_process([*words, tmp_path / "w.doc"], capsys)
-    assert "--plot must be a file that ends in .svg, .png, .pdf" in done.error
-
-
 def test_what_is_wrong_is_one_line(model, tmp_path, capsys):
     path = written(tmp_path, rows(50, 14))
     for words, message in {
