@@ -235,10 +235,10 @@ def test_a_folder_given_as_a_file_is_one_error_that_names_the_option(arguments, 
     before = words[words.index(str(folder)) - 1]
     name = before if before.startswith("--") else "[A-Z]+"
     done = in_process(words, capsys)
-    # Versions of typer differ in capitals.
-    refused(done, f"(?i)^pacbayes: Invalid value for '{name}': File '.*folder.csv' is a directory.$")
     # Nothing is read, and nothing else is said, before.
-    assert done.err.count("\n") == 1
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    # Versions of typer differ in capitals.
+    assert re.search(f"(?i)^pacbayes: Invalid value for '{name}': File '.*folder.csv' is a directory.$", done.error)
 
 
 def test_what_nobody_foresaw_is_one_line_with_another_exit_code(capsys, monkeypatch):
@@ -286,4 +286,5 @@ def test_process_that_can_print_ascii_only(tmp_path, monkeypatch, capsys):
     assert "gr??er" in err
     out, _ = printed("predict", tmp_path / "model", path)
     assert "größer" in out.splitlines()
-    refused(as_process("certify", tmp_path / "größer.csv", PYTHONIOENCODING="ascii"), "no such file: '.*gr..er.csv'")
+    done = as_process("certify", tmp_path / "größer.csv", PYTHONIOENCODING="ascii")
+    assert re.search("no such file: '.*gr..er.csv'", done.error)
