@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -119,6 +120,7 @@ ARGUMENTS = {
     "{data} --test {data}": "--test must hold examples other than the data",
     "{data} --save {folder}/out --report {folder}/out": "--report: .* is a file of this command already",
     "{data} --speed 9": "[Nn]o such option",
+    "{data} --no-json": "[Nn]o such option",
     "{data} more.csv": "unexpected extra argument",
 }
 

@@ -32,12 +32,12 @@ def hostile(tmp_path):
     return path, tmp_path / "model.pacbayes"
 
 
-def on_terminal(*words):
+def on_terminal(*words, columns=200):
     """Run a command with everything on a terminal; return what reaches it."""
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
     # A dumb terminal gets no colours: what controls it comes from the data.
-    environment = os.environ | {"COLUMNS": "200", "TERM": "dumb"}
+    environment = os.environ | {"COLUMNS": str(columns), "TERM": "dumb"}
     command = [sys.executable, "-m", "pacbayes", *map(str, words)]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
         os.close(theirs)
@@ -63,6 +63,16 @@ def test_predictions_on_a_terminal_do_not_control_it(hostile):
     assert "yes\\x1b[2J" in shown
     assert "no\\u202e\\x07" in shown
     assert len([line for line in shown.splitlines() if line]) == 121
+
+
+def test_a_certificate_fits_a_terminal(tmp_path):
+    good(200).to_csv(tmp_path / "data.csv", index=False)
+    words = ["certify", tmp_path / "data.csv", *QUICK, "--candidates", "svm", "--details"]
+    lines = on_terminal(*words, columns=80).splitlines()
+    assert max(map(len, lines)) <= 80
+    # No cell is broken into two lines.
+    assert any(line.split()[:3] == ["best", "single", "classifier"] and "%" in line for line in lines)
+    assert any(line.split()[:3] == ["hold-out", "cross-validated", "classifier"] for line in lines)
 
 
 def test_predictions_in_a_pipe_are_data(hostile, capsys):
