@@ -1,6 +1,5 @@
 """`pacbayes certify`: the numbers of the library, where a person or a pipe expects them."""
 
-import json
 import subprocess
 import sys
 
@@ -116,23 +115,13 @@ def test_mixed_columns_with_independent_splits_are_refused(mixed_file, capsys):
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "grid"),
-    [
-        ("sklearn.ensemble.HistGradientBoostingClassifier", {"max_iter": [3, 5]}),
-        ("sklearn.naive_bayes.GaussianNB", [{"var_smoothing": [1e-9]}, {"var_smoothing": [0.1]}]),
-    ],
-)
-def test_other_estimators(name, grid, mixed_file, tmp_path, capsys):
-    (tmp_path / "grid.json").write_text(json.dumps(grid), encoding="utf-8")
+def test_other_estimators(mixed_file, tmp_path, capsys):
+    name = "sklearn.ensemble.HistGradientBoostingClassifier"
+    (tmp_path / "grid.json").write_text('{"max_iter": [3, 5]}', encoding="utf-8")
     words = ["certify", mixed_file, "--candidates", name, "--grid", tmp_path / "grid.json"]
-    words += ["--save", tmp_path / "model"]
-    found = as_json(words, capsys)
-    assert found["settings"]["classifiers"] == 2
-    assert found["settings"]["candidates"] == name
-    assert 0.0 < found["certificates"]["soft"]["bound"] < 1.0
+    found = as_json([*words, "--save", tmp_path / "model"], capsys)
+    assert (found["settings"]["classifiers"], found["settings"]["candidates"]) == (2, name)
     done = in_process(["predict", tmp_path / "model", mixed_file, "--trust"], capsys)
-    assert done.code == 0, done.err
     _, X, _ = mixed(200)
     assert done.out.splitlines()[1:] == load(tmp_path / "model", trusted=["sklearn."]).predict(X).tolist()
 

@@ -110,15 +110,6 @@ class NewRows:
         return ColumnFit(wanted, self._reading, repr(str(self._path)), self._cells)
 
 
-def read_new(path: Path, model: Any, cells: Cells) -> "tuple[pd.DataFrame, list[str]]":
-    """Return all rows of a file in the form a fitted model takes, and what a person should know about them."""
-    import pandas as pd
-
-    rows = NewRows(path, model, cells)
-    blocks = list(rows)
-    return blocks[0] if len(blocks) == 1 else pd.concat(blocks, ignore_index=True), rows.notes
-
-
 def _lacks_nothing(model: Any) -> bool:
     """Return whether the training data lacked no value, so that nothing prepares a row that lacks one."""
     from pacbayes.ensemble.svm_members import SharedMachines
@@ -261,13 +252,16 @@ def unknown_rows(loaded: Any, model: Path, data: Path, cells: Cells, note: Calla
 
     Where some of them equal rows behind the model, that is warned of.
     """
+    import pandas as pd
+
     # How the features are read the model knows; the option may be for the classes.
     known = getattr(loaded._fitted.plan.reading, "missing", ())
     own = replace(cells, not_missing=tuple(text for text in cells.not_missing if text not in known))
-    rows, notes = read_new(data, loaded, own)
-    for line in notes:
+    rows = NewRows(data, loaded, own)
+    frame = pd.concat(list(rows), ignore_index=True)
+    for line in rows.notes:
         note(line)
-    given = rows if hasattr(loaded, "feature_names_in_") else rows.to_numpy()
+    given = frame if hasattr(loaded, "feature_names_in_") else frame.to_numpy()
     found, named = largest_overlap(loaded, given), (repr(str(data)), repr(str(model)))
     if found is not None and found.is_copy:
         raise ValueError(f"{named[1]} was fitted with these rows: {found.said} behind it; {way}")
