@@ -8,7 +8,7 @@ import pytest
 from pacbayes import Abstain, CertifiedClassifier, Cost, StochasticSVC, Threshold
 from pacbayes.certificates.compatibility import _REFUSALS, Choices
 from pacbayes.certificates.risks import asked_for
-from pacbayes.cli.model import in_words_of_options
+from pacbayes.cli.options import in_words_of_options
 
 LIMITS = {"limits": asked_for(("recall",))}
 APART = {"split": "independent"}

@@ -1,6 +1,8 @@
 """Running commands: in this process, or as a process of their own."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -56,3 +58,19 @@ def as_process(*arguments, stdout=subprocess.PIPE, **environment):
         timeout=300,
     )
     return Done(done.returncode, done.stdout or "", done.stderr)
+
+
+def as_json(arguments, capsys, with_remarks=False):
+    """What a command prints with --json, which is nothing but JSON."""
+    done = in_process([*arguments, "--json"], capsys)
+    assert done.code == 0, done.err
+    found = json.loads(done.out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    return (found, done.err) if with_remarks else found
+
+
+def refused(arguments, capsys, message=""):
+    """The line of a command that is refused, and prints no result."""
+    done = in_process(arguments, capsys)
+    assert (done.code, done.out) == (2, ""), done
+    assert re.search(message, done.error), done.error
+    return done.error

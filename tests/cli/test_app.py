@@ -1,13 +1,20 @@
 """The command line itself: what it loads, what it says, how it fails."""
 
+import json
+import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import typer
+from tests.cli.bad_files import good
+from tests.cli.running import in_process, refused
 
 import pacbayes.files.model_file
 import pacbayes.report.page  # noqa: F401  (patched by name)
-from pacbayes.cli.app import main
+from pacbayes.cli.app import DOCS, app, main
 from pacbayes.data import DATASETS
 
 
@@ -47,35 +54,6 @@ def test_datasets_lists_every_one_with_the_papers_counts(capsys):
     assert spambase.split()[1:5] == ["4601", "57", "2788/1813", "1840/1840/921"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["reproduce", "nonsense"], "unknown NAME 'nonsense'; known are datasets, constants, main"),
-        (["reproduce", "datasets", "--split", "none"], "unknown --split 'none'; known are independent, shared"),
-        (["reproduce", "--seeds", "0"], "'--seeds'"),
-        (["reproduce", "datasets", "--limit", "0"], "--limit must be positive, got 0"),
-        (["reproduce", "--unknown"], "--unknown"),
-        (["nonsense"], "nonsense"),
-    ],
-)
-def test_what_the_user_did_wrong_is_one_line_and_exit_code_2(capsys, tmp_path, monkeypatch, arguments, said):
-    monkeypatch.chdir(tmp_path)
-    code, out, err = run(capsys, *arguments)
-    assert (code, out) == (2, "")
-    assert err.startswith("pacbayes: ")
-    assert said in err
-    assert err.count("\n") == 1
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_folder_that_cannot_be_written_is_one_line(capsys, tmp_path):
-    (tmp_path / "file").write_text("")
-    code, _, err = run(capsys, "reproduce", "datasets", "--out", str(tmp_path / "file"))
-    assert code == 2
-    assert err.startswith("pacbayes: ")
-    assert err.count("\n") == 1
-
-
 def test_an_interrupt_is_one_line_that_says_what_was_kept(capsys, tmp_path, monkeypatch):
     """Before, in the middle of, and after what is written."""
 
@@ -106,3 +84,82 @@ def test_an_interrupt_is_one_line_that_says_what_was_kept(capsys, tmp_path, monk
     assert err.splitlines()[-1] == f"pacbayes: interrupted; {kept}"
     code, _, err = run(capsys, "predict", str(model), str(data), "--voting", "best")
     assert (code, "interrupted" in err) == (0, False)
+
+
+PAGES = Path(__file__).parents[2] / "docs"
+
+
+def test_the_assumptions_fit_a_terminal_and_name_a_page_that_exists(capsys):
+    code, out, _ = run(capsys, "help", "assumptions")
+    assert code == 0
+    assert max(len(line) for line in out.splitlines()) <= 80
+    address = out.split("More: ")[1].strip()
+    assert address.startswith(f"{DOCS}/")
+    assert (PAGES / f"{address.removeprefix(DOCS)[1:-5]}.md").exists()
+
+
+def test_a_command_is_explained_as_by_its_own_help(capsys):
+    _, by_help, _ = run(capsys, "help", "certify")
+    _, by_option, _ = run(capsys, "certify", "--help")
+    assert by_help == by_option
+    assert "--target" in by_help
+
+
+def test_the_shell_is_told_the_commands_that_begin_as_typed():
+    request = {"_PACBAYES_COMPLETE": "complete_bash", "COMP_WORDS": "pacbayes pre", "COMP_CWORD": "1"}
+    code = "import sys; sys.argv = ['pacbayes']; from pacbayes.cli.app import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | request, capture_output=True, text=True)
+    assert done.stdout.split() == ["predict"]
+
+
+BOUND = ("bound", "--m", "100", "--kl", "1", "--risk", "0.1")
+PLAN = ("plan", "--error", "0.05", "--target", "0.08")
+NEW = ("m.pacbayes", "new.csv", "--target", "kind")
+#: Every option that takes a share, with what else its command needs.
+SHARES = {
+    **{("certify", f"--{name}"): () for name in ("delta", "max-error", "recall", "precision", "fpr")},
+    **{("plan", f"--{name}"): PLAN[1:] for name in ("error", "target", "chance", "delta")},
+    ("compare", "--delta"): ("said.csv", "--target", "kind", "--a", "a", "--b", "b"),
+    ("watch", "--alpha"): NEW,
+    ("posterior", "--delta"): ("risks.csv", "--m", "100"),
+    ("bound", "--risk"): BOUND[1:],
+    ("bound", "--delta"): BOUND[1:],
+}
+
+
+def test_these_are_all_options_that_take_a_share():
+    commands = typer.main.get_command(app).commands
+    of_shares = {(name, one.opts[0]) for name, command in commands.items() for one in command.params
+                 if one.metavar == "SHARE" and one.name != "hedge"}  # fmt: skip
+    assert of_shares == set(SHARES)
+
+
+@pytest.mark.parametrize(("command", "option"), SHARES)
+@pytest.mark.parametrize(("text", "hint"), [("5", "5% or 0.05"), ("-0.1", "5% or .05"), ("few", "5% or .05")])
+def test_what_is_no_share_is_refused_before_any_work(command, option, text, hint, capsys):
+    error = refused([command, *SHARES[command, option], option, text], capsys)
+    assert f"Invalid value for '{option}': must be a share between 0 and 1, got '{text}'" in error
+    assert error.endswith(f"; write {hint}")
+
+
+@pytest.mark.parametrize("command", [PLAN, BOUND])
+def test_percentages_are_the_same_shares(command, capsys):
+    def as_percentage(word):
+        return f"{float(word) * 100:g}%" if re.fullmatch(r"0\.\d+", word) else word
+
+    plain = in_process([*command, "--delta", "0.007", "--json"], capsys)
+    assert plain.code == 0, plain.err
+    assert in_process([*map(as_percentage, command), "--delta", "0.7%", "--json"], capsys) == plain
+    # Division by 100 in binary would be another number.
+    assert json.loads(plain.out)["delta"] == 0.007 != 0.7 / 100
+
+
+def test_certify_takes_percentages(tmp_path, capsys):
+    good(300).to_csv(tmp_path / "data.csv", index=False)
+    asked = ["--max-error", "12.5%", "--delta", "10%", "--hedge", "4%", "--validation-size", "40%", "--json"]
+    done = in_process(["certify", tmp_path / "data.csv", "--candidates", "logistic", *asked], capsys)
+    found = json.loads(done.out)
+    assert found["certificates"]["soft"]["answered"]["target"] == 0.125
+    assert found["settings"]["parameters"]["delta"] == 0.1
+    assert found["settings"]["parameters"]["validation_size"] == 0.4
+    assert found["settings"]["parameters"]["hedge"] == 0.04

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from tests.cli.bad_files import GOOD, REFUSED, TAKEN
-from tests.cli.running import as_process, in_process
+from tests.cli.running import as_process, in_process, refused
 
 QUICK = ["--lambdas", "0.1,1"]
 TREE = "sklearn.tree.DecisionTreeClassifier"
@@ -21,12 +21,6 @@ def data(tmp_path):
     return path
 
 
-def refused(done, message):
-    assert done.code == 2, done
-    assert re.search(message, done.error), done.error
-    assert done.out == ""
-
-
 def files(folder):
     return {path for path in folder.rglob("*") if path.is_file()}
 
@@ -37,7 +31,7 @@ def test_file_is_refused(case, tmp_path, capsys):
     path = write(tmp_path)
     before = files(tmp_path)
     outputs = ["--save", tmp_path / "model", "--report", tmp_path / "report.html"]
-    refused(in_process(["certify", path, *QUICK, *outputs], capsys), message)
+    refused(["certify", path, *QUICK, *outputs], capsys, message)
     assert files(tmp_path) == before
 
 
@@ -56,8 +50,6 @@ ARGUMENTS = {
     "{data} --target z": "target must be a column of .*, got 'z'; its columns are 'a', 'b', 'kind'",
     "{data} --delta 0": "--delta must be a float in the range",
     "{data} --delta 1.5": "'--delta': must be a share between 0 and 1",
-    "{data} --delta nan": "'--delta': must be a share between 0 and 1",
-    "{data} --delta little": "--delta",
     "{data} --distance chi2": "chi2.*known are kl, pinsker",
     "{data} --distance kl --distance kl": "must not name one twice",
     "{data} --distance catoni(0)": "C must be positive",
@@ -67,11 +59,8 @@ ARGUMENTS = {
     "{data} --lambdas 1:2": "START:STOP:STEP",
     "{data} --lambdas 2:1:0.1": "STOP above START",
     "{data} --lambdas -1,2": "positive",
-    "{data} --lambdas 0:1:0.1": "positive",
     "{data} --lambdas 1e-400,1": "positive",
-    "{data} --lambdas nan,1": "START:STOP:STEP",
     "{data} --lambdas 1:2:1e-9": "at most 100000 values",
-    "{data} --lambdas many": "START:STOP:STEP",
     "{data} --kernel poly": "unknown --kernel 'poly'; known are rbf, linear",
     "{data} --split half": "--split must be a str among",
     "{data} --validation-size 1.5": "must be auto, a fraction or a number of examples, got '1.5'",
@@ -81,7 +70,6 @@ ARGUMENTS = {
     "{data} --seed -1": "Invalid value for '--seed'",
     "{data} --jobs 0": "Invalid value for '--jobs'",
     "{data} --candidates magic": "must be auto, some of svm, forest, boosting, logistic, neighbours, or one full name",
-    "{data} --candidates os.system": "under sklearn",
     "{data} --candidates sklearn.os.System": "under sklearn",
     "{data} --candidates sklearn.linear_model.LinearRegression": "must be a classifier",
     "{data} --candidates sklearn.ensemble.VotingClassifier": "cannot be made without further arguments",
@@ -92,20 +80,34 @@ ARGUMENTS = {
     "{data} --candidates svm,{tree}": "must be auto, some of .*, or one full name",
     "{data} --candidates svm,svm": "must name each family once, got 'svm,svm'",
     "{data} --candidates auto,svm": "must be auto, some of",
-    "{data} --candidates svm,": "must be auto, some of",
-    "{data} --candidates predictions": "must be auto, some of",
     "{data} --candidates svm,forest --split independent": "--split independent is for --candidates svm, .*'svm,forest'",
-    "{data} --candidates logistic --split independent": "--split independent is for --candidates svm, .*'logistic'",
-    "{data} --candidates auto --split independent": "--split independent is for --candidates svm, .*'auto'",
     "{data} --split independent --refit": "--refit needs what the training rows propose",
     "{data} --voting soft --hedge 1": "--voting soft needs what the training rows propose",
-    "{data} --voting soft --split independent": "--voting soft needs what the training rows propose",
     "{data} --grid {data}": "the grid of svm is --lambdas",
     "{data} --candidates logistic --grid {data}": "--grid is for the full name of a classifier",
     "{data} --candidates {tree} --grid {folder}/none.json": "cannot read .*none.json': No such file",
     "{data} --candidates {tree} --grid {data}": "is not JSON",
     "{data} --candidates logistic --checkpoint {data}": "checkpoint must be a directory",
     "{data} --test {folder}/none.csv": "no such file",
+    "{data} --proposal a": "--proposal is for --predictions",
+    "{data} --drop a --keep a": "--drop must not name columns of --keep or --categorical, got 'a'",
+    "{data} --keep kind": "--keep must name columns of the features, got the target 'kind'",
+    "{data} --sep a": "sep must be one character",
+    "{data} --limits recal": "did you mean 'recall'",
+    "{data} --limits cost": "--cost FILE",
+    "{data} --limits f1,f1": "each risk once",
+    "{data} --limits f1 --group b": r"^pacbayes: --limits \(and --by-class, --slice, --cost\) are not for --group",
+    "{data} --recall 0.6 --positive ye": "the classes no, yes, got 'ye'; did you mean 'yes'?",
+    "{data} --max-error 0.1 --by-class": "not for --max-error",
+    "{data} --max-error 0.1 --split independent": "needs what the training rows propose",
+    "{data} --max-error 0.1 --group b": "is not for --group",
+    "{data} --precision 0": "--precision must lie strictly between 0 and 1",
+    "{data} --fpr 0.1 --max-error 0.1": "--max-error is not for --fpr",
+    "{data} --recall 0.9 --voting majority": "--recall 0.9 is not for --voting majority",
+    "{data} --recall 0.9 --by-class": "not for --recall",
+    "{data} --recall 0.9 --refit": "--refit is not for --recall",
+    "{data} --by-class --hedge 1": "need what is proposed beforehand",
+    "{data} --slice none": "--slice must name a column of",
     "{data} --drop z": "--drop must name columns",
     "{data} --target kind --drop kind": "must not name the target",
     "{data} --drop a --drop b": "at least one feature",
@@ -118,6 +120,7 @@ ARGUMENTS = {
     "{data} --test {data}": "--test must hold examples other than the data",
     "{data} --save {folder}/out --report {folder}/out": "--report: .* is a file of this command already",
     "{data} --speed 9": "[Nn]o such option",
+    "{data} --no-json": "[Nn]o such option",
     "{data} more.csv": "unexpected extra argument",
 }
 
@@ -126,7 +129,7 @@ ARGUMENTS = {
 def test_arguments_of_certify_are_refused(arguments, data, tmp_path, capsys):
     before = files(tmp_path)
     words = [word.format(data=data, folder=tmp_path, tree=TREE) for word in arguments.split()]
-    refused(in_process(["certify", *words], capsys), ARGUMENTS[arguments].format(tree=TREE))
+    refused(["certify", *words], capsys, ARGUMENTS[arguments].format(tree=TREE))
     assert files(tmp_path) == before
 
 
@@ -147,7 +150,7 @@ def test_grids_are_refused(grid, data, tmp_path, capsys):
     path = tmp_path / "grid.json"
     path.write_text(grid, encoding="utf-8")
     words = ["certify", data, "--candidates", TREE, "--grid", path, "--quiet"]
-    refused(in_process(words, capsys), GRIDS[grid])
+    refused(words, capsys, GRIDS[grid])
 
 
 TESTS = {
@@ -165,7 +168,7 @@ TESTS = {
 def test_test_files_are_refused(text, data, tmp_path, capsys):
     path = tmp_path / "test.csv"
     path.write_text(text, encoding="utf-8")
-    refused(in_process(["certify", data, "--target", "kind", *QUICK, "--test", path], capsys), TESTS[text])
+    refused(["certify", data, "--target", "kind", *QUICK, "--test", path], capsys, TESTS[text])
 
 
 OTHERS = {
@@ -193,13 +196,22 @@ OTHERS = {
     "bound --m 10 --risk 0.1 --kl 1 --constant new": "unknown --constant 'new'",
     "bound {data} --m 10 --risk 0.1": "not both",
     "bound {data} --m 10": "its columns are",
+    "plan --error 0.05 --target 0.04": "--target must be above error = 0.05, and at most 1, got 0.04",
+    "plan --error 0.05 --target 0.0500001": "--target must be farther from error",
+    "plan --error 0.05 --target 0.1 --delta 0": "--delta must be strictly between 0 and 1",
+    "plan --error 0.05 --target 0.1 --plot p.txt": "--plot must be a file that ends in",
+    "reproduce nonsense": "unknown NAME 'nonsense'; known are datasets, constants, main",
+    "reproduce datasets --split none": "unknown --split 'none'; known are independent, shared",
+    "reproduce datasets --seeds 0": "'--seeds'",
+    "reproduce datasets --out {data}": "good.csv",
+    "help nonsense": "[Nn]o such command",
 }
 
 
 @pytest.mark.parametrize("arguments", OTHERS)
 def test_other_commands_refuse(arguments, data, tmp_path, capsys):
     words = [word.format(data=data, folder=tmp_path) for word in arguments.split()]
-    refused(in_process(words, capsys), OTHERS[arguments])
+    refused(words, capsys, OTHERS[arguments])
 
 
 FOLDERS = [
@@ -225,10 +237,10 @@ def test_a_folder_given_as_a_file_is_one_error_that_names_the_option(arguments, 
     before = words[words.index(str(folder)) - 1]
     name = before if before.startswith("--") else "[A-Z]+"
     done = in_process(words, capsys)
-    # Versions of typer differ in capitals.
-    refused(done, f"(?i)^pacbayes: Invalid value for '{name}': File '.*folder.csv' is a directory.$")
     # Nothing is read, and nothing else is said, before.
-    assert done.err.count("\n") == 1
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    # Versions of typer differ in capitals.
+    assert re.search(f"(?i)^pacbayes: Invalid value for '{name}': File '.*folder.csv' is a directory.$", done.error)
 
 
 def test_what_nobody_foresaw_is_one_line_with_another_exit_code(capsys, monkeypatch):
@@ -236,15 +248,6 @@ def test_what_nobody_foresaw_is_one_line_with_another_exit_code(capsys, monkeypa
     done = in_process(["certify"], capsys)
     assert done.code == 1
     assert "this should not happen: KeyError: 'key'. Please report it" in done.error
-
-
-def test_what_nobody_foresaw_has_a_traceback_on_request(capsys, monkeypatch):
-    monkeypatch.setattr("pacbayes.cli.data.read_data", lambda *args: {}["key"])
-    monkeypatch.setenv("PACBAYES_DEBUG", "1")
-    from pacbayes.cli.app import main
-
-    with pytest.raises(KeyError):
-        main(["certify"])
 
 
 # As real processes: what only the end of a process shows.
@@ -285,4 +288,5 @@ def test_process_that_can_print_ascii_only(tmp_path, monkeypatch, capsys):
     assert "gr??er" in err
     out, _ = printed("predict", tmp_path / "model", path)
     assert "größer" in out.splitlines()
-    refused(as_process("certify", tmp_path / "größer.csv", PYTHONIOENCODING="ascii"), "no such file: '.*gr..er.csv'")
+    done = as_process("certify", tmp_path / "größer.csv", PYTHONIOENCODING="ascii")
+    assert re.search("no such file: '.*gr..er.csv'", done.error)

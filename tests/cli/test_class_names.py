@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
-from tests.cli.running import in_process
+from tests.cli.running import in_process, refused
 
 from pacbayes import CertifiedClassifier, load_dataset, save
 
@@ -66,9 +66,7 @@ def test_an_apostrophe_that_may_be_either_is_refused(tmp_path, capsys):
     """Is '=x the class of this name, or the class =x as predict writes it?"""
     frame = pd.DataFrame({"truth": ["=x", "'=x", "a"] * 10, "p": ["'=x", "'=x", "a"] * 10, "q": ["a"] * 30})
     frame.to_csv(tmp_path / "t.csv", index=False)
-    done = in_process(["compare", tmp_path / "t.csv", "--target", "truth", "--a", "p", "--b", "q"], capsys)
-    assert done.code == 2
-    assert "apostrophe" in done.error
+    assert "apostrophe" in refused(["compare", tmp_path / "t.csv", "--target", "truth", "--a", "p", "--b", "q"], capsys)
 
 
 @pytest.mark.parametrize("column", ["truth", "p"])
@@ -77,10 +75,9 @@ def test_a_class_that_is_a_word_for_missing_is_refused_with_the_option(column, t
     frame.loc[frame.index[::2], "truth" if column == "p" else "p"] = "a"
     frame.to_csv(tmp_path / "t.csv", index=False)
     words = ["compare", tmp_path / "t.csv", "--target", "truth", "--a", "p", "--b", "q"]
-    done = in_process(words, capsys)
-    assert done.code == 2
-    assert "lacks a value in example 1" in done.error
-    assert "--not-missing None" in done.error
+    error = refused(words, capsys)
+    assert "lacks a value in example 1" in error
+    assert "--not-missing None" in error
     assert in_process([*words, "--not-missing", "None"], capsys).code == 0
 
 
@@ -110,10 +107,9 @@ def test_classes_that_are_one_number_are_not_merged(classes, tmp_path, capsys):
             assert json.loads(in_process(words, capsys).out)["data"]["classes"] == sorted(classes)
         return
     for words in commands:
-        done = in_process(words, capsys)
-        assert done.code == 2
-        assert "column 'truth'" in done.error
-        assert f"holds both {sorted(classes)[0]!r} and {sorted(classes)[1]!r}" in done.error
+        error = refused(words, capsys)
+        assert "column 'truth'" in error
+        assert f"holds both {sorted(classes)[0]!r} and {sorted(classes)[1]!r}" in error
     with pytest.raises(ValueError, match="holds both"):
         load_dataset(tmp_path / "t.csv")
 
@@ -123,9 +119,9 @@ def test_classes_of_a_test_file_are_not_merged(tmp_path, capsys):
     frame = pd.DataFrame({"x": rng.normal(size=120), "truth": rng.choice(["1", "2"], 120)})
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.assign(x=frame["x"] + 1.0, truth=["01", "1", "2"] * 40).to_csv(tmp_path / "new.csv", index=False)
-    done = in_process(["certify", tmp_path / "t.csv", "--lambdas", "1", "--test", tmp_path / "new.csv"], capsys)
-    assert done.code == 2
-    assert "holds both '01' and '1'" in done.error
+    assert "holds both '01' and '1'" in refused(
+        ["certify", tmp_path / "t.csv", "--lambdas", "1", "--test", tmp_path / "new.csv"], capsys
+    )
 
 
 def test_classes_of_a_test_file_stay_text_where_they_were(tmp_path, capsys):
@@ -148,9 +144,7 @@ def test_two_spellings_in_a_column_of_predictions(tmp_path, capsys):
     frame.to_csv(tmp_path / "t.csv", index=False)
     compare = ["compare", tmp_path / "t.csv", "--target", "truth", "--a", "p", "--b", "q"]
     for words in (compare, ["certify", "--predictions", tmp_path / "t.csv", "--target", "truth"]):
-        done = in_process(words, capsys)
-        assert done.code == 2
-        assert "holds both '01' and '1'" in done.error
+        assert "holds both '01' and '1'" in refused(words, capsys)
 
 
 def test_a_model_whose_classes_are_text_is_compared_as_written(tmp_path, capsys):
@@ -169,15 +163,6 @@ def test_predictions_are_read_as_predict_wrote_them(tmp_path, capsys):
     pd.DataFrame({"said": said, "truth": y}).to_csv(tmp_path / "t.csv", index=False)
     done = in_process(["certify", "--predictions", tmp_path / "t.csv", "--json"], capsys)
     assert json.loads(done.out)["certificates"]["best"]["empirical_risk"] == 0.0
-
-
-def test_numbers_among_other_predictions_are_classes(tmp_path, capsys):
-    """A column with one odd answer is read as text, the classes are numbers: they are the same all the same."""
-    frame = pd.DataFrame({"p": ["1", "2"] * 59 + ["1", "?"], "truth": [1, 2] * 60})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    done = in_process(["certify", "--predictions", tmp_path / "t.csv"], capsys)
-    assert done.code == 0, done.err
-    assert "1 of 120 predictions of 'p' are no class of the target ('?')" in done.err
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.cli.bad_files import good
-from tests.cli.running import in_process
+from tests.cli.running import in_process, refused
 
 from pacbayes import StochasticSVC, certify_difference, save
 
@@ -47,32 +47,6 @@ def test_one_class_in_two_spellings(tmp_path, capsys):
     done = in_process(["compare", tmp_path / "t.csv", "--target", "y", "--a", "old", "--b", "new"], capsys)
     assert "only old\t10" in done.out
     assert "only new\t1" in done.out
-    other = {"y": ["TRUE", "False"] * 100, "old": ["True", "FALSE"] * 100, "new": ["true", "false"] * 99 + ["?", "?"]}
-    pd.DataFrame(other).to_csv(tmp_path / "t.csv", index=False)
-    done = in_process(["compare", tmp_path / "t.csv", "--target", "y", "--a", "old", "--b", "new"], capsys)
-    assert "only old\t0" in done.out
-    assert "only new\t2" in done.out
-
-
-def test_two_classes_that_are_one_number(tmp_path, capsys):
-    frame = pd.DataFrame({"y": ["01", "1", "2"] * 10, "p": ["01", "1", "2"] * 10, "q": ["1", "1", "x"] * 10})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    done = in_process(["compare", tmp_path / "t.csv", "--target", "y", "--a", "p", "--b", "q"], capsys)
-    assert done.code == 2
-    assert "--target holds both '01' and '1'" in done.err
-
-
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-@pytest.mark.parametrize(
-    "classes", [["1E5", "10E4", "2A3"], ["1.1", "1.10", "1.2a"], ["true", "True", "x"], ["a", "a ", "b"]]
-)
-def test_classes_that_are_text_are_compared_as_written(classes, kind, tmp_path, capsys):
-    frame = pd.DataFrame({"y": classes * 20, "p": [classes[1], *classes[1:]] * 20, "q": classes * 20})
-    path = tmp_path / f"t.{kind}"
-    getattr(frame, f"to_{kind}")(path, index=False)
-    done = in_process(["compare", path, "--target", "y", "--a", "p", "--b", "q"], capsys)
-    assert "only p\t20" in done.out
-    assert "only q\t0" in done.out
 
 
 def test_saved_models(tmp_path, capsys):
@@ -110,9 +84,7 @@ def test_refusals(table, tmp_path, capsys):
         ("--target", "class", "--a", "old", "--b", "none"): "--b must name a column of",
         ("--target", "class", "--a", "old", "--b", "new", "--delta", "2"): "'--delta': must be a share between 0 and 1",
     }.items():
-        done = in_process(["compare", path, *words], capsys)
-        assert done.code == 2
-        assert message in done.error
+        assert message in refused(["compare", path, *words], capsys)
     (tmp_path / "gap.csv").write_text("y,p,q\na,a,\nb,b,b\n", encoding="utf-8")
     done = in_process(["compare", tmp_path / "gap.csv", "--target", "y", "--a", "p", "--b", "q"], capsys)
     assert "lacks a value in example 1" in done.error
@@ -136,9 +108,7 @@ def test_rows_that_a_model_was_fitted_with_are_refused(tmp_path, capsys):
     frame = trained(tmp_path)
     for copy in (frame[:100], frame[:100].sample(frac=1.0, random_state=0), frame[:50], frame[:120]):
         copy.to_csv(tmp_path / "copy.csv", index=False)
-        done = in_process(words_for(tmp_path / "copy.csv", tmp_path), capsys)
-        assert done.code == 2
-        assert "was fitted with these rows" in done.error
+        assert "was fitted with these rows" in refused(words_for(tmp_path / "copy.csv", tmp_path), capsys)
     frame[80:].to_csv(tmp_path / "some.csv", index=False)
     done = in_process(words_for(tmp_path / "some.csv", tmp_path), capsys)
     assert done.code == 0
@@ -175,10 +145,9 @@ def test_a_model_certified_by_groups_needs_them(tmp_path, capsys):
     save(clf.fit(frame[["a", "b"]][:100], frame["kind"][:100], groups=frame["who"][:100]), tmp_path / "m.pacbayes")
     frame[100:].to_csv(tmp_path / "new.csv", index=False)
     words = words_for(tmp_path / "new.csv", tmp_path)
-    done = in_process(words, capsys)
-    assert done.code == 2
-    assert "--group must name the column of groups: " in done.error
-    assert "m.pacbayes' was certified by groups" in done.error
+    error = refused(words, capsys)
+    assert "--group must name the column of groups: " in error
+    assert "m.pacbayes' was certified by groups" in error
     done = in_process([*words, "--group", "who", "--json"], capsys)
     assert json.loads(done.out)["groups"] == 15
     assert "not used" not in done.err

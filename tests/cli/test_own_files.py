@@ -1,6 +1,5 @@
 """People's own files: columns that identify rows, hints that can be pasted, examples without a class, separators."""
 
-import json
 import re
 import shlex
 
@@ -8,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.cli.bad_files import good
-from tests.cli.running import in_process
+from tests.cli.running import as_json, in_process, refused
 
 QUICK = ["--lambdas", "0.1,1"]
 
@@ -16,19 +15,6 @@ QUICK = ["--lambdas", "0.1,1"]
 def written(folder, frame, name="data.csv", **options):
     frame.to_csv(folder / name, **({"index": False} | options))
     return folder / name
-
-
-def as_json(arguments, capsys):
-    done = in_process([*arguments, *QUICK, "--json"], capsys)
-    assert done.code == 0, done.err
-    return json.loads(done.out)
-
-
-def refused(arguments, capsys):
-    done = in_process(arguments, capsys)
-    assert done.code == 2, done
-    assert done.out == ""
-    return done.error
 
 
 def pasted(error):
@@ -47,8 +33,8 @@ def test_a_row_number_gives_the_class_away(tmp_path, capsys):
     assert pasted(error) == ["--drop", "passenger number"]
     assert "--keep 'passenger number'" in error
     # The posterior alone, whose bound for noise is above one half; a proposal's is by chance just below (0.499).
-    kept = as_json(["certify", path, "--keep", "passenger number", "--hedge", "1"], capsys)
-    dropped = as_json(["certify", path, *pasted(error), "--hedge", "1"], capsys)
+    kept = as_json(["certify", path, "--keep", "passenger number", "--hedge", "1", *QUICK], capsys)
+    dropped = as_json(["certify", path, *pasted(error), "--hedge", "1", *QUICK], capsys)
     bounds = [found["certificates"]["stochastic"]["bound"] for found in (kept, dropped)]
     assert bounds[0] < 0.15 < 0.5 < bounds[1]
     assert kept["data"]["read"]["keep"] == ["passenger number"]
@@ -67,23 +53,7 @@ def test_the_column_that_pandas_adds_can_be_dropped(times, tmp_path, capsys):
     words = pasted(error)
     assert words[:2] == ["--drop", "Unnamed: 0" if times == 1 else "Unnamed: 0.1"]
     assert len(words) == 2 * times
-    assert as_json(["certify", path, *words], capsys)["data"]["numeric"] == ["a", "b"]
-
-
-def test_a_name_of_its_own_for_each_of_few_rows(tmp_path, capsys):
-    path = written(tmp_path, good(20).assign(name=[f"N. N. {i}" for i in range(20)])[["name", "a", "kind"]])
-    error = refused(["certify", path, *QUICK], capsys)
-    assert "looks like a name, an identifier or free text: 20 different values in 20 rows" in error
-    assert "--drop name" in error
-    assert as_json(["certify", path, "--keep", "name"], capsys)["data"]["categorical"] == ["name"]
-
-
-def test_free_text_and_tickets_suggest_to_drop_them(tmp_path, capsys):
-    tickets = [str(i % 7) if i % 2 else f"PC {i % 5}" for i in range(60)]
-    path = written(tmp_path, good().assign(ticket=tickets)[["ticket", "a", "kind"]])
-    error = refused(["certify", path, *QUICK], capsys)
-    assert "holds numbers and text" in error
-    assert pasted(error) == ["--drop", "ticket"]
+    assert as_json(["certify", path, *words, *QUICK], capsys)["data"]["numeric"] == ["a", "b"]
 
 
 @pytest.mark.parametrize("name", ["cabin deck", "it's", "a;b", "$HOME", "*", "-x", "two\nlines", "größe", "--drop"])
@@ -93,7 +63,7 @@ def test_hints_can_be_pasted(name, tmp_path, capsys):
     hint = re.search(r"leave it out with (--drop .*?), or ", error)[1]
     words = _by_shell(hint)
     assert words == ["--drop", name]
-    assert as_json(["certify", path, *words], capsys)["data"]["numeric"] == ["a"]
+    assert as_json(["certify", path, *words, *QUICK], capsys)["data"]["numeric"] == ["a"]
 
 
 def _by_shell(text):
@@ -101,16 +71,6 @@ def _by_shell(text):
 
     done = subprocess.run(["bash", "-c", f"printf '%s\\0' {text}"], capture_output=True, check=True)
     return done.stdout.decode().split("\0")[:-1]
-
-
-def test_all_wrong_columns_at_once(tmp_path, capsys):
-    frame = good().assign(number=range(60), day="2024-01-01", remark=[f"r {i}" for i in range(60)])
-    path = written(tmp_path, frame[["number", "day", "remark", "a", "b", "kind"]])
-    error = refused(["certify", path, *QUICK], capsys)
-    assert error.startswith("pacbayes: 3 columns cannot be used: ")
-    words = pasted(error)
-    assert words == ["--drop", "number", "--drop", "day", "--drop", "remark"]
-    assert as_json(["certify", path, *words], capsys)["data"]["numeric"] == ["a", "b"]
 
 
 def test_all_wrong_names_at_once(tmp_path, capsys):
@@ -123,25 +83,6 @@ def test_all_wrong_names_at_once(tmp_path, capsys):
     assert error.endswith("got 'v'; its columns are 'a', 'b', 'kind'")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--drop", "a", "--keep", "a"], "--drop must not name columns of --keep or --categorical, got 'a'"),
-        (["--keep", "kind"], "--keep must name columns of the features, got the target 'kind'"),
-        (["--sep", ";;"], "sep must be one character"),
-        (["--sep", ""], "sep must be one character"),
-        (["--sep", "a"], "sep must be one character"),
-    ],
-)
-def test_wrong_options(options, message, tmp_path, capsys):
-    assert message in refused(["certify", written(tmp_path, good()), *options], capsys)
-
-
-def test_no_separator_in_parquet(tmp_path, capsys):
-    good().to_parquet(tmp_path / "data.parquet")
-    assert "sep is for CSV and TSV files" in refused(["certify", tmp_path / "data.parquet", "--sep", ";"], capsys)
-
-
 @pytest.mark.parametrize(("sep", "word"), [(";", ";"), ("\t", "tab"), ("\t", r"\t"), ("|", "|"), (" ", " ")])
 def test_other_separators(sep, word, tmp_path, capsys):
     path = written(tmp_path, good(), sep=sep)
@@ -149,8 +90,8 @@ def test_other_separators(sep, word, tmp_path, capsys):
     if sep != " ":
         assert f"give --sep {'tab' if word != sep else shlex.quote(sep)}" in error
     other = written(tmp_path, good(80)[60:], "new.csv", sep=sep)
-    found = as_json(["certify", path, "--sep", word, "--test", other, "--save", tmp_path / "model"], capsys)
-    expected = as_json(["certify", written(tmp_path, good(), "commas.csv")], capsys)
+    found = as_json(["certify", path, "--sep", word, "--test", other, "--save", tmp_path / "model", *QUICK], capsys)
+    expected = as_json(["certify", written(tmp_path, good(), "commas.csv"), *QUICK], capsys)
     assert found["certificates"] == expected["certificates"]
     assert found["test"]["rows"] == 20
     done = in_process(["predict", tmp_path / "model", other, "--sep", word], capsys)
@@ -165,19 +106,17 @@ def test_examples_without_a_class_are_skipped_and_counted(kind, tmp_path, capsys
     whole = written(tmp_path, frame[20:], "whole.csv")
     gaps = frame.assign(kind=[None] * 20 + frame["kind"].tolist()[20:])
     path, test = written(tmp_path, gaps), written(tmp_path, gaps[15:40].assign(a=gaps["a"] + 0.01), "test.csv")
-    error = refused(["certify", path, *QUICK], capsys)
-    assert "leave such examples out with --skip-unlabelled" in error
-    found = as_json(["certify", path, "--skip-unlabelled", "--test", test], capsys)
-    expected = as_json(["certify", whole], capsys)
+    assert "leave such examples out with --skip-unlabelled" in refused(["certify", path, *QUICK], capsys)
+    words = ["certify", path, "--skip-unlabelled", "--test", test, *QUICK]
+    found, said = as_json(words, capsys, with_remarks=True)
+    expected = as_json(["certify", whole, *QUICK], capsys)
     assert found["certificates"] == expected["certificates"]
-    assert found["data"]["classes"] == expected["data"]["classes"]
-    assert found["data"]["sha256"]["rows"] == expected["data"]["sha256"]["rows"]
-    assert found["data"]["sha256"]["labels"] == expected["data"]["sha256"]["labels"]
-    assert found["data"]["examples_without_class_left_out"] == 20
-    assert found["test"]["rows"] == 20
-    done = in_process(["certify", path, *QUICK, "--skip-unlabelled", "--test", test], capsys)
-    assert "20 examples without a class left out; the certificate is about examples that have one." in done.err
-    assert f"{test}: 5 examples without a class left out." in done.err
+    assert {name: found["data"]["sha256"][name] for name in ("rows", "labels")} == {
+        name: expected["data"]["sha256"][name] for name in ("rows", "labels")
+    }
+    assert (found["data"]["examples_without_class_left_out"], found["test"]["rows"]) == (20, 20)
+    assert "20 examples without a class left out; the certificate is about examples that have one." in said
+    assert f"{test}: 5 examples without a class left out." in said
 
 
 @pytest.mark.parametrize("text", ["a,b,kind\nx,y,yes\n", "a,b,kind\n,,yes\n", "a,b,kind\ninf,x,yes\n"])
@@ -187,3 +126,42 @@ def test_all_wrong_columns_of_a_test_file_at_once(text, tmp_path, capsys):
     error = refused(["certify", path, *QUICK, "--test", tmp_path / "test.csv"], capsys)
     assert "column 'a' of" in error
     assert "column 'b' of" in error
+
+
+@pytest.fixture
+def answers():
+    """Persons who all answer the same questions, question after question: no two rows of one stand together."""
+    rng = np.random.default_rng(0)
+    persons, items = 60, 8
+    who = np.tile(np.arange(persons), items)
+    anger = rng.integers(11, 40, persons)[who]
+    kind = np.where(anger + rng.normal(0, 8, who.size) > 25, "yes", "no")
+    return pd.DataFrame({"who": who, "anger": anger, "item": np.repeat(np.arange(items), persons), "class": kind})
+
+
+def run(frame, path, capsys, *words):
+    frame.to_csv(path, index=False)
+    return in_process(["certify", path, *QUICK, *words], capsys)
+
+
+def test_persons_in_no_runs_are_named_with_the_option(answers, tmp_path, capsys):
+    done = run(answers, tmp_path / "data.csv", capsys)
+    assert done.code == 0
+    said = [line for line in done.err.splitlines() if line.startswith("warning: Column")]
+    assert said == [
+        "warning: Column 'who' looks like a person or thing with several rows: 60 values, 8 rows each (more evenly "
+        "than by chance). If it is, the rows are not independent: give --group 'who'. If not, nothing is wrong."
+    ]
+    grouped = run(answers, tmp_path / "data.csv", capsys, "--group", "who")
+    assert "looks like" not in grouped.err
+    assert "Column 'who' names 60 groups" in grouped.err
+
+
+def test_a_column_from_after_the_outcome_is_named_with_the_option(answers, tmp_path, capsys):
+    paid = np.where(answers["class"] == "yes", "paid", "")
+    frame = answers.drop(columns="who").assign(fee=paid)[["fee", "anger", "item", "class"]]
+    done = run(frame, tmp_path / "data.csv", capsys)
+    assert "warning: Column 'fee' alone decides the class of all 240 training rows." in done.err
+    assert "leave it out with --drop; if it is known before, nothing is wrong." in done.err
+    dropped = run(frame, tmp_path / "data.csv", capsys, "--drop", "fee")
+    assert "alone decides" not in dropped.err

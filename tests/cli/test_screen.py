@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import scipy
 from tests.cli.bad_files import good
-from tests.cli.running import in_process, with_candidates
+from tests.cli.running import in_process, refused, with_candidates
 
 from pacbayes import StochasticSVC, save
 
@@ -32,12 +32,12 @@ def hostile(tmp_path):
     return path, tmp_path / "model.pacbayes"
 
 
-def on_terminal(*words):
+def on_terminal(*words, columns=200):
     """Run a command with everything on a terminal; return what reaches it."""
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
     # A dumb terminal gets no colours: what controls it comes from the data.
-    environment = os.environ | {"COLUMNS": "200", "TERM": "dumb"}
+    environment = os.environ | {"COLUMNS": str(columns), "TERM": "dumb"}
     command = [sys.executable, "-m", "pacbayes", *map(str, words)]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
         os.close(theirs)
@@ -63,6 +63,16 @@ def test_predictions_on_a_terminal_do_not_control_it(hostile):
     assert "yes\\x1b[2J" in shown
     assert "no\\u202e\\x07" in shown
     assert len([line for line in shown.splitlines() if line]) == 121
+
+
+def test_a_certificate_fits_a_terminal(tmp_path):
+    good(200).to_csv(tmp_path / "data.csv", index=False)
+    words = ["certify", tmp_path / "data.csv", *QUICK, "--candidates", "svm", "--details"]
+    lines = on_terminal(*words, columns=80).splitlines()
+    assert max(map(len, lines)) <= 80
+    # No cell is broken into two lines.
+    assert any(line.split()[:3] == ["best", "single", "classifier"] and "%" in line for line in lines)
+    assert any(line.split()[:3] == ["hold-out", "cross-validated", "classifier"] for line in lines)
 
 
 def test_predictions_in_a_pipe_are_data(hostile, capsys):
@@ -151,12 +161,11 @@ def test_advice_about_copies_names_options(tmp_path, capsys):
 def test_advice_about_memory_names_options(tmp_path, monkeypatch, capsys):
     good(60).to_csv(tmp_path / "data.csv", index=False)
     monkeypatch.setattr("pacbayes._utils.memory.free_bytes", lambda: 10**7)
-    done = in_process(["certify", tmp_path / "data.csv", *QUICK, "-q"], capsys)
-    assert done.code == 2
-    assert "a kernel matrix of 30 x 30" in done.error
-    assert "Use --kernel nystroem, which needs no kernel matrix." in done.error
-    assert "a larger --validation-size" in done.error
-    assert "=" not in done.error
+    error = refused(["certify", tmp_path / "data.csv", *QUICK, "-q"], capsys)
+    assert "a kernel matrix of 30 x 30" in error
+    assert "Use --kernel nystroem, which needs no kernel matrix." in error
+    assert "a larger --validation-size" in error
+    assert "=" not in error
 
 
 def test_a_column_called_like_an_argument_keeps_its_name(tmp_path, capsys):

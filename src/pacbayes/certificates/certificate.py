@@ -356,8 +356,7 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python numbers, strings, lists and dicts, ready for JSON."""
-        # Version 0.1 could divide rows by their labels, and said here that nothing was guaranteed then.
-        properties = {"vacuous": self.vacuous, "beats_constant": self.beats_constant, "not_valid": None}
+        properties = {"vacuous": self.vacuous, "beats_constant": self.beats_constant}
         found = asdict(self)
         lists = {name: list(found[name]) for name in ("assumptions", "alternatives", "limits")}
         decisions = {

@@ -7,17 +7,16 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NoReturn, TextIO, cast
+from typing import Annotated, NoReturn, TextIO, cast
 
 import typer
-from typer.core import TyperCommand
 
 from pacbayes._utils.words import printable
 from pacbayes.cli import bounds, certify, compare, predict, watch
 from pacbayes.cli.interrupted import ENDED_BY_USER, end_command, end_interrupted, ended_in_time, forget_kept, keeps
-from pacbayes.cli.options import in_options
+from pacbayes.cli.options import Command, in_options
 from pacbayes.cli.show import Unheard
 
 EXAMPLES = ("pacbayes certify", "pacbayes certify data.csv --target class", "pacbayes certify --help")
@@ -43,26 +42,6 @@ ASSUMPTIONS = f"""\
 More: {DOCS}/data-roles.html"""
 
 
-class GroupedHelp(TyperCommand):
-    """A command that shows its options by what they are about: `groups` has their names by heading, apart by blanks."""
-
-    groups: ClassVar[Mapping[str, str]] = {}
-
-    # typer has a click of its own in some versions, and shares the one that is installed in others.
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments, then options under their headings; what is under none comes last."""
-        by_name = {str(one.name): one.get_help_record(ctx) for one in self.get_params(ctx)}
-        arguments = [str(one.name) for one in self.get_params(ctx) if one.param_type_name == "argument"]
-        groups = {"Arguments": arguments} | {heading: names.split() for heading, names in self.groups.items()}
-        grouped = {name for names in groups.values() for name in names}
-        groups["Other options"] = [name for name in by_name if name not in grouped]
-        for heading, names in groups.items():
-            records = [record for record in map(by_name.get, names) if record is not None]
-            if records:
-                with formatter.section(heading):
-                    formatter.write_dl(records)
-
-
 app = typer.Typer(
     help="Choose among many trained classifiers with a guarantee.",
     pretty_exceptions_enable=False,
@@ -75,36 +54,21 @@ def _examples(lines: Sequence[str]) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def _add(
-    command: Callable[..., None],
-    summary: str,
-    examples: Sequence[str],
-    name: str | None = None,
-    groups: Mapping[str, str] | None = None,
-) -> None:
-    kind = None if groups is None else type("Grouped", (GroupedHelp,), {"groups": groups})
-    app.command(name, cls=kind, short_help=summary, epilog=_examples(examples))(command)
+_HELP = {
+    "Arguments": {"topic": "A command, or assumptions; without one, the list of commands."},
+}
 
 
-def show_help(
-    context: typer.Context,
-    topic: Annotated[
-        str | None, typer.Argument(help="A command, or assumptions; without one, the list of commands.")
-    ] = None,
-) -> None:
+def show_help(context: typer.Context, topic: Annotated[str | None, typer.Argument()] = None) -> None:
     """Explain a command, or the assumptions of a certificate."""
-    root = context.parent
-    assert root is not None
-    commands: dict[str, Any] = getattr(root.command, "commands", {})
-    if topic is None:
-        print(f"{root.get_help()}\n\nWhat a certificate assumes: pacbayes help assumptions.\nAll pages: {DOCS}/")
-    elif topic == "assumptions":
+    assert context.parent is not None
+    if topic == "assumptions":
         print(ASSUMPTIONS)
-    elif topic in commands:
-        with commands[topic].make_context(topic, [], parent=root, resilient_parsing=True) as own:
-            print(own.get_help())
-    else:
-        raise ValueError(f"unknown TOPIC {topic!r}; known are {', '.join(('assumptions', *commands))}")
+        return
+    words = ["--help"] if topic is None else [topic, "--help"]
+    app(words, prog_name=context.parent.info_name, standalone_mode=False)
+    if topic is None:
+        print(f"\nWhat a certificate assumes: pacbayes help assumptions.\nAll pages: {DOCS}/")
 
 
 def datasets() -> None:
@@ -128,26 +92,29 @@ def datasets() -> None:
     print_tables([TextTable("Data sets", header, rows)], Note())
 
 
+_REPRODUCE = {
+    "Arguments": {"names": "Tables and figures; all if none is given."},
+    "Options": {
+        "quick": "A small version of everything, in about a minute.",
+        "full": "The paper's own counts: 1000 starts, Ipopt on all seeds, 5 seeds also where slow.",
+        "out": "Folder for NAME.md, NAME.csv and figures.",
+        "jobs": "Threads.  [default: all cores]",
+        "seeds": "Seeds.  [default: 10 for one split, 5 or 1 for many]",
+        "split": "independent, shared, overlapping or all.",
+        "list_names": "List the names and stop.",
+    },
+}
+
+
 def reproduce(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Tables and figures; all if none is given.")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A small version of everything, in about a minute.")] = False,
-    full: Annotated[
-        bool,
-        typer.Option(
-            "--full", help="The paper's own counts: 1000 starts, Ipopt on all seeds, 5 seeds also where slow."
-        ),
-    ] = False,
-    out: Annotated[Path, typer.Option(help="Folder for NAME.md, NAME.csv and figures.")] = Path("results"),
-    cache: Annotated[Path | None, typer.Option(help="Folder for intermediate results.  [default: OUT/.cache]")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Threads.  [default: all cores]")] = None,
-    seeds: Annotated[
-        int | None, typer.Option(min=1, help="Seeds.  [default: 10 for one split, 5 or 1 for many]", show_default=False)
-    ] = None,
-    split: Annotated[str, typer.Option(help="independent, shared, overlapping or all.")] = "all",
-    limit: Annotated[float, typer.Option(help="Seconds of processor time for one Ipopt solve.")] = 30.0,
-    list_names: Annotated[bool, typer.Option("--list", help="List the names and stop.")] = False,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...")] = None,
+    quick: bool = False,
+    full: bool = False,
+    out: Path = Path("results"),
+    jobs: int | None = None,
+    seeds: Annotated[int | None, typer.Option(min=1)] = None,
+    split: str = "all",
+    list_names: Annotated[bool, typer.Option("--list")] = False,
 ) -> None:
     """Compute the paper's tables and figures, its own numbers beside ours.
 
@@ -164,15 +131,13 @@ def reproduce(
         return
     for name in names or ():
         check_choice("NAME", name, DESCRIPTIONS)
-    if not limit > 0.0:
-        raise ValueError(f"--limit must be positive, got {limit:g}")
     splits = SPLIT_SCHEMES if check_choice("--split", split, (*SPLIT_SCHEMES, "all")) == "all" else (split,)
+    cache = out / ".cache"
     space = Workspace.at(
-        out / ".cache" if cache is None else cache, quick=quick, full=full, seeds=seeds, splits=splits, jobs=jobs,
-        ipopt_seconds=min(limit, 3.0) if quick else limit, quiet=False,
+        cache, quick=quick, full=full, seeds=seeds, splits=splits, jobs=jobs, ipopt_seconds=3.0 if quick else 30.0,
+        quiet=False,
     )  # fmt: skip
-    kept = str(out / ".cache" if cache is None else cache)
-    keeps(lambda: f"what was computed is kept in {kept!r}, the same command continues from there")
+    keeps(lambda: f"what was computed is kept in {str(cache)!r}, the same command continues from there")
     for name in names or DESCRIPTIONS:
         start = time.perf_counter()
         for path in load(name)(space).write(out):
@@ -180,21 +145,24 @@ def reproduce(
         print(f"{name}: {time.perf_counter() - start:.1f} s", file=sys.stderr)
 
 
-_add(certify.certify, "Train a classifier, and say how often it errs at most.", certify.EXAMPLES, None, certify.GROUPS)
-_add(predict.predict, "Predict with a saved model.", predict.EXAMPLES)
-_add(compare.compare, "Bound how much more often one model errs than another.", compare.EXAMPLES)
-_add(watch.watch, "Watch whether a certificate still holds for new rows.", watch.EXAMPLES)
-_add(bounds.plan, "Say how many rows it takes to certify a target.", bounds.PLAN_EXAMPLES)
-_add(bounds.posterior, "Find the best posterior for risks in a file.", bounds.POSTERIOR_EXAMPLES)
-_add(bounds.bound, "Compute the bounds of one posterior.", bounds.BOUND_EXAMPLES)
-_add(datasets, "List the data sets that come with pacbayes.", ("pacbayes datasets",))
-_add(reproduce, "Compute the paper's tables and figures.", ("pacbayes reproduce --list",))
-_add(
-    show_help,
-    "Explain a command, or what a certificate assumes.",
-    ("pacbayes help", "pacbayes help assumptions"),
-    "help",
-)
+for _command, _summary, _texts, _lines in (
+    (certify.certify, "Train a classifier, and say how often it errs at most.", certify.HELP, certify.EXAMPLES),
+    (predict.predict, "Predict with a saved model.", predict.HELP, predict.EXAMPLES),
+    (compare.compare, "Bound how much more often one model errs than another.", compare.HELP, compare.EXAMPLES),
+    (watch.watch, "Watch whether a certificate still holds for new rows.", watch.HELP, watch.EXAMPLES),
+    (bounds.plan, "Say how many rows it takes to certify a target.", bounds.PLAN_HELP, bounds.PLAN_EXAMPLES),
+    (bounds.posterior, "Find the best posterior for risks.", bounds.POSTERIOR_HELP, bounds.POSTERIOR_EXAMPLES),
+    (bounds.bound, "Compute the bounds of one posterior.", bounds.BOUND_HELP, bounds.BOUND_EXAMPLES),
+    (datasets, "List the data sets that come with pacbayes.", {}, ("pacbayes datasets",)),
+    (reproduce, "Compute the paper's tables and figures.", _REPRODUCE, ("pacbayes reproduce --list",)),
+    (show_help, "Explain a command, or what a certificate assumes.", _HELP, ("pacbayes help assumptions",)),
+):
+    app.command(
+        _command.__name__.removeprefix("show_"),
+        cls=type("Command", (Command,), {"texts": _texts}),
+        short_help=_summary,
+        epilog=_examples(_lines),
+    )(_command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -291,19 +259,17 @@ def _space_left(error: Exception) -> str:
 
     A library that cannot be loaded, or a thread that cannot be started, says so in many ways.
     """
-    told = isinstance(error, ValueError | TypeError | ModuleNotFoundError)
-    if told or (isinstance(error, OSError) and (type(error) is not OSError or error.errno not in (None, errno.ENOMEM))):
-        return ""
     from pacbayes._utils.memory import LIBRARY_BYTES, THREADS_BYTES, narrow_space, readable
 
-    narrow = narrow_space(THREADS_BYTES if isinstance(error, MemoryError) else LIBRARY_BYTES)
+    told = isinstance(error, ValueError | TypeError | ModuleNotFoundError)
+    if isinstance(error, OSError):
+        told = type(error) is not OSError or error.errno not in (None, errno.ENOMEM)
+    narrow = None if told else narrow_space(THREADS_BYTES if isinstance(error, MemoryError) else LIBRARY_BYTES)
+    if narrow is None:
+        return ""
     return (
-        ""
-        if narrow is None
-        else (
-            f"{_LITTLE_MEMORY}: the address space is limited to {readable(narrow.limit)} (ulimit -v), of which "
-            f"{readable(narrow.left)} are left: "
-        )
+        f"{_LITTLE_MEMORY}: the address space is limited to {readable(narrow.limit)} (ulimit -v), of which "
+        f"{readable(narrow.left)} are left: "
     )
 
 

@@ -1,12 +1,11 @@
 """`pacbayes posterior`, `bound` and `plan`: numbers without a model, from a file of risks or from the options."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from pacbayes.cli.options import AsJson, Plot, Quiet, Separator, share_option
+from pacbayes.cli.options import SHARE, Column, Input, Plot, Quiet, Separator, Share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,43 +29,57 @@ PLAN_EXAMPLES = (
 _FARTHER = (0.5, 0.75, 1.0, 1.5, 2.0)
 _CHANCES = (0.5, 0.8, 0.9, 0.95)
 
-_SampleSize: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--m",
-        metavar="INTEGER|COLUMN",
-        help="The number of validation examples behind each risk, or the file's column with each classifier's.",
-    ),
-]
-_Constant: TypeAlias = Annotated[str, typer.Option(help="exact, or paper: as in the paper.")]
+_M = "The number of validation examples behind each risk, or the file's column with each classifier's."
+_CONSTANT = "exact, or paper: as in the paper."
+POSTERIOR_HELP = {
+    "Arguments": {"risks": "A CSV, TSV or Parquet file, one row for each classifier."},
+    "Options": {
+        "m": _M,
+        "column": "The column with the risks.  [default: risk, or the only one]",
+        "counts": "The column holds errors out of m, not risks.",
+        "prior": "The column with the prior weights.  [default: uniform]",
+        "names": "The column with the classifiers' names.  [default: the first with text, if any]",
+        "distance": "kl, pinsker, ch, linear, squared, or catoni(0.4) with a C fixed beforehand.",
+        "delta": "The bound fails with at most this probability.",
+        "constant": _CONSTANT,
+        "method": "certified, fixed-point, ordered-subsets, ipopt or ccp.",
+    },
+}
+BOUND_HELP = {
+    "Arguments": {"weights": "A file with the columns risk and weight, and prior where it is not uniform."},
+    "Options": {
+        "m": _M,
+        "risk": "Without a file: the average empirical risk of the posterior.",
+        "kl": "Without a file: its divergence from the prior.",
+        "distance": "kl, pinsker, ch, linear, squared, or catoni(0.4); may be repeated.  [default: the first five]",
+        "delta": "Each bound fails with at most this probability.",
+        "constant": _CONSTANT,
+    },
+}
+PLAN_HELP = {
+    "Options": {
+        "error": "The share of errors that you expect, such as 0.05.",
+        "target": "What the certificate is to say at most, such as 0.08.",
+        "chance": "With which probability it is to say so.",
+        "delta": "The certificate fails with at most this probability.",
+    }
+}
+_SampleSize: TypeAlias = Annotated[str, typer.Option("--m", metavar="INTEGER|COLUMN")]
 
 
 def posterior(
-    risks: Annotated[
-        Path, typer.Argument(dir_okay=False, help="A CSV, TSV or Parquet file, one row for each classifier.")
-    ],
+    risks: Input,
     m: _SampleSize,
-    column: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column with the risks.  [default: risk, or the only one]")
-    ] = None,
-    counts: Annotated[bool, typer.Option("--counts", help="The column holds errors out of m, not risks.")] = False,
-    prior: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column with the prior weights.  [default: uniform]")
-    ] = None,
-    names: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="The column with the classifiers' names.  [default: the first with text, if any]"
-        ),
-    ] = None,
+    column: Column = None,
+    counts: bool = False,
+    prior: Column = None,
+    names: Column = None,
     sep: Separator = None,
-    distance: Annotated[
-        str, typer.Option(help="kl, pinsker, ch, linear, squared, or catoni(0.4) with a C fixed beforehand.")
-    ] = "kl",
-    delta: Annotated[float, share_option("The bound fails with at most this probability.")] = 0.05,
-    constant: _Constant = "exact",
-    method: Annotated[str, typer.Option(help="certified, fixed-point, ordered-subsets, ipopt or ccp.")] = "certified",
-    json: AsJson = False,
+    distance: str = "kl",
+    delta: Annotated[float, SHARE] = 0.05,
+    constant: str = "exact",
+    method: str = "certified",
+    json: bool = False,
     quiet: Quiet = False,
 ) -> None:
     """Print the posterior with the smallest PAC-Bayesian bound: a line for each classifier: name, risk and weight."""
@@ -81,7 +94,7 @@ def posterior(
     chosen = get_distance(distance)
     check_choice("--constant", constant, CONSTANTS)
     check_choice("--method", method, METHODS)
-    table = _Table.read(risks, sep)
+    table = _Table(risks, sep)
     called = table.names(names)
     size = table.sample_sizes(m) if size is None else size
     values = table.risks(column, counts, size)
@@ -105,24 +118,14 @@ def posterior(
 
 def bound(
     m: _SampleSize,
-    weights: Annotated[
-        Path | None,
-        typer.Argument(
-            dir_okay=False, help="A file with the columns risk and weight, and prior where it is not uniform."
-        ),
-    ] = None,
-    risk: Annotated[float | None, share_option("Without a file: the average empirical risk of the posterior.")] = None,
-    kl: Annotated[float | None, typer.Option(help="Without a file: its divergence from the prior.")] = None,
+    weights: Annotated[Path | None, typer.Argument(dir_okay=False)] = None,
+    risk: Share = None,
+    kl: float | None = None,
     sep: Separator = None,
-    distance: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="kl, pinsker, ch, linear, squared, or catoni(0.4); may be repeated.  [default: the first five]"
-        ),
-    ] = None,
-    delta: Annotated[float, share_option("Each bound fails with at most this probability.")] = 0.05,
-    constant: _Constant = "exact",
-    json: AsJson = False,
+    distance: list[str] | None = None,
+    delta: Annotated[float, SHARE] = 0.05,
+    constant: str = "exact",
+    json: bool = False,
     quiet: Quiet = False,
 ) -> None:
     """Print PAC-Bayesian bounds on the risk of a posterior, rounded up."""
@@ -153,7 +156,7 @@ def bound(
         else:
             if risk is not None or kl is not None:
                 raise ValueError("give a file or --risk and --kl, not both")
-            q, risks, prior, sizes = _Table.read(weights, sep).posterior(m, size)
+            q, risks, prior, sizes = _Table(weights, sep).posterior(m, size)
             size = least_sample_size(sizes, risks.size)
             found = {
                 name: bound_of(q, risks, sizes, distance=name, delta=level, prior=prior, constant=constant)
@@ -184,112 +187,85 @@ def _sample_size(m: str) -> int | None:
     return check_sample_size(size)
 
 
-@dataclass(frozen=True)
 class _Table:
     """A file with one row for each classifier, whose columns are asked for in the name of an option."""
 
-    frame: "pd.DataFrame"
-    path: Path
+    def __init__(self, path: Path, sep: str | None) -> None:
+        from pacbayes.data.reading import listed, read_frame
 
-    @classmethod
-    def read(cls, path: Path, sep: str | None) -> "_Table":
-        from pacbayes.data.reading import read_frame
-
-        return cls(read_frame(path, sep=sep), path)
+        self.frame, self.path = read_frame(path, sep=sep), str(path)
+        self.its_columns = f"its columns are {listed(list(self.frame.columns))}"
 
     def column(self, name: str, option: str, or_else: str = "") -> "pd.Series[Any]":
         """Return a column, or raise if the file has none of this name."""
         if name not in self.frame.columns:
-            raise ValueError(
-                f"{option} must {or_else}name a column of {str(self.path)!r}, got {name!r}; {self._its_columns()}"
-            )
+            raise ValueError(f"{option} must {or_else}name a column of {self.path!r}, got {name!r}; {self.its_columns}")
         return self.frame[name]
 
     def numbers(self, name: str, option: str, or_else: str = "") -> Any:
         """Return a column of numbers, or raise if it is absent, holds anything else or lacks a value."""
-        from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
         series = self.column(name, option, or_else)
-        if is_bool_dtype(series) or not is_numeric_dtype(series):
-            raise ValueError(f"column {name!r} of {str(self.path)!r} must hold numbers")
+        if series.dtype.kind not in "iuf":
+            raise ValueError(f"column {name!r} of {self.path!r} must hold numbers")
         if series.isna().any():
             place = int(series.isna().to_numpy().argmax())
-            raise ValueError(f"column {name!r} of {str(self.path)!r} lacks a value in row {place + 1}")
+            raise ValueError(f"column {name!r} of {self.path!r} lacks a value in row {place + 1}")
         return series.to_numpy(dtype="float64")
 
     def names(self, column: str | None) -> list[str]:
         """Return the classifiers' names, or their numbers from 0 where the file has no column of text."""
-        from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
-        if column is None:
-            frame = self.frame
-            text = [name for name in frame if not (is_numeric_dtype(frame[name]) or is_bool_dtype(frame[name]))]
-            if not text:
-                return [str(i) for i in range(len(frame))]
-            column = str(text[0])
-        series = self.column(column, "--names")
+        text = [str(name) for name in self.frame if self.frame[name].dtype.kind not in "biuf"]
+        if column is None and not text:
+            return [str(i) for i in range(len(self.frame))]
+        series = self.column(column or text[0], "--names")
         return ["" if missing else str(value) for value, missing in zip(series, series.isna(), strict=True)]
 
     def sample_sizes(self, name: str) -> Any:
         """Return the column that says how many validation examples each classifier has, or raise."""
-        import numpy as np
-
         values = self.numbers(name, "--m", "be an integer or ")
-        wrong = ~((values >= 1.0) & (values <= 2.0**53) & (values == np.floor(values)))
-        if wrong.any():
-            raise ValueError(f"--m: column {name!r} must hold whole numbers of at least 1, got {values[wrong][0]:g}")
-        return values.astype(np.int64)
+        return _whole(values, 1.0, 2.0**53, f"--m: column {name!r} must hold whole numbers of at least 1")
 
     def risks(self, column: str | None, counts: bool, m: Any) -> Any:
         """Return the risks; counts of errors become risks that are never below the exact quotient."""
-        import numpy as np
-
         from pacbayes.ensemble.evidence import risks_of_errors
 
         name = column or (str(self.frame.columns[0]) if self.frame.shape[1] == 1 else "risk")
         values = self.numbers(name, "--column")
-        if not counts:
-            if (values > 1.0).any():
-                raise ValueError(
-                    f"risks must lie in [0, 1], got {values.max():g} in column {name!r}; if these are numbers of "
-                    "errors, add --counts"
-                )
-            return values
-        wrong = ~((values >= 0.0) & (values <= m) & (values == np.floor(values)))
-        if wrong.any():
-            most = np.broadcast_to(m, values.shape)[wrong][0]
+        if counts:
+            most = "m" if hasattr(m, "size") else f"m = {m}"
+            wanted = f"--counts: column {name!r} must hold whole numbers from 0 to {most}"
+            return risks_of_errors(_whole(values, 0.0, m, wanted), m)
+        if (values > 1.0).any():
             raise ValueError(
-                f"--counts: column {name!r} must hold whole numbers from 0 to m = {most}, got {values[wrong][0]:g}"
+                f"risks must lie in [0, 1], got {values.max():g} in column {name!r}; if these are numbers of errors, "
+                "add --counts"
             )
-        return risks_of_errors(values.astype(np.int64), m)
+        return values
 
     def posterior(self, m: str, size: int | None) -> tuple[Any, Any, Any, Any]:
         """Return the weights, the risks, the prior (None for the uniform one) and the sample sizes."""
-        from pacbayes.data.reading import listed
-
-        absent = [name for name in ("weight", "risk") if name not in self.frame.columns]
-        if absent:
-            raise ValueError(
-                f"{str(self.path)!r} must have the columns 'weight' and 'risk', but lacks {listed(absent)}; "
-                f"{self._its_columns()}"
-            )
+        if not {"weight", "risk"} <= {*self.frame.columns}:
+            raise ValueError(f"{self.path!r} must have the columns 'weight' and 'risk'; {self.its_columns}")
         weights, risks = self.numbers("weight", "the file"), self.numbers("risk", "the file")
         prior = self.numbers("prior", "the file") if "prior" in self.frame.columns else None
         return weights, risks, prior, self.sample_sizes(m) if size is None else size
 
-    def _its_columns(self) -> str:
-        from pacbayes.data.reading import listed
 
-        return f"its columns are {listed(list(self.frame.columns))}"
+def _whole(values: Any, least: float, most: Any, wanted: str) -> Any:
+    """Return whole numbers as integers, or raise if any is none or beyond its limits."""
+    wrong = ~((values >= least) & (values <= most) & (values % 1.0 == 0.0))
+    if wrong.any():
+        raise ValueError(f"{wanted}, got {values[wrong][0]:g}")
+    return values.astype("int64")
 
 
 def plan(
-    error: Annotated[float, share_option("The share of errors that you expect, such as 0.05.")],
-    target: Annotated[float, share_option("What the certificate is to say at most, such as 0.08.")],
-    chance: Annotated[float, share_option("With which probability it is to say so.")] = 0.8,
-    delta: Annotated[float, share_option("The certificate fails with at most this probability.")] = 0.05,
+    error: Annotated[float, SHARE],
+    target: Annotated[float, SHARE],
+    chance: Annotated[float, SHARE] = 0.8,
+    delta: Annotated[float, SHARE] = 0.05,
     plot: Plot = None,
-    json: AsJson = False,
+    json: bool = False,
     quiet: Quiet = False,
 ) -> None:
     """Say how many validation rows it takes until the exact limit of errors stays at or below a target.

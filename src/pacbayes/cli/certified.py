@@ -3,7 +3,7 @@
 import hashlib
 import shlex
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import pacbayes
 from pacbayes._utils.files import write_file
 from pacbayes._utils.values import fingerprint
 from pacbayes._utils.words import PLURAL
@@ -20,7 +19,7 @@ from pacbayes.certificates.levels import lower_of
 from pacbayes.certificates.voting import POSTERIOR, PROPOSAL, SOFT
 from pacbayes.cli.data import TARGET_HINT, Choices, Data
 from pacbayes.cli.interrupted import keeps
-from pacbayes.cli.show import Shown, print_json, print_lines, print_tables
+from pacbayes.cli.show import Note, print_json, print_lines, print_tables
 from pacbayes.data.division import GROUP
 from pacbayes.data.reading import listed
 from pacbayes.ensemble.members import Joined
@@ -36,66 +35,60 @@ _MORE = "It assumes independent examples: pacbayes help assumptions. More: --det
 _RECALLS = (0.9, 0.8, 0.7, 0.6, 0.5)
 
 
-@dataclass
-class Files:
-    """What is written: before anything is printed, as the reader of a pipe may go away in the middle of the tables."""
+def write_files(
+    asked: SimpleNamespace, view: ReportView, name: str, notes: list[str]
+) -> tuple[list[str], Exception | None]:
+    """Write the model and the report; return what to say of them, and what went wrong.
 
-    save: Path | None
-    report: Path | None
-    written: list[str] = field(default_factory=list)
-    #: What went wrong, to be raised once the certificate was printed: a full disk does not undo the work.
+    Before anything is printed, as the reader of a pipe may go away in the middle of the tables.  An error is raised
+    when the certificate was printed: a full disk does not undo the work.
+    """
+    written: list[str] = []
     failed: Exception | None = None
-
-    def write(self, view: ReportView, rows: Data, remarks: list[str]) -> None:
-        """Write what was asked for."""
-        if self.save is not None:
-            self._try("--save", self.save, lambda: self._save_model(view.model))
-        if self.report is not None:
-            self._try("--report", self.report, lambda: self._write_report(view, rows, remarks))
-
-    def _try(self, name: str, path: Path, write: Callable[[], None]) -> None:
+    outputs: dict[str, tuple[Path | None, Callable[[Path], str]]] = {
+        "--save": (asked.save, lambda path: _save_model(path, view)),
+        "--report": (asked.report, lambda path: _write_report(path, view, name, notes)),
+    }
+    for option, (path, write) in outputs.items():
+        if path is None:
+            continue
         try:
-            write()
+            written.append(write(path))
         except OSError as error:
-            self.failed = self.failed or OSError(f"{name}: cannot write {str(path)!r}: {error.strerror or error}")
+            failed = failed or OSError(f"{option}: cannot write {str(path)!r}: {error.strerror or error}")
         except Exception as error:  # whatever it is, it must not keep the certificate from the user
-            self.failed = self.failed or error
+            failed = failed or error
+    return written, failed
 
-    def _save_model(self, model: Any) -> None:
-        from pacbayes.files.model_file import save
 
-        assert self.save is not None
-        self.written.append(f"Model saved in {self.save} (SHA-256 {save(model, self.save)}).")
-        keeps(lambda: f"the model is saved in {str(self.save)!r}")
+def _save_model(path: Path, view: ReportView) -> str:
+    from pacbayes.files.model_file import save
 
-    def _write_report(self, view: ReportView, rows: Data, remarks: list[str]) -> None:
-        from pacbayes.report.page import render
+    digest = save(view.model, path)
+    keeps(lambda: f"the model is saved in {str(path)!r}")
+    return f"Model saved in {path} (SHA-256 {digest})."
 
-        assert self.report is not None
-        # Whoever reads the page has no options to give.
-        notes = [line.replace(TARGET_HINT, "") for line in rows.notes]
-        page = render(view, f"Certificate for {rows.name}", [*notes, *remarks])
-        write_file(self.report, page.encode("utf-8"))
-        self.written.append(f"Report written to {self.report}.")
-        keeps(lambda: f"the report is in {str(self.report)!r}")
+
+def _write_report(path: Path, view: ReportView, name: str, notes: list[str]) -> str:
+    from pacbayes.report.page import render
+
+    # Whoever reads the page has no options to give.
+    page = render(view, f"Certificate for {name}", [line.replace(TARGET_HINT, "") for line in notes])
+    write_file(path, page.encode("utf-8"))
+    keeps(lambda: f"the report is in {str(path)!r}")
+    return f"Report written to {path}."
 
 
 def print_certified(
-    view: ReportView,
-    rows: Data,
-    choices: Choices,
-    asked: SimpleNamespace,
-    remarks: list[str],
-    shown: Shown,
+    view: ReportView, rows: Data, choices: Choices, asked: SimpleNamespace, remarks: list[str], note: Note
 ) -> None:
     """Print what everybody should know, or in detail the guarantee with its tables, or JSON alone."""
-    note = shown.note
-    if shown.json:
+    if asked.json:
         print_json(_as_dict(view, rows, choices, asked, remarks))
         return
     note("")
     parts = part_table(view)
-    if shown.details:
+    if asked.details:
         print_lines(*view.certificate.lines, view.certificate.main_assumption, "")
         note(_role(view))
         tables = [certificate_table(view), parts, bounds_table(view), weight_table(view)]
@@ -164,37 +157,38 @@ def _as_dict(
     view: ReportView, data: Data, choices: Choices, asked: SimpleNamespace, remarks: list[str]
 ) -> dict[str, Any]:
     """Return the result as plain values; shares between 0 and 1, bounds as computed."""
-    model, posterior, observed = view.model, view.posterior, view.observed
-    certificate = view.certificate
+    model, classifiers, observed = view.model, view.classifiers, view.observed
+    assert classifiers.splits is not None
+    names = ("distance", "delta", "bound", "lower_bound", "empirical_risk", "kl", "beta", "n_effective")
+    posteriors = [{name: getattr(one, name) for name in names} for one in (view.posterior, *view.posteriors)]
     return {
-        "version": pacbayes.__version__,
         "versions": versions(),
-        "certificate": " ".join(certificate.lines),
-        "assumption": certificate.main_assumption,
+        "certificate": " ".join(view.certificate.lines),
+        "assumption": view.certificate.main_assumption,
         "remarks": remarks,
         "data": _data_as_dict(data, choices),
-        "settings": _settings_as_dict(view, asked),
-        "certificates": {
-            voting: {name: value for name, value in certificate.to_dict().items() if name != "baselines"}
-            for voting, certificate in model.certificates_.items()
+        # What was filled in beside what was asked for, so that the same result can be asked for again.
+        "settings": {
+            "kernel": _kernel(view),
+            "candidates": asked.candidates if asked.predictions is None else "predictions",
+            "classifiers": len(classifiers),
+            "unit": classifiers.unit,
+            "copies": classifiers.copies,
+            "training_examples": classifiers.splits.n_train,
+            "validation_examples": classifiers.m,
+            "distance": model.distances_,
+            "hedge": model.hedge_,
+            "voting": view.voting,
+            "fitted": type(model).__name__,
+            "parameters": model.get_params(deep=False),
+            "of_classifiers": classifiers.params,
         },
+        "certificates": {voting: certificate.to_dict() for voting, certificate in model.certificates_.items()},
         "vote_errors": model.vote_errors_,
-        "hedge": model.hedge_,
-        "posterior": None
-        if model.hedge_ == 0.0
-        else {
-            name: getattr(posterior, name)
-            for name in ("distance", "delta", "bound", "lower_bound", "empirical_risk", "kl", "beta", "n_effective")
-        },
-        "bounds": [
-            {"distance": one.distance, "bound": one.bound, "empirical_risk": one.empirical_risk, "kl": one.kl}
-            for one in view.posteriors
-        ],
-        "bounds_note": "Each bound holds alone: fix distance and delta before looking.",
-        # Those of the stochastic classifier: the best single one has itself no Occam's bound beside it.
-        "baselines": {name: asdict(one) for name, one in model.certificates_["stochastic"].baselines.items()},
+        "posterior": posteriors[0] if model.hedge_ else None,
+        "bounds": posteriors[1:],
         "weights": [
-            {"label": group.label, "number": group.number, "weight": group.weight, "risk": group.risk}
+            {name: getattr(group, name) for name in ("label", "number", "weight", "risk")}
             for group in weight_groups(view)
             if group.weight > 0.0
         ],
@@ -204,92 +198,32 @@ def _as_dict(
     }
 
 
+def _kernel(view: ReportView) -> str | None:
+    """Return the kernel of the machines that were trained, which the size of the data decides where nobody does."""
+    members = view.classifiers.members
+    for part in members.parts if isinstance(members, Joined) else (members,):
+        if isinstance(part, SharedMachines):
+            return part.settings.kernel
+    return getattr(view.model, "kernel", None)
+
+
 def _data_as_dict(data: Data, choices: Choices) -> dict[str, Any]:
     """Return what the rows are, how they were read, and their fingerprints: the same rows have the same ones."""
-    file = None if data.path is None else hashlib.sha256(data.path.read_bytes()).hexdigest()
     return {
         "name": data.name,
         "examples": len(data.y),
         "target": data.target,
         "classes": data.class_names,
-        "numeric": list(data.columns.numeric),
-        "categorical": list(data.columns.categorical),
+        "numeric": data.columns.numeric,
+        "categorical": data.columns.categorical,
         "missing": data.columns.missing,
-        "read": {
-            "drop": choices.drop,
-            "keep": choices.keep,
-            "categorical": choices.categorical,
-            "missing": choices.missing,
-            "sep": choices.sep,
-            "decimal": None if choices.signs is None else choices.signs.decimal,
-            "thousands": None if choices.signs is None else choices.signs.thousands,
-            "skip_unlabelled": choices.skip_unlabelled,
-        },
-        "slice": choices.slice,
-        "group": data.group,
+        "read": asdict(choices),
         "groups": None if data.groups is None else len(set(data.groups.tolist())),
         "examples_without_class_left_out": data.skipped,
         "sha256": {
-            "file": file,
+            "file": None if data.path is None else hashlib.sha256(data.path.read_bytes()).hexdigest(),
             "rows": fingerprint(data.X),
             "labels": fingerprint(data.y),
             "groups": None if data.groups is None else fingerprint(data.groups),
         },
     }
-
-
-def _settings_as_dict(view: ReportView, asked: SimpleNamespace) -> dict[str, Any]:
-    """Return what was asked for and what was filled in, so that the same result can be asked for again."""
-    model, classifiers = view.model, view.classifiers
-    lambdas, kernel = _machines(view)
-    candidates = asked.candidates if asked.predictions is None else "predictions"
-    assert classifiers.splits is not None
-    params = model.get_params(deep=False)
-    return {
-        # As version 0.1 called it.
-        "estimator": candidates,
-        "candidates": candidates,
-        "lambdas": lambdas,
-        "kernel": kernel,
-        "grid": None if asked.grid is None else str(asked.grid),
-        "classifiers": len(classifiers),
-        "split": asked.split,
-        "validation_size": asked.validation_size,
-        "unit": classifiers.unit,
-        "duplicates": asked.duplicates,
-        "copies": classifiers.copies,
-        "training_examples": classifiers.splits.n_train,
-        "validation_examples": classifiers.m,
-        "distance": list(model.distances_),
-        "delta": model.delta_,
-        "voting": view.voting,
-        "seed": asked.seed,
-        "checkpoint": None if asked.checkpoint is None else str(asked.checkpoint),
-        "fitted": type(model).__name__,
-        "parameters": {name: _plain(value) for name, value in params.items()},
-        "of_classifiers": [{name: _plain(value) for name, value in one.items()} for one in classifiers.params],
-    }
-
-
-def _machines(view: ReportView) -> tuple[list[float] | None, str | None]:
-    """Return the grid and kernel of the support vector machines that were trained; None where there are none.
-
-    Where nobody asked for a kernel the size of the data decides.
-    """
-    members = view.classifiers.members
-    for part in members.parts if isinstance(members, Joined) else (members,):
-        if isinstance(part, SharedMachines):
-            return part.settings.lambdas.tolist(), part.settings.kernel
-    # With samples of their own machines are as asked for.
-    return getattr(view.model, "lambdas", None), getattr(view.model, "kernel", None)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it; what JSON does not have as Python writes it."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {str(name): _plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return value if isinstance(value, str | int | float | None) else " ".join(repr(value).split())

@@ -1,6 +1,7 @@
 """`pacbayes certify`: train, choose, certify."""
 
 import re
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,16 +12,18 @@ import typer
 from pacbayes.cli.interrupted import keeps
 from pacbayes.cli.options import (
     NO_GUARANTEE,
-    AsJson,
-    Decimal,
-    MissingTexts,
+    SHARE,
+    Column,
+    File,
+    Name,
     Quiet,
     Separator,
-    Thousands,
+    Share,
+    Sign,
+    Texts,
     check_outputs,
     parse_hedge,
     parse_size,
-    share_option,
 )
 
 if TYPE_CHECKING:
@@ -47,227 +50,129 @@ EXAMPLES = (
     "pacbayes certify data.csv --candidates sklearn.tree.DecisionTreeClassifier --grid depths.json",
 )
 
-#: The options by what they are about; those that everybody needs come first.
-GROUPS = {
-    "Options that everybody needs": "target group save report details",
-    "Which rows": "dataset predictions proposal test drop keep categorical missing sep decimal thousands "
-    "skip_unlabelled duplicates",
-    "Which count errors": "validation validation_column validation_size split",
-    "What is certified": "delta limits by_class slice_ cost positive",
-    "Instead of a limit of all errors, a target": "max_error recall precision fpr",
-    "What is trained": "candidates refit lambdas kernel grid seed jobs checkpoint",
-    "For those who know the theory": "voting hedge prior distance",
-    "What is printed": "json quiet help",
+#: What arguments and options say, by what they are about; those that everybody needs come first.
+HELP = {
+    "Arguments": {"data": "A CSV, TSV or Parquet file with column names.  [default: the data set wdbc]"},
+    "Options that everybody needs": {
+        "target": "The column with the classes.  [default: the last]",
+        "group": "Examples with equal entries here (one patient) stay together and count as one; not a feature.",
+        "save": "Save the model for pacbayes predict.",
+        "report": "Write an HTML report, for those who rely on the certificate and those who check it.",
+        "details": "Print everything: assumptions, other ways to predict, bounds, weights.",
+    },
+    "Which rows": {
+        "dataset": "A data set that comes with pacbayes, instead of a file; see pacbayes datasets.",
+        "predictions": "Train nothing: certify classifiers by their predictions, a column for each beside --target.",
+        "proposal": "With --predictions: the column you would use without looking at any.",
+        "test": "Other examples; the errors on them are shown beside the certificate.",
+        "drop": "Leave a column out; may be repeated.",
+        "keep": "Use a column although it looks like row numbers; may be repeated.",
+        "categorical": "Treat a column as categories, also that of the classes; may be repeated.",
+        "skip_unlabelled": "Leave out examples without a class.",
+        "duplicates": "keep: equal examples are draws of their own; independent: the same, and nothing looks for "
+        "copies; together: copies, which count once.",
+    },
+    "Which count errors": {
+        "validation": "A division of your own: examples that count errors, in a file like DATA, all of which then "
+        "trains.",
+        "validation_column": "A division of your own: true or false, whether an example counts errors; not a feature. "
+        "It must not depend on the classes.",
+        "validation_size": "Fraction or number of examples (or groups) used only to count errors; auto is half of up "
+        "to 1000, and a smaller share of more.",
+        "split": "shared: one training and validation part for all; independent, for --candidates svm: each has its "
+        "own, as in the paper.",
+    },
+    "What is certified": {
+        "delta": "The certificate fails with at most this probability.",
+        "limits": "Limits of other risks too, at once with the certificate, such as recall,precision,f1 (a wrong name "
+        "lists all). A fifth of delta is theirs.",
+        "by_class": "Limits of the errors in every class too: the same as --limits error.",
+        "slice_": "With --by-class, which it implies: limits for each value of a column.",
+        "cost": "A limit of the mean cost too: a CSV table, a line for each true class, a column for each answer.",
+        "positive": "The class that matters: what is missed of it is said, and --recall, --precision, --fpr are about "
+        "it (else about the second).",
+    },
+    "Instead of a limit of all errors, a target": {
+        "max_error": "Answer only where sure, so that at most this share of the answers is wrong.",
+        "recall": "Two classes: a threshold at which at least this share of the examples of --positive is found.",
+        "precision": "And, or: of those answered so at least this share is right.",
+        "fpr": "And, or: of the other class at most this share is answered so.",
+    },
+    "What is trained": {
+        "candidates": "auto: all of svm, forest, boosting, logistic, neighbours; one of these (svm is fast), or "
+        "several as in svm,forest; or a classifier's full name under sklearn.",
+        "refit": "Train once more on all examples; the certificate is then about answers that the certified "
+        "classifier gives too.",
+        "lambdas": "For svm, with C = 1/lambda: 0.1:20:0.01 is 0.1, 0.11, ... 19.99; or 0.1,1,10.  [default: 26 "
+        "values from 0.001 to 100, evenly on the logarithmic scale]",
+        "kernel": "For svm: rbf, linear, or nystroem: rbf for many rows.  [default: rbf]",
+        "grid": 'For a full name: lists of values, such as {"C": [0.1, 1, 10]}.',
+        "seed": "Seed of all random choices; fix it before you look.",
+        "jobs": "Threads.  [default: all cores]",
+        "checkpoint": "Keep finished work here, and continue from it after an interruption.",
+    },
+    "For those who know the theory": {
+        "voting": "soft: the class with the largest mean probability; majority: a weighted vote of answers; best: a "
+        "single classifier; stochastic: one drawn for each example, as in the paper. auto is soft, and stochastic "
+        "with --split independent. Decide before you look.",
+        "hedge": "The share of delta kept for what the validation examples may show (a soft vote keeps none): 0 is "
+        "hold-out, 1 the posterior alone; auto is 0.02, or 1 with --split independent.",
+        "prior": "uniform, or cross-validation: weights by errors in it within the training part.",
+        "distance": "kl, pinsker, ch, linear, squared, catoni (its C from the training part) or catoni(0.4); if "
+        "repeated, delta is divided and the smallest bound used.  [default: kl]",
+    },
 }
 
-
-def _file(text: str) -> Any:
-    return typer.Option(metavar="FILE", dir_okay=False, help=text)
-
-
-def _column(text: str) -> Any:
-    return typer.Option(metavar="COLUMN", help=text)
-
-
-def _flag(name: str, text: str) -> Any:
-    return typer.Option(name, help=text)
+_Columns = Annotated[list[str] | None, typer.Option(metavar="COLUMN")]
 
 
 def certify(
-    data: Annotated[
-        Path | None,
-        typer.Argument(
-            dir_okay=False, help="A CSV, TSV or Parquet file with column names.  [default: the data set wdbc]"
-        ),
-    ] = None,
-    dataset: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="A data set that comes with pacbayes, instead of a file; see pacbayes datasets."
-        ),
-    ] = None,
-    target: Annotated[str | None, _column("The column with the classes.  [default: the last]")] = None,
-    predictions: Annotated[
-        Path | None,
-        _file("Train nothing: certify classifiers by their predictions, a column for each beside --target."),
-    ] = None,
-    proposal: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="With --predictions: the column you would use without looking at any."),
-    ] = None,
-    drop: Annotated[list[str] | None, _column("Leave a column out; may be repeated.")] = None,
-    keep: Annotated[
-        list[str] | None, _column("Use a column although it looks like row numbers; may be repeated.")
-    ] = None,
-    categorical: Annotated[
-        list[str] | None, _column("Treat a column as categories, also that of the classes; may be repeated.")
-    ] = None,
-    missing: MissingTexts = None,
-    group: Annotated[
-        str | None,
-        _column("Examples with equal entries here (one patient) stay together and count as one; not a feature."),
-    ] = None,
-    duplicates: Annotated[
-        str,
-        typer.Option(
-            help="keep: equal examples are draws of their own; independent: the same, and nothing looks for copies; "
-            "together: copies, which count once."
-        ),
-    ] = "keep",
+    data: Annotated[Path | None, typer.Argument(dir_okay=False)] = None,
+    target: Column = None,
+    group: Column = None,
+    save: Annotated[Path | None, typer.Option(metavar="MODEL")] = None,
+    report: Annotated[Path | None, typer.Option(metavar="OUT.html")] = None,
+    details: bool = False,
+    dataset: Name = None,
+    predictions: File = None,
+    proposal: Name = None,
+    test: File = None,
+    drop: _Columns = None,
+    keep: _Columns = None,
+    categorical: _Columns = None,
+    skip_unlabelled: bool = False,
+    duplicates: str = "keep",
+    missing: Texts = None,
     sep: Separator = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    skip_unlabelled: Annotated[bool, _flag("--skip-unlabelled", "Leave out examples without a class.")] = False,
-    test: Annotated[Path | None, _file("Other examples; the errors on them are shown beside the certificate.")] = None,
-    candidates: Annotated[
-        str,
-        typer.Option(
-            help="auto: all of svm, forest, boosting, logistic, neighbours; one of these (svm is fast), or several as "
-            "in svm,forest; or a classifier's full name under sklearn."
-        ),
-    ] = "auto",
-    lambdas: Annotated[
-        str | None,
-        typer.Option(
-            metavar="START:STOP:STEP",
-            help="For svm, with C = 1/lambda: 0.1:20:0.01 is 0.1, 0.11, ... 19.99; or 0.1,1,10.  [default: 26 values "
-            "from 0.001 to 100, evenly on the logarithmic scale]",
-        ),
-    ] = None,
-    kernel: Annotated[
-        str | None, typer.Option(help="For svm: rbf, linear, or nystroem: rbf for many rows.  [default: rbf]")
-    ] = None,
-    grid: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.json",
-            dir_okay=False,
-            help='For a full name: lists of values, such as {"C": [0.1, 1, 10]}.',
-        ),
-    ] = None,
-    delta: Annotated[float, share_option("The certificate fails with at most this probability.")] = 0.05,
-    distance: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="kl, pinsker, ch, linear, squared, catoni (its C from the training part) or catoni(0.4); if repeated, "
-            "delta is divided and the smallest bound used.  [default: kl]"
-        ),
-    ] = None,
-    hedge: Annotated[
-        str,
-        typer.Option(
-            parser=parse_hedge,
-            metavar="SHARE",
-            help="The share of delta kept for what the validation examples may show (a soft vote keeps none): 0 is "
-            "hold-out, 1 the posterior alone; auto is 0.02, or 1 with --split independent.",
-        ),
-    ] = "auto",
-    prior: Annotated[
-        str, typer.Option(help="uniform, or cross-validation: weights by errors in it within the training part.")
-    ] = "uniform",
-    voting: Annotated[
-        str,
-        typer.Option(
-            help="soft: the class with the largest mean probability; majority: a weighted vote of answers; best: a "
-            "single classifier; stochastic: one drawn for each example, as in the paper. auto is soft, and stochastic "
-            "with --split independent. Decide before you look.",
-        ),
-    ] = "auto",
-    by_class: Annotated[
-        bool, _flag("--by-class", "Limits of the errors in every class too: the same as --limits error.")
-    ] = False,
-    limits: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Limits of other risks too, at once with the certificate, such as recall,precision,f1 (a wrong name "
-            "lists all). A fifth of delta is theirs.",
-        ),
-    ] = None,
-    cost: Annotated[
-        Path | None,
-        _file(
-            "A limit of the mean cost too: a CSV or JSON table, a line for each true class, a column for each answer."
-        ),
-    ] = None,
-    slice_: Annotated[
-        str | None,
-        typer.Option(
-            "--slice", metavar="COLUMN", help="With --by-class, which it implies: limits for each value of a column."
-        ),
-    ] = None,
-    max_error: Annotated[
-        float | None, share_option("Answer only where sure, so that at most this share of the answers is wrong.")
-    ] = None,
-    recall: Annotated[
-        float | None,
-        share_option("Two classes: a threshold at which at least this share of the examples of --positive is found."),
-    ] = None,
-    precision: Annotated[
-        float | None, share_option("And, or: of those answered so at least this share is right.")
-    ] = None,
-    fpr: Annotated[float | None, share_option("And, or: of the other class at most this share is answered so.")] = None,
-    positive: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CLASS",
-            help="The class that matters: what is missed of it is said, and --recall, --precision, --fpr are about it "
-            "(else about the second).",
-        ),
-    ] = None,
-    refit: Annotated[
-        bool,
-        _flag(
-            "--refit",
-            "Train once more on all examples; the certificate is then about answers that the certified classifier "
-            "gives too.",
-        ),
-    ] = False,
-    split: Annotated[
-        str,
-        typer.Option(
-            help="shared: one training and validation part for all; independent, for --candidates svm: each has its "
-            "own, as in the paper."
-        ),
-    ] = "shared",
-    validation_size: Annotated[
-        str,
-        typer.Option(
-            parser=parse_size,
-            metavar="SIZE",
-            help="Fraction or number of examples (or groups) used only to count errors; auto is half of up to 1000, "
-            "and a smaller share of more.",
-        ),
-    ] = "auto",
-    validation: Annotated[
-        Path | None,
-        _file("A division of your own: examples that count errors, in a file like DATA, all of which then trains."),
-    ] = None,
-    validation_column: Annotated[
-        str | None,
-        _column(
-            "A division of your own: true or false, whether an example counts errors; not a feature. It must not "
-            "depend on the classes."
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all random choices; fix it before you look.")] = 0,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Threads.  [default: all cores]")] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Keep finished work here, and continue from it after an interruption."),
-    ] = None,
-    save: Annotated[Path | None, typer.Option(metavar="MODEL", help="Save the model for pacbayes predict.")] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="OUT.html",
-            help="Write an HTML report, for those who rely on the certificate and those who check it.",
-        ),
-    ] = None,
-    details: Annotated[
-        bool, _flag("--details", "Print everything: assumptions, other ways to predict, bounds, weights.")
-    ] = False,
-    json: AsJson = False,
+    decimal: Sign = None,
+    thousands: Sign = None,
+    validation: File = None,
+    validation_column: Column = None,
+    validation_size: Annotated[str, typer.Option(parser=parse_size, metavar="SIZE")] = "auto",
+    split: str = "shared",
+    delta: Annotated[float, SHARE] = 0.05,
+    limits: Annotated[str | None, typer.Option(metavar="NAMES")] = None,
+    by_class: bool = False,
+    slice_: Annotated[str | None, typer.Option("--slice", metavar="COLUMN")] = None,
+    cost: File = None,
+    positive: Annotated[str | None, typer.Option(metavar="CLASS")] = None,
+    max_error: Share = None,
+    recall: Share = None,
+    precision: Share = None,
+    fpr: Share = None,
+    candidates: str = "auto",
+    refit: bool = False,
+    lambdas: Annotated[str | None, typer.Option(metavar="START:STOP:STEP")] = None,
+    kernel: str | None = None,
+    grid: Annotated[Path | None, typer.Option(metavar="FILE.json", dir_okay=False)] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    jobs: Annotated[int | None, typer.Option(min=1)] = None,
+    checkpoint: Annotated[Path | None, typer.Option(metavar="FOLDER")] = None,
+    voting: str = "auto",
+    hedge: Annotated[str, typer.Option(parser=parse_hedge, metavar="SHARE")] = "auto",
+    prior: str = "uniform",
+    distance: list[str] | None = None,
+    json: bool = False,
     quiet: Quiet = False,
 ) -> None:
     """Train a classifier, and print how often it errs on new examples at most.
@@ -283,7 +188,7 @@ def certify(
 
 def _certify(asked: SimpleNamespace) -> None:
     """Read, fit, write the files, print."""
-    from pacbayes.cli.show import Note, Shown, warnings_as_notes
+    from pacbayes.cli.show import Note, warnings_as_notes
 
     note = Note(asked.quiet)
     choices = _choices(asked)
@@ -291,19 +196,18 @@ def _certify(asked: SimpleNamespace) -> None:
     for line in (*rows.notes, *(rows.details if asked.details else ())):
         note(line)
     # Only now, when there is work for it: all that was refused so far is refused at once.
-    from pacbayes.cli.certified import Files, print_certified, unknown_classes
+    from pacbayes.cli.certified import print_certified, unknown_classes, write_files
     from pacbayes.report.record import grid_remarks
 
     view = _fitted(asked, rows, tested, note)
-    files = Files(asked.save, asked.report)
     with warnings_as_notes(note):
         remarks = grid_remarks(view) + remarks + ([] if tested is None else unknown_classes(tested[1], view))
-        files.write(view, rows, remarks)
-    print_certified(view, rows, choices, asked, remarks, Shown(asked.json, asked.details, note))
-    for line in files.written:
+        written, failed = write_files(asked, view, rows.name, [*rows.notes, *remarks])
+    print_certified(view, rows, choices, asked, remarks, note)
+    for line in written:
         note(line)
-    if files.failed is not None:
-        raise files.failed
+    if failed is not None:
+        raise failed
     told = view.certificate.answered or view.certificate.reached
     if told is not None and not told.passed:
         raise typer.Exit(NO_GUARANTEE)
@@ -313,20 +217,10 @@ def _choices(asked: SimpleNamespace) -> "Choices":
     from pacbayes.cli.data import Choices
     from pacbayes.data.number_signs import NumberSigns
 
-    return Choices(
-        target=asked.target,
-        drop=tuple(asked.drop or ()),
-        categorical=tuple(asked.categorical or ()),
-        missing=tuple(asked.missing or ()),
-        keep=tuple(asked.keep or ()),
-        sep=asked.sep,
-        skip_unlabelled=asked.skip_unlabelled,
-        group=asked.group,
-        slice=asked.slice_,
-        validation=asked.validation,
-        validation_column=asked.validation_column,
-        signs=NumberSigns.given(asked.decimal, asked.thousands),
-    )
+    values = vars(asked) | {"slice": asked.slice_, "signs": NumberSigns.given(asked.decimal, asked.thousands)}
+    given: dict[str, Any] = {one.name: values[one.name] for one in fields(Choices) if values[one.name] is not None}
+    several = {name: tuple(one) for name, one in given.items() if isinstance(one, list)}
+    return Choices(**{"target": None} | given | several)
 
 
 def _read(asked: SimpleNamespace, choices: "Choices") -> "tuple[Data, Tested | None, list[str]]":

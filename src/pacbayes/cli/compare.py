@@ -1,25 +1,13 @@
 """`pacbayes compare`: how much more often, and how much less often, one model errs than another."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pacbayes.cli.options import (
-    AsJson,
-    Decimal,
-    MissingTexts,
-    NotMissing,
-    Quiet,
-    Separator,
-    Thousands,
-    Trust,
-    named_columns,
-    share_option,
-)
+from pacbayes.cli.options import SHARE, Column, Input, Model, Quiet, Separator, Sign, Texts, named_columns
 
 if TYPE_CHECKING:
     from pacbayes.cli.new_rows import Cells
@@ -38,34 +26,36 @@ EXAMPLES = (
 )
 
 
+HELP = {
+    "Arguments": {"data": "A CSV, TSV or Parquet file: rows that trained and chose neither model."},
+    "Options": {
+        "target": "The column with the true class.",
+        "a": "The column with what the first model said.",
+        "b": "The column with what the second model said.",
+        "model_a": "The first model, as saved by certify, instead of --a.",
+        "model_b": "The second model, as saved by certify, instead of --b.",
+        "group": "Groups of rows, such as patients; for models certified by groups.",
+        "delta": "The limits fail with at most this probability, both together.",
+    },
+}
+
+
 def compare(
-    data: Annotated[
-        Path,
-        typer.Argument(dir_okay=False, help="A CSV, TSV or Parquet file: rows that trained and chose neither model."),
-    ],
-    target: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the true class.")],
-    a: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with what the first model said.")] = None,
-    b: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with what the second model said.")] = None,
-    model_a: Annotated[
-        Path | None,
-        typer.Option(metavar="MODEL", dir_okay=False, help="The first model, as saved by certify, instead of --a."),
-    ] = None,
-    model_b: Annotated[
-        Path | None,
-        typer.Option(metavar="MODEL", dir_okay=False, help="The second model, as saved by certify, instead of --b."),
-    ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Groups of rows, such as patients; for models certified by groups."),
-    ] = None,
-    delta: Annotated[float, share_option("The limits fail with at most this probability, both together.")] = 0.05,
-    missing: MissingTexts = None,
-    not_missing: NotMissing = None,
+    data: Input,
+    target: Annotated[str, typer.Option(metavar="COLUMN")],
+    a: Column = None,
+    b: Column = None,
+    model_a: Model = None,
+    model_b: Model = None,
+    group: Column = None,
+    delta: Annotated[float, SHARE] = 0.05,
+    missing: Texts = None,
+    not_missing: Texts = None,
     sep: Separator = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    trust: Trust = False,
-    json: AsJson = False,
+    decimal: Sign = None,
+    thousands: Sign = None,
+    trust: bool = False,
+    json: bool = False,
     quiet: Quiet = False,
 ) -> None:
     """Print how much more often, and how much less often, the second model errs than the first, both at once.
@@ -77,6 +67,7 @@ def compare(
     from pacbayes.certificates.difference import certify_difference
     from pacbayes.cli.new_rows import TARGET, Cells, in_one_spelling, no_class, read_labels
     from pacbayes.cli.show import Note, print_json, print_lines, print_tables, warnings_as_notes
+    from pacbayes.data.number_signs import NumberSigns
     from pacbayes.report.tables import TextTable
 
     level = check_level(delta)
@@ -84,12 +75,13 @@ def compare(
         if (column is None) is (model is None):
             raise ValueError(f"give either --{option} COLUMN or --model-{option} MODEL, and not both")
     note = Note(quiet)
-    cells = Cells.of(missing, not_missing, sep, decimal, thousands)
     columns = named_columns({TARGET: target, "--a": a, "--b": b, "--group": group})
+    signs = NumberSigns.given(decimal, thousands)
+    cells = Cells(missing or (), not_missing or (), sep, signs, list(columns.values()))
     labels, is_text = read_labels(data, columns, cells, _GAP)
     truth, names = labels[target], _names(a if a is not None else str(model_a), b if b is not None else str(model_b))
     # What both models say of the file is said once.
-    note_once, cells = cache(note), replace(cells, used=tuple(labels))
+    note_once = cache(note)
     with warnings_as_notes(note):
         warn_of_level(level)
         predicted = [

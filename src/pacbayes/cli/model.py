@@ -2,9 +2,7 @@
 
 import json
 import math
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -16,6 +14,7 @@ import numpy as np
 from pacbayes._utils.checks import did_you_mean
 from pacbayes._utils.words import printable
 from pacbayes.certificates.limits import Cost
+from pacbayes.cli.options import in_words_of_options
 from pacbayes.data.class_names import aligned, as_cells
 from pacbayes.data.columns import preparation
 
@@ -26,52 +25,6 @@ if TYPE_CHECKING:
 PORTFOLIO = ("svm", "forest", "boosting", "logistic", "neighbours")
 # More values than anybody means.
 _MOST_LAMBDAS = 100_000
-# Parameters whose options are not called the same.
-_OPTIONS = {
-    "limits": "--limits (and --by-class, --slice, --cost)",
-    "groups": "--group",
-    "slice_": "--slice",
-    "slices": "--slice",
-    "validation": "--validation (and --validation-column)",
-    "n_jobs": "--jobs",
-    "random_state": "--seed",
-    "pos_label": "--positive",
-    "data": "DATA",
-}
-_PARAMETER = re.compile(
-    r"^The '(\w+)' parameter of \w+|^(limits|recall|precision|fpr|max_error|delta|lambdas)(?= must)"
-    r"|(?<=^unknown )(kernel)"
-)
-
-
-def in_words_of_options(name: str, *value: Any) -> str:
-    """Name a parameter, or the parameter with its value, as it is written on the command line.
-
-    Examples
-    --------
-    >>> in_words_of_options("groups"), in_words_of_options("split", "independent"), in_words_of_options("refit", True)
-    ('--group', '--split independent', '--refit')
-    """
-    option = _OPTIONS.get(name, "--" + name.replace("_", "-"))
-    if not value or value[0] is True:
-        return option
-    if name == "target":
-        shares = {"max_error": value[0].max_error} if hasattr(value[0], "max_error") else value[0].asked
-        return " ".join(in_words_of_options(*share) for share in shares.items())
-    several = value[0] if isinstance(value[0], list) else value
-    return " ".join(f"{option} {one:g}" if isinstance(one, float) else f"{option} {one}" for one in several)
-
-
-@contextmanager
-def refusing_in_options() -> Iterator[None]:
-    """Name parameters as options in what an estimator refuses."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        names = _PARAMETER.search(str(error))
-        option = "" if names is None else in_words_of_options(names[names.lastindex or 0]).partition(" (")[0]
-        said = _PARAMETER.sub(option, str(error), count=1)
-        raise ValueError(said.replace("Cost(matrix, classes)", "costs (--cost FILE)")) from error
 
 
 def check(asked: SimpleNamespace, **prefit: bool) -> None:
@@ -80,16 +33,15 @@ def check(asked: SimpleNamespace, **prefit: bool) -> None:
     # Any costs will do: their file is read later.
     costs = () if asked.cost is None else (Cost([[0, 1], [1, 0]], "ab"),)
     own = asked.validation is not None or asked.validation_column is not None
-    with refusing_in_options():
-        model = unfitted(asked)
-        model._validate_params()
-        questions = {"limits": (*limits_of(asked), *costs), "target": _target(asked), "refit": asked.refit}
-        recipe = replace(model._recipe(), **questions)
-        if asked.split == "shared":
-            recipe = replace(recipe, candidates=[("svm", _machines(asked))])
-        recipe.check_candidates()
-        together = recipe.choices(groups=asked.group is not None, validation=own, **prefit)
-        recipe.check(together, in_words_of_options)
+    model = unfitted(asked)
+    model._validate_params()
+    questions = {"limits": (*limits_of(asked), *costs), "target": _target(asked), "refit": asked.refit}
+    recipe = replace(model._recipe(), **questions)
+    if asked.split == "shared":
+        recipe = replace(recipe, candidates=[("svm", _machines(asked))])
+    recipe.check_candidates()
+    together = recipe.choices(groups=asked.group is not None, validation=own, **prefit)
+    recipe.check(together, in_words_of_options)
 
 
 def unfitted(asked: SimpleNamespace) -> Any:

@@ -44,26 +44,13 @@ def load_saved(path: Path, trust: bool, sha256: str | None = None) -> Any:
 class Cells:
     """What the options say of the cells of a file."""
 
-    missing: tuple[str, ...] = ()
-    not_missing: tuple[str, ...] = ()
-    sep: str | None = None
-    #: Columns that somebody else uses: it is not said that they are not used.
-    used: tuple[str, ...] = ()
+    missing: Sequence[str]
+    not_missing: Sequence[str]
+    sep: str | None
     #: How numbers are written; None for as in the model's own table.
-    signs: NumberSigns | None = None
-
-    @classmethod
-    def of(
-        cls,
-        missing: Sequence[str] | None,
-        not_missing: Sequence[str] | None,
-        sep: str | None,
-        decimal: str | None,
-        thousands: str | None,
-    ) -> "Cells":
-        """Take the options of a command."""
-        signs = NumberSigns.given(decimal, thousands)
-        return cls(tuple(missing or ()), tuple(not_missing or ()), sep, signs=signs)
+    signs: NumberSigns | None
+    #: Columns that somebody else uses: it is not said that they are not used.
+    used: Sequence[str] = ()
 
 
 class NewRows:
@@ -121,15 +108,6 @@ class NewRows:
         unused = [name for name in frame.columns if name not in (*wanted, *self._used)]
         self.notes = [f"Columns not used: {listed(unused)}."] if unused else []
         return ColumnFit(wanted, self._reading, repr(str(self._path)), self._cells)
-
-
-def read_new(path: Path, model: Any, cells: Cells) -> "tuple[pd.DataFrame, list[str]]":
-    """Return all rows of a file in the form a fitted model takes, and what a person should know about them."""
-    import pandas as pd
-
-    rows = NewRows(path, model, cells)
-    blocks = list(rows)
-    return blocks[0] if len(blocks) == 1 else pd.concat(blocks, ignore_index=True), rows.notes
 
 
 def _lacks_nothing(model: Any) -> bool:
@@ -274,13 +252,16 @@ def unknown_rows(loaded: Any, model: Path, data: Path, cells: Cells, note: Calla
 
     Where some of them equal rows behind the model, that is warned of.
     """
+    import pandas as pd
+
     # How the features are read the model knows; the option may be for the classes.
     known = getattr(loaded._fitted.plan.reading, "missing", ())
     own = replace(cells, not_missing=tuple(text for text in cells.not_missing if text not in known))
-    rows, notes = read_new(data, loaded, own)
-    for line in notes:
+    rows = NewRows(data, loaded, own)
+    frame = pd.concat(list(rows), ignore_index=True)
+    for line in rows.notes:
         note(line)
-    given = rows if hasattr(loaded, "feature_names_in_") else rows.to_numpy()
+    given = frame if hasattr(loaded, "feature_names_in_") else frame.to_numpy()
     found, named = largest_overlap(loaded, given), (repr(str(data)), repr(str(model)))
     if found is not None and found.is_copy:
         raise ValueError(f"{named[1]} was fitted with these rows: {found.said} behind it; {way}")

@@ -4,9 +4,10 @@ import decimal
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,54 +60,98 @@ def parse_size(text: object) -> float | int | str:
         raise typer.BadParameter(f"must be auto, a fraction or a number of examples, got {str(text)!r}") from None
 
 
-def share_option(text: str) -> Any:
-    """Declare an option that takes a share; `text` is its help."""
-    return typer.Option(parser=parse_share, metavar="SHARE", help=text)
+#: Kinds of options, of which a command declares some; what each says stands in `HELP`, here or in its module.
+SHARE = typer.Option(parser=parse_share, metavar="SHARE")
+Share = Annotated[float | None, SHARE]
+Column = Annotated[str | None, typer.Option(metavar="COLUMN")]
+Name = Annotated[str | None, typer.Option(metavar="NAME")]
+Sign = Annotated[str | None, typer.Option(metavar="SIGN")]
+Separator = Annotated[str | None, typer.Option(metavar="CHARACTER")]
+Digest = Annotated[str | None, typer.Option(metavar="DIGEST")]
+Texts = Annotated[list[str] | None, typer.Option(metavar="TEXT")]
+File = Annotated[Path | None, typer.Option(metavar="FILE", dir_okay=False)]
+Model = Annotated[Path | None, typer.Option(metavar="MODEL", dir_okay=False)]
+Plot = Annotated[Path | None, typer.Option(metavar="FILE")]
+Input = Annotated[Path, typer.Argument(dir_okay=False)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q")]
+
+#: What options say that several commands have, by heading.
+HELP = {
+    "How files are read": {
+        "missing": "A text that means a missing value, such as ?.",
+        "not_missing": "A text that means no missing value, such as NA for Namibia.",
+        "sep": "The separator of fields, such as ';' or tab.  [default: comma, or tab in TSV]",
+        "decimal": "The sign before decimals: . or ,  [default: .]",
+        "thousands": "The sign between thousands, as in 3,682.50.  [default: none]",
+        "trust": "Load types of scikit-learn too that skops does not trust: for files whose origin you know.",
+        "sha256": "The SHA-256 that certify printed; any other file is refused.",
+    },
+    "What is printed": {
+        "plot": "Draw a picture: a file that ends in .svg, .png or .pdf.",
+        "json": "Print JSON instead of tables.",
+        "quiet": "Print nothing but errors to stderr.",
+        "help": "Show this message and exit.",
+    },
+}
 
 
-MissingTexts = Annotated[
-    list[str] | None,
-    typer.Option("--missing", metavar="TEXT", help="A text that means a missing value, such as ?."),
-]
-NotMissing = Annotated[
-    list[str] | None,
-    typer.Option("--not-missing", metavar="TEXT", help="A text that means no missing value, such as NA for Namibia."),
-]
-Separator = Annotated[
-    str | None,
-    typer.Option(
-        "--sep",
-        metavar="CHARACTER",
-        help="The separator of fields, such as ';' or tab.  [default: comma, or tab in TSV]",
-    ),
-]
-Decimal = Annotated[
-    str | None,
-    typer.Option("--decimal", metavar="SIGN", help="The sign before decimals: . or ,  [default: .]"),
-]
-Thousands = Annotated[
-    str | None,
-    typer.Option("--thousands", metavar="SIGN", help="The sign between thousands, as in 3,682.50.  [default: none]"),
-]
-Trust = Annotated[
-    bool,
-    typer.Option(
-        "--trust", help="Load types of scikit-learn too that skops does not trust: for files whose origin you know."
-    ),
-]
-Plot = Annotated[
-    Path | None, typer.Option("--plot", metavar="FILE", help="Draw a picture: a file that ends in .svg, .png or .pdf.")
-]
-Digest = Annotated[
-    str | None,
-    typer.Option("--sha256", metavar="DIGEST", help="The SHA-256 that certify printed; any other file is refused."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors to stderr.")]
+class Command(TyperCommand):
+    """A command that shows its arguments and options by what they are about: `texts` has what each says, by heading."""
+
+    texts: ClassVar[dict[str, dict[str, str]]] = {}
+
+    # typer has a click of its own in some versions, and shares the one that is installed in others.
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        said = {name: text for texts in (self.texts | HELP).values() for name, text in texts.items()}
+        for one in self.params:
+            one.help = said[str(one.name)]  # type: ignore[attr-defined]
+            one.secondary_opts = []  # no --no-json beside --json
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options, each under its heading."""
+        by_name: dict[str, Any] = {str(one.name): one for one in self.get_params(ctx)}
+        for heading, texts in (self.texts | HELP).items():
+            if records := [by_name[name].get_help_record(ctx) for name in texts if name in by_name]:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
 
 _PICTURES = (".svg", ".png", ".pdf")
+# Parameters whose options are not called the same.
+_CALLED = {
+    "limits": "--limits (and --by-class, --slice, --cost)",
+    "groups": "--group",
+    "slice_": "--slice",
+    "slices": "--slice",
+    "validation": "--validation (and --validation-column)",
+    "n_jobs": "--jobs",
+    "random_state": "--seed",
+    "pos_label": "--positive",
+    "data": "DATA",
+}
+
+
+def in_words_of_options(name: str, *value: Any) -> str:
+    """Name a parameter, or the parameter with its value, as it is written on the command line.
+
+    Examples
+    --------
+    >>> in_words_of_options("groups"), in_words_of_options("split", "independent"), in_words_of_options("refit", True)
+    ('--group', '--split independent', '--refit')
+    """
+    option = _CALLED.get(name, "--" + name.replace("_", "-"))
+    if not value or value[0] is True:
+        return option
+    if name == "target":
+        shares = {"max_error": value[0].max_error} if hasattr(value[0], "max_error") else value[0].asked
+        return " ".join(in_words_of_options(*share) for share in shares.items())
+    several = value[0] if isinstance(value[0], list) else value
+    return " ".join(f"{option} {one:g}" if isinstance(one, float) else f"{option} {one}" for one in several)
+
+
 # What the library calls by the names of arguments, and the command line by options.  Names in the data are in quotes.
-_ARGUMENTS = {
+_ARGUMENTS: dict[str, Any] = {
     r'(kernel|candidates)="(\w+)"': r"--\1 \2",
     r"duplicates='(\w+)'": r"--duplicates \1",
     r"groups=X\[('[^']*'|\"[^\"]*\")\] and leave it out of X": r"--group \1",
@@ -117,10 +162,15 @@ _ARGUMENTS = {
     r"(?<!\w)(sep|decimal)=('.')": r"--\1 \2",
     r"fewer lambdas": "fewer --lambdas",
     r"fewer n_jobs": "fewer --jobs",
-    r"^(delta|target|voting|candidates|grid|alpha|chance|error) must": r"--\1 must",
+    r"^The '(\w+)' parameter of (?:CertifiedClassifier|StochasticSVC)": (
+        lambda found: in_words_of_options(found[1]).partition(" (")[0]
+    ),
+    r"^max_error must": "--max-error must",
+    r"^(delta|target|voting|candidates|grid|alpha|chance|error|limits|recall|precision|fpr|lambdas) must": r"--\1 must",
+    r"^unknown (kernel|distance)": r"unknown --\1",
     r"^grid names": "--grid names",
     r"^candidates (?=')": "--candidates ",
-    r"^unknown distance": "unknown --distance",
+    r"Cost\(matrix, classes\)": "costs (--cost FILE)",
 }
 
 

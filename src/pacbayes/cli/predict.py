@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from pacbayes.cli.options import Decimal, Digest, MissingTexts, NotMissing, Quiet, Separator, Thousands, Trust
+from pacbayes.cli.options import Digest, Input, Quiet, Separator, Sign, Texts
 
 if TYPE_CHECKING:
     from pacbayes.cli.new_rows import NewRows
@@ -19,29 +19,32 @@ EXAMPLES = (
 )
 
 
+HELP = {
+    "Arguments": {
+        "model": "What pacbayes certify --save wrote.",
+        "data": "A CSV, TSV or Parquet file with the columns of the training data.",
+    },
+    "Options": {
+        "out": "Write here.  [default: stdout]",
+        "voting": "soft: the largest mean probability; stochastic: a classifier drawn for each example; majority: "
+        "their weighted vote; best: a single one.  [default: as saved]",
+        "shares": "Add for each class its probability (soft), or the weight that votes for it.",
+    },
+}
+
+
 def predict(
-    model: Annotated[Path, typer.Argument(dir_okay=False, help="What pacbayes certify --save wrote.")],
-    data: Annotated[
-        Path, typer.Argument(dir_okay=False, help="A CSV, TSV or Parquet file with the columns of the training data.")
-    ],
-    out: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write here.  [default: stdout]")] = None,
-    voting: Annotated[
-        str | None,
-        typer.Option(
-            help="soft: the largest mean probability; stochastic: a classifier drawn for each example; majority: their "
-            "weighted vote; best: a single one.  [default: as saved]"
-        ),
-    ] = None,
-    shares: Annotated[
-        bool,
-        typer.Option("--shares", help="Add for each class its probability (soft), or the weight that votes for it."),
-    ] = False,
-    missing: MissingTexts = None,
-    not_missing: NotMissing = None,
+    model: Input,
+    data: Input,
+    out: Annotated[Path | None, typer.Option(metavar="FILE.csv")] = None,
+    voting: str | None = None,
+    shares: bool = False,
+    missing: Texts = None,
+    not_missing: Texts = None,
     sep: Separator = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    trust: Trust = False,
+    decimal: Sign = None,
+    thousands: Sign = None,
+    trust: bool = False,
     sha256: Digest = None,
     quiet: Quiet = False,
 ) -> None:
@@ -66,6 +69,7 @@ def predict(
     from pacbayes.cli.new_rows import Cells, NewRows, load_saved
     from pacbayes.cli.options import check_outputs
     from pacbayes.cli.show import Note, print_file, print_lines, warnings_as_notes
+    from pacbayes.data.number_signs import NumberSigns
 
     if voting is not None:
         check_choice("--voting", voting, VOTINGS)
@@ -74,8 +78,11 @@ def predict(
     loaded = load_saved(model, trust, sha256)
     if voting is not None:
         loaded.set_params(voting=voting)
-    rows = NewRows(data, loaded, Cells.of(missing, not_missing, sep, decimal, thousands))
-    counted = _counted_batch(loaded)
+    rows = NewRows(data, loaded, Cells(missing or (), not_missing or (), sep, NumberSigns.given(decimal, thousands)))
+    try:
+        counted: CountedBatch | None = loaded._counted_batch()
+    except ValueError:  # nothing is proved of a batch
+        counted = None
     # Nothing is seen of the predictions until all of them are there.
     with spooled() if out is None else writing(out) as file:
         with warnings_as_notes(note):
@@ -96,15 +103,6 @@ def predict(
     else:  # stdout is for the predictions alone
         for line in guarantee:
             note(line)
-
-
-def _counted_batch(model: Any) -> "CountedBatch | None":
-    """Return what counts the rows of the file, None where nothing is proved of a batch."""
-    try:
-        counted: CountedBatch = model._counted_batch()
-    except ValueError:
-        return None
-    return counted
 
 
 def _of_these(counted: "CountedBatch | None") -> list[str]:

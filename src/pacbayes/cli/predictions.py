@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from pacbayes._utils.checks import did_you_mean
 from pacbayes.cli.data import TARGET_HINT, Choices, Data, left_out, take_groups
-from pacbayes.cli.model import check, in_words_of_options, positive_of, unfitted
+from pacbayes.cli.model import check, positive_of, unfitted
 from pacbayes.cli.new_rows import no_class
+from pacbayes.cli.options import in_words_of_options
 from pacbayes.data.class_names import aligned, as_labels, from_cells
 from pacbayes.data.columns import Columns, check_classes
 from pacbayes.data.reading import divide_columns, labelled, listed, read_frame, target_of
@@ -23,11 +24,27 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # What has a meaning for a table of predictions; any other choice is refused, also one that is yet to be invented.
-_ALLOWED = {
-    *("predictions", "proposal", "target", "drop", "sep", "group", "skip_unlabelled"),
-    *("delta", "distance", "seed", "hedge", "voting", "positive", "limits", "by_class"),
-    *("report", "details", "json", "quiet"),
-}
+_ALLOWED = [
+    "predictions",
+    "proposal",
+    "target",
+    "drop",
+    "sep",
+    "group",
+    "skip_unlabelled",
+    "delta",
+    "distance",
+    "seed",
+    "hedge",
+    "voting",
+    "positive",
+    "limits",
+    "by_class",
+    "report",
+    "details",
+    "json",
+    "quiet",
+]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from pacbayes._utils.words import printable, printable_lines
 from pacbayes.cli.options import in_options
@@ -45,14 +45,17 @@ class Unheard:
 
 def print_lines(*lines: str) -> None:
     """Print lines to stdout, wrapped at words on a terminal; an empty one counts at the end alone."""
-    said = "\n".join(printable(line) for place, line in enumerate(lines) if line or place == len(lines) - 1)
-    if not sys.stdout.isatty():
-        print(said)
+    _say("\n".join(printable(line) for place, line in enumerate(lines) if line or place == len(lines) - 1), sys.stdout)
+
+
+def _say(text: str, stream: TextIO, style: str = "") -> None:
+    if not stream.isatty():
+        print(text, file=stream)
         return
     from rich.console import Console
     from rich.text import Text
 
-    Console(highlight=False).print(Text(said))
+    Console(file=stream, highlight=False).print(Text(text, style=style))
 
 
 def print_file(file: BinaryIO) -> None:
@@ -92,26 +95,27 @@ def _draw(table: "TextTable") -> None:
     for row in table.rows:
         # As Text: names from the data are never markup.
         drawn.add_row(*(Text(printable(cell)) for cell in row))
-    console = Console(highlight=False)
-    console.print(drawn)
+    Console(highlight=False).print(drawn)
     if table.caption:
-        console.print(Text(printable(table.caption), style="dim"))
-        console.print()
+        _say(f"{printable(table.caption)}\n", sys.stdout, "dim")
 
 
 def print_json(values: Any) -> None:
     """Print values as JSON that any reader takes: infinities and NaN, which JSON does not have, become null."""
-    print(json.dumps(_finite(values), indent=2, allow_nan=False, default=str))
+    print(json.dumps(_plain(values), indent=2, allow_nan=False))
 
 
-def _finite(value: Any) -> Any:
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it; what JSON does not have as Python writes it."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
     if isinstance(value, dict):
-        return {str(name): _finite(inner) for name, inner in value.items()}
+        return {str(name): _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
+        return [_plain(inner) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value
+    return value if isinstance(value, str | int | float | None) else " ".join(repr(value).split())
 
 
 class Note:
@@ -126,21 +130,7 @@ class Note:
             return
         # What was printed to stdout so far comes first where both are the same terminal.
         sys.stdout.flush()
-        if not sys.stderr.isatty():
-            print(printable(text), file=sys.stderr)
-            return
-        from rich.console import Console
-        from rich.text import Text
-
-        Console(stderr=True, highlight=False).print(Text(printable(text)))
-
-
-class Shown(NamedTuple):
-    """How much is shown of a result."""
-
-    json: bool
-    details: bool
-    note: Note
+        _say(printable(text), sys.stderr)
 
 
 @contextmanager

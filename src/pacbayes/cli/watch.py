@@ -1,7 +1,6 @@
 """`pacbayes watch`: whether the certificate of a saved model still holds for labelled rows that arrived since."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,18 +8,16 @@ import typer
 
 from pacbayes.cli.options import (
     NO_GUARANTEE,
-    AsJson,
-    Decimal,
+    SHARE,
+    Column,
     Digest,
-    MissingTexts,
-    NotMissing,
+    Input,
     Plot,
     Quiet,
     Separator,
-    Thousands,
-    Trust,
+    Sign,
+    Texts,
     named_columns,
-    share_option,
 )
 
 if TYPE_CHECKING:
@@ -39,33 +36,36 @@ _ASSUMED = (
 )
 
 
+HELP = {
+    "Arguments": {
+        "model": "What pacbayes certify --save wrote.",
+        "data": "A CSV, TSV or Parquet file: all rows that arrived since, in that order.",
+    },
+    "Options": {
+        "target": "The column with the true class.",
+        "alpha": "The probability of a false alarm, ever, however often you look.",
+        "order": "Numbers or dates that say in which order the rows arrived.  [default: as in the file]",
+        "group": "The groups, all complete, of a model certified by groups.",
+    },
+}
+
+
 def watch(
-    model: Annotated[Path, typer.Argument(dir_okay=False, help="What pacbayes certify --save wrote.")],
-    data: Annotated[
-        Path,
-        typer.Argument(dir_okay=False, help="A CSV, TSV or Parquet file: all rows that arrived since, in that order."),
-    ],
-    target: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the true class.")],
-    alpha: Annotated[float, share_option("The probability of a false alarm, ever, however often you look.")] = 0.01,
-    order: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Numbers or dates that say in which order the rows arrived.  [default: as in the file]",
-        ),
-    ] = None,
-    group: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The groups, all complete, of a model certified by groups.")
-    ] = None,
+    model: Input,
+    data: Input,
+    target: Annotated[str, typer.Option(metavar="COLUMN")],
+    alpha: Annotated[float, SHARE] = 0.01,
+    order: Column = None,
+    group: Column = None,
     plot: Plot = None,
-    missing: MissingTexts = None,
-    not_missing: NotMissing = None,
+    missing: Texts = None,
+    not_missing: Texts = None,
     sep: Separator = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    trust: Trust = False,
+    decimal: Sign = None,
+    thousands: Sign = None,
+    trust: bool = False,
     sha256: Digest = None,
-    json: AsJson = False,
+    json: bool = False,
     quiet: Quiet = False,
 ) -> None:
     """Say whether the certificate of a saved model still holds for labelled rows that arrived since.
@@ -79,6 +79,7 @@ def watch(
     from pacbayes.cli.new_rows import Cells, load_saved
     from pacbayes.cli.options import check_outputs, write_plot
     from pacbayes.cli.show import Note, print_json, warnings_as_notes
+    from pacbayes.data.number_signs import NumberSigns
     from pacbayes.estimators.prediction import Watched, check_watched
 
     check_outputs({"--plot": plot}, (model, data))
@@ -87,7 +88,8 @@ def watch(
     check_watched(loaded.certificate_, loaded.voting_, copies_left_out=True)
     monitor = loaded.certificate_.monitor(alpha, wrong=Watched(loaded, loaded._fitted, loaded.voting_))
     _check_group(group, monitor, model)
-    cells = replace(Cells.of(missing, not_missing, sep, decimal, thousands), used=tuple(columns.values()))
+    signs = NumberSigns.given(decimal, thousands)
+    cells = Cells(missing or (), not_missing or (), sep, signs, list(columns.values()))
     with warnings_as_notes(note):
         wrong, rows, groups, unanswered = _arrived(loaded, (model, data), columns, cells, note)
     monitor.update_errors(wrong, groups=groups)
@@ -124,6 +126,7 @@ def _arrived(
     stands in the file (from 1), and its group; and how many other rows there are.
     """
     import numpy as np
+    import pandas as pd
 
     from pacbayes.cli.new_rows import in_one_spelling, read_labels, unknown_rows
     from pacbayes.data.class_names import as_labels
@@ -141,7 +144,8 @@ def _arrived(
         _in_order(labels[columns["--order"]], columns["--order"]) if "--order" in columns else np.arange(truth.size)
     )
     if loaded.certificate_.unit == DISTINCT:
-        places = places[_first_ones(given, truth, places)]
+        rows = pd.concat([pd.DataFrame(given).reset_index(drop=True), pd.Series(truth)], axis=1)
+        places = places[~rows.iloc[places].duplicated().to_numpy()]
         if places.size < truth.size:
             note(f"{truth.size - places.size} of {truth.size} rows are copies of earlier ones: they do not count.")
     answered = loaded.answers(given)[places]
@@ -150,14 +154,6 @@ def _arrived(
     # After a refit an answer that is not covered is no error.
     wrong = (said != truth) & loaded.covered(given)
     return wrong[kept], (kept + 1).tolist(), groups, int((~answered).sum())
-
-
-def _first_ones(given: Any, truth: Any, places: Any) -> Any:
-    """Return which of the rows, in this order, equal no earlier one in features and class."""
-    import pandas as pd
-
-    frame = pd.DataFrame(given).reset_index(drop=True)
-    return ~pd.concat([frame, pd.Series(truth)], axis=1).iloc[places].duplicated().to_numpy()
 
 
 def _in_order(texts: Any, name: str) -> Any:
@@ -179,19 +175,12 @@ def _in_order(texts: Any, name: str) -> Any:
 
 def _summary(monitor: "Monitor", row: int | None, unanswered: int) -> dict[str, Any]:
     """Return what is known as plain values."""
+    names = ("alarm", "alarm_at", "limit", "alpha", "unit", "rows", "errors", "needed")
     evidence = monitor.evidence
-    return {
-        "alarm": monitor.alarm,
-        "alarm_at": monitor.alarm_at,
+    return {name: getattr(monitor, name) for name in names} | {
         "alarm_row": row,
-        "limit": monitor.limit,
-        "alpha": monitor.alpha,
-        "unit": monitor.unit,
-        "rows": monitor.rows,
-        "errors": monitor.errors,
         "not_answered": unanswered,
         "evidence": float(evidence[-1]) if monitor.rows else 1.0,
         "largest_evidence": max(1.0, float(evidence.max(initial=0.0))),
-        "needed": monitor.needed,
         "text": str(monitor),
     }
