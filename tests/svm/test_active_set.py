@@ -209,7 +209,7 @@ from sklearn.datasets import make_classification
 from pacbayes import svm_set
 X, y = make_classification(5000, n_features=20, flip_y=.1, random_state=0)
 made = svm_set(X, y, np.geomspace(.01, 1, 8), random_state=0)
-path = made.members.machines[0].paths[0]
+path = made.members.machines[0].pairs[0].path
 print(hashlib.sha256(path.dual_coef.tobytes() + path.intercept.tobytes()).hexdigest(), path.n_iter, made.errors)
 """
 

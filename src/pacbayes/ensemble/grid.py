@@ -143,7 +143,7 @@ def train_grids(candidates: Candidates, work: Work) -> Trained:
     check_evidence_fits(len(candidates), divided.validating.size)
     # Only what trains travels to the workers.
     training = data if divided.shared is None else data.pick(divided.shared[0])
-    bags = divided.shared is not None and divided.units is None and any(map(leaves_rows_out, candidates.unfitted))
+    bags = divided.shared is not None and divided.units is None and any(map(leaves_rows_out, candidates.estimators))
     task = _Task(candidates, training, divided, bags and not _copied(training))
     trained = _train_units(task, work, what, workers)
     fitted = np.flatnonzero([one.error is None for one in trained])

@@ -208,7 +208,7 @@ def check_shared_machines(members: SharedMachines) -> None:
     for each in machines:
         need(int(each.codes[-1]) < classes.size, "Machines.codes", "must be classes")
         need(np.array_equal(each.codes, machines[0].codes), "Machines.codes", "must be the same for all")
-        same = np.array_equal(each.paths[0].lambdas, settings.lambdas)
+        same = np.array_equal(each.pairs[0].path.lambdas, settings.lambdas)
         need(same, "SVMPath.lambdas", "must be those that were asked for")
         each.check_rows(number)
     prepares = members.prepare is None or callable(getattr(members.prepare, "transform", None))

@@ -208,9 +208,14 @@ class Machines:
         return replace(self, pairs=tuple(pairs)), kept
 
     @property
-    def paths(self) -> list[SVMPath]:
-        """The paths of all pairs."""
-        return [pair.path for pair in self.pairs]
+    def kkt_violation(self) -> FloatArray:
+        """How far the machine of each lambda is from optimal, the worst over pairs of classes."""
+        return np.asarray(np.max([pair.path.kkt_violation for pair in self.pairs], axis=0))
+
+    @property
+    def converged(self) -> NDArray[np.bool_]:
+        """Whether it is near enough for all pairs of classes."""
+        return np.asarray(np.all([pair.path.converged for pair in self.pairs], axis=0))
 
     @property
     def number(self) -> int:
