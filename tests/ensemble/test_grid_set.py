@@ -106,17 +106,6 @@ def test_failures():
         grid_set(Fragile(), grid, X, Y, error_score="drop", split="independent", **arguments)
 
 
-def test_classes_missing_from_a_training_sample():
-    labels = Y.astype(object)
-    labels[:2] = 2
-    classifiers = grid_set(GaussianNB(), {"var_smoothing": [1e-9] * 20}, X, labels.astype(int), split="independent")
-    missing = [i for i in range(20) if 2 not in labels[classifiers.splits(i)[0]]]
-    assert missing
-    for i in missing:
-        _, validation = classifiers.splits(i)
-        assert classifiers.errors[i] >= np.count_nonzero(labels[validation] == 2) > 0
-
-
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [

@@ -5,13 +5,11 @@ from importlib import import_module
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
-from tests.ensemble.test_svm_folds import folds_of_set, heard
 from tests.svm.test_path import violation
 
 from pacbayes import svm_set
 from pacbayes.ensemble import svm_folds as folds
 from pacbayes.ensemble.calibration import PAIRS, Calibration
-from pacbayes.ensemble.cross_validation import folds_of
 from pacbayes.ensemble.members import Calibrated, Coding
 
 svm_set_module = import_module("pacbayes.ensemble.svm_set")
@@ -52,18 +50,6 @@ def test_as_far_from_optimal_as_stated(single, monkeypatch):
     double = svm_set(X, y, LAMBDAS, random_state=0).members.machines[0].pairs[0].path
     assert not np.array_equal(path.dual_coef, double.dual_coef)
     np.testing.assert_allclose(path.decision_function(K), double.decision_function(K), rtol=0, atol=5e-3)
-
-
-def test_folds_count_with_the_kernel_that_predicts(single, monkeypatch):
-    def count():
-        members = folds_of_set(*sample(), LAMBDAS)
-        return heard(members, folds_of(members.codes, 3, np.random.default_rng(0)))
-
-    expected = count()
-    # No memory for one matrix of all rows: each fold computes its own, and rounds it the same way.
-    monkeypatch.setattr(folds, "memory_limit", lambda _: (1, "test"))
-    for found, wanted in zip(count(), expected, strict=True):
-        np.testing.assert_array_equal(found, wanted)
 
 
 # -- several widths --------------------------------------------------------------------------------------------------
