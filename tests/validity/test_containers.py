@@ -126,15 +126,6 @@ def test_certificates_of_draws_hold_for_prepared_rows_asked_one_by_one(fits):
     assert p_value(is_false, fits) > 1e-3
 
 
-def test_a_prepared_row_is_drawn_as_it_was_given():
-    for seed in range(8):
-        clf, cells, _ = draws_and_truth(seed)
-        alone = np.concatenate([clf.predict(cell[None]) for cell in cells])
-        assert np.array_equal(clf.predict(cells), alone)
-        assert np.array_equal(clf.predict(cells[::-1])[::-1], alone)
-        assert np.array_equal(clf.predict(cells.tolist()), alone)
-
-
 def test_nor_does_a_soft_vote_depend_on_the_rows_around():
     """The last bits of prepared rows do: probabilities are rounded before they are compared."""
     for seed in range(8):
@@ -177,27 +168,3 @@ def test_certificates_hold_of_steps_that_write_into_lists(voting, fits):
         return clf.certificate_.bound < 0.5
 
     assert p_value(is_false, fits) > 1e-3
-
-
-class WritesWhenAsked(WritesLabels):
-    """Writes into the rows that it is asked about, too."""
-
-    def transform(self, X):
-        for row in X:
-            row[0] = 0.0
-        return np.array(X, dtype=float)
-
-
-def test_rows_of_the_user_stay_as_they_are():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 2)).tolist(), rng.integers(0, 2, 60)
-    before = [row.copy() for row in X]
-    steps = make_pipeline(WritesWhenAsked(), DecisionTreeClassifier(random_state=0))
-    clf = CertifiedClassifier(Grid(steps, GRID), random_state=0, cv=3).fit(X, y)
-    CertifiedClassifier.from_fitted([clf.best_estimator_], X, y)
-    for voting in clf.certificates_:
-        clf.set_params(voting=voting).predict(X)
-        if hasattr(clf, "predict_proba"):
-            clf.predict_proba(X)
-    clf.vote_share(X)
-    assert before == X

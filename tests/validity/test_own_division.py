@@ -5,7 +5,6 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.stats import binomtest
-from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 from tests.validity.square import DELTA
 
@@ -81,16 +80,3 @@ def test_chance_alone_hardly_ever_looks_like_copies(n, m, gaps):
         except ValueError:
             refused += 1
     assert binomtest(refused, 150, 0.004, "greater").pvalue > 1e-4
-
-
-@pytest.mark.parametrize("times", [1, 3])
-@pytest.mark.parametrize("copied", [0.05, 0.2, 0.5, 1.0])
-def test_copied_rows_are_refused(copied, times):
-    """Rows of continuous columns, some of which were trained on, and oversampled there."""
-    rng = np.random.default_rng(0)
-    X, X_val = rng.normal(size=(2, 200, 3))
-    X_val[: int(200 * copied)] = X[: int(200 * copied)]
-    X = np.repeat(X, times, axis=0)
-    y, y_val = X[:, 0] > 0, X_val[:, 0] > 0
-    with pytest.raises(ValueError, match=f"{int(200 * copied)} of 200 rows equal a row that trains, more than equal"):
-        CertifiedClassifier(GaussianNB()).fit(X, y, X_val=X_val, y_val=y_val)
