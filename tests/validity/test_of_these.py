@@ -115,8 +115,8 @@ def chosen_among_many(draws, number=200, m=100, rows=100, risk=0.2):
         wrong = (rng.random((number, m)) < risk).astype(np.uint8)
         evidence = Evidence(np.array([0, 1]), 2, wrong, np.zeros(m, dtype=np.uint8))
         plan = Plan(division, delta=DELTA)
-        rule = certify(plan, evidence, find(plan, evidence))["best"].rule
-        batch = replace(batch_of(plan, evidence, evidence.count(division), "best", rule), rows=rows)
+        certificates = certify(plan, evidence, find(plan, evidence))
+        batch = replace(batch_of(plan, certificates.case, certificates.rule("best")), rows=rows)
         assert batch.level == pytest.approx(DELTA / number)
         assert batch.errors == wrong.sum(axis=1).min()
         # The classifiers err alike: whichever was chosen, new errors are a matter of chance.

@@ -1,18 +1,15 @@
 """Classifiers of grids before they are trained: which there are, their random numbers, weights for their `fit`."""
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import ParameterGrid, ParameterSampler
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from pacbayes._utils.arrays import FloatArray, Rows, cached_property
+from pacbayes._utils.arrays import Rows, cached_property
 from pacbayes._utils.checks import check_choice, check_count
 from pacbayes._utils.seeds import Purpose, generator
 from pacbayes._utils.values import fingerprint
@@ -199,36 +196,3 @@ def _is_state(name: str) -> bool:
 def _copied(setting: dict[str, Any]) -> dict[str, Any]:
     """Return a setting apart from the given one, its estimators unfitted."""
     return {name: clone(value, safe=False) for name, value in setting.items()}
-
-
-def fit_arguments(estimator: Any, weights: FloatArray | None) -> dict[str, FloatArray]:
-    """Return the keyword argument that brings the weights to the last step; with metadata routing the steps ask.
-
-    Examples
-    --------
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.svm import SVC
-    >>> list(fit_arguments(make_pipeline(make_pipeline(SVC())), np.ones(3)))
-    ['pipeline__svc__sample_weight']
-    """
-    if weights is None:
-        return {}
-    names = [] if get_config()["enable_metadata_routing"] else _path(estimator)[0]
-    return {"__".join([*names, "sample_weight"]): weights}
-
-
-def check_takes_weights(estimator: Any) -> None:
-    """Raise if the last step has no `sample_weight` in its `fit`."""
-    last = _path(estimator)[1]
-    accepted = inspect.signature(last.fit).parameters
-    if "sample_weight" not in accepted and all(one.kind is not one.VAR_KEYWORD for one in accepted.values()):
-        raise ValueError(f"sample_weight must be None for estimators whose fit does not take it, such as {last!r}")
-
-
-def _path(estimator: Any) -> tuple[list[str], Any]:
-    """Return the names of last steps down to the one that is no pipeline, and that one."""
-    names: list[str] = []
-    while isinstance(estimator, Pipeline):
-        name, estimator = estimator.steps[-1]
-        names.append(name)
-    return names, estimator

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -242,18 +243,23 @@ class Estimators:
 
     def _validated(self, i: int, X: Any, classes: Labels) -> Labels:
         """Return what the i-th classifier says of validation rows; an error of one trained here names its settings."""
-        try:
+        with nullcontext() if self.elsewhere else naming(i, self.params[i]):
             return self._predict(i, X, classes)
-        except MemoryError:  # says something about this machine, not about this classifier
-            raise
-        except Exception as error:  # other people's classifiers raise what they like
-            if self.elsewhere:
-                raise
-            why = f"{type(error).__name__}: {error}"
-            raise ValueError(f"classifier {i} with {self.params[i]} was fitted but could not predict: {why}") from error
 
     def _name(self, i: int) -> str:
         return f"estimators[{i}]" if self.elsewhere else f"classifier {i}"
+
+
+@contextmanager
+def naming(i: int, params: dict[str, Any]) -> Iterator[None]:
+    """Name the classifier, which was fitted here, in an error of its predictions."""
+    try:
+        yield
+    except MemoryError:  # says something about this machine, not about this classifier
+        raise
+    except Exception as error:  # other people's classifiers raise what they like
+        why = f"{type(error).__name__}: {error}"
+        raise ValueError(f"classifier {i} with {params} was fitted but could not predict: {why}") from error
 
 
 def _in_turn(say: Callable[[int], Labels], which: Sequence[int], n_jobs: int | None) -> Iterable[Labels]:

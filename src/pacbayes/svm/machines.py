@@ -187,7 +187,7 @@ class Machines:
 
     def some(self, which: Rows) -> tuple["Machines", NDArray[np.bool_]]:
         """Return some machines of each pair on the rows that support any of them, and which rows these are."""
-        kept = np.zeros(max(int(pair.rows.max()) for pair in self.pairs) + 1, dtype=bool)
+        kept = np.zeros(self.n_rows, dtype=bool)
         duals = [pair.path.dual_coef[which] for pair in self.pairs]
         for pair, dual in zip(self.pairs, duals, strict=True):
             kept[pair.rows[dual.any(axis=0)]] = True
@@ -216,6 +216,11 @@ class Machines:
     def converged(self) -> NDArray[np.bool_]:
         """Whether it is near enough for all pairs of classes."""
         return np.asarray(np.all([pair.path.converged for pair in self.pairs], axis=0))
+
+    @property
+    def n_rows(self) -> int:
+        """How many training rows, or landmarks, they sum over."""
+        return max(int(pair.rows.max()) for pair in self.pairs) + 1
 
     @property
     def number(self) -> int:
@@ -285,7 +290,7 @@ class Machines:
 
     def one(self, i: int) -> "OneMachine":
         """Return the i-th machine of every pair with the training rows it needs."""
-        coefs = np.zeros((len(self.pairs), max(int(pair.rows.max()) for pair in self.pairs) + 1))
+        coefs = np.zeros((len(self.pairs), self.n_rows))
         for coef, pair in zip(coefs, self.pairs, strict=True):
             coef[pair.rows] = pair.path.dual_coef[i]
         support = np.flatnonzero(coefs.any(axis=0))
