@@ -20,10 +20,6 @@ from pacbayes.ensemble.calibration import (
 )
 
 
-def columns(kind, k):
-    return {PAIRS: k * (k - 1) // 2, DECISIONS: 1 if k == 2 else k, PROBABILITIES: k, ANSWERS: 1}[kind]
-
-
 def made(kind, k, n=200, seed=0):
     """Return scores that know something of the classes, and the classes."""
     rng = np.random.default_rng(seed)
@@ -200,18 +196,6 @@ def test_probabilities_from_any_scores(kind, k, rows, odd):
 
 
 @pytest.mark.parametrize("kind", [PAIRS, DECISIONS, PROBABILITIES])
-@pytest.mark.parametrize("k", [2, 3, 7])
-@pytest.mark.parametrize("odd", ["constant", "zero", "opposite", "none is finite", "subnormal"])
-def test_scores_that_say_nothing_give_the_shares(kind, k, odd):
-    scores, codes = made(kind, k)
-    odder = (1 - scores) / (k - 1) if kind == PROBABILITIES and odd == "opposite" else ODD[odd](scores)
-    found = calibrate(kind, odder, codes, k)[0]
-    assert found.slope == 0
-    shares = targets(codes, k).mean(axis=0)
-    np.testing.assert_allclose(found(scores), np.broadcast_to(shares, (codes.size, k)), atol=0.51 * GRID, rtol=0)
-
-
-@pytest.mark.parametrize("kind", [PAIRS, DECISIONS, PROBABILITIES])
 def test_perfect_scores_of_unequal_classes(kind):
     """Newton's first step leads far beyond the least loss, where it is flat."""
     for first in (*range(1, 60), *range(940, 1000)):
@@ -255,6 +239,3 @@ def test_rows_have_the_same_bits_whichever_stand_beside_them(kind, k, rounded, m
     assert found(scores[:0]).shape == (0, k)
     if rounded:
         np.testing.assert_array_equal(together / GRID, np.rint(together / GRID))
-
-
-# -- what is refused -------------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from tests.ensemble.grouped import is_rounded_up
 from tests.ensemble.told import told
 
 from pacbayes import CertifiedClassifier, Grid
-from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 from pacbayes.data.division import DISTINCT, GROUP, plan_division, validating_division
 from pacbayes.data.labelled import Labelled
 from pacbayes.ensemble import evidence as module
@@ -54,9 +53,6 @@ def drawn(division, n_labels=4, n_classes=3, number=MEMBERS, seed=0):
     return Evidence(np.arange(n_labels), n_classes, answers, truth)
 
 
-# -- what cannot be --------------------------------------------------------------------------------------------------
-
-
 # -- counts ----------------------------------------------------------------------------------------------------------
 
 
@@ -87,17 +83,6 @@ def test_counts_are_those_of_a_loop(name, block, monkeypatch):
             assert is_rounded_up(counted.risks[i], exact)
             units = wrong.size if division.unit != GROUP else np.unique(division.units[division(i)[1]]).size
             assert counted.m == units == division.m
-
-
-@pytest.mark.parametrize("name", DIVISIONS)
-def test_the_same_answer_always_is_counted_on_the_rows_of_the_first(name):
-    division = DIVISIONS[name]
-    evidence = drawn(division)
-    rows = np.isin(division.validating, division(0)[1])
-    for code in range(3):
-        found = evidence.count_constant(code, division)
-        assert found.total.tolist() == [np.count_nonzero(evidence.truth[rows] != code)]
-        assert found.m == division.m
 
 
 @given(st.integers(1, 6), st.integers(1, 40), st.integers(0, 10**6), st.booleans(), st.sampled_from([1, 13, 1 << 20]))
@@ -225,14 +210,3 @@ def test_risks_of_groups_are_the_exact_means_rounded_up():
         for risk, row in zip(found.risks, errors, strict=True):
             exact = sum(Fraction(int(k), int(s)) for k, s in zip(row, sizes, strict=True)) / m
             assert is_rounded_up(risk, exact)
-
-
-def test_limits_are_exact_for_rows_and_chernoffs_for_groups():
-    rows = Counted(np.array([[3], [7]]), None, 40)
-    assert rows.exact
-    np.testing.assert_array_equal(rows.upper(0.05), binomial_upper([3, 7], 40, 0.05))
-    assert rows[1].risks == rows.risks[1]
-    groups = Counted(np.array([[1, 0, 2], [3, 1, 4]]), np.array([3, 1, 5]), 3)
-    assert not groups.exact
-    np.testing.assert_array_equal(groups.upper([0.05, 0.01]), chernoff_upper(groups.risks, 3, [0.05, 0.01]))
-    assert groups.total.tolist() == [3, 8]

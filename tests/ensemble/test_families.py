@@ -161,6 +161,3 @@ def test_of_each_family_one_is_in_the_soft_vote():
     assert set(np.flatnonzero(weights)) <= set(chosen)
     assert weights[losses.argmin()] == weights.max()
     assert clf.predict_proba(X).argmax(axis=1).tolist() == np.searchsorted(clf.classes_, clf.predict(X)).tolist()
-
-
-# -- what cannot be --------------------------------------------------------------------------------------------------

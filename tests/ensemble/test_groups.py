@@ -6,7 +6,6 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.ensemble.grouped import exact_risk, is_rounded_up, sample
 
 from pacbayes import grid_set, svm_set
-from pacbayes._utils.checkpoint import Checkpoint
 
 LAMBDAS = np.geomspace(0.01, 10.0, 4)
 
@@ -40,19 +39,3 @@ def test_whole_groups_are_divided_and_their_mean_error_is_the_risk(make, split):
         assert is_rounded_up(found.risks[i], exact_risk(wrong, groups[validation]))
     divisions = {found.splits(i)[1].tobytes() for i in range(4)}
     assert len(divisions) == (1 if split == "shared" else 4)
-
-
-@pytest.mark.parametrize("make", [machines, trees])
-def test_a_run_that_was_broken_off_goes_on_with_its_groups(make, tmp_path, monkeypatch):
-    whole = make("independent")
-    again = make("independent", checkpoint=tmp_path)
-
-    def no_work(*_, **__):
-        pytest.fail("everything was stored already")
-
-    monkeypatch.setattr(Checkpoint, "save", no_work)
-    stored = make("independent", checkpoint=tmp_path)
-    for found in (again, stored):
-        assert np.array_equal(found.counted.errors, whole.counted.errors)
-    with pytest.raises(ValueError, match="groups"):
-        make("independent", checkpoint=tmp_path, groups=sample()[2][::-1])

@@ -9,7 +9,6 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_classification
 from sklearn.svm import SVC
 
-from pacbayes import svm_path
 from pacbayes._utils.seeds import Purpose, generator
 from pacbayes.ensemble import svm_folds as module
 from pacbayes.ensemble.calibration import PAIRS, calibrate
@@ -71,31 +70,6 @@ def test_answers_in_a_fold_are_those_of_svc(loader):
         signed = decisions if decisions.shape[1] == 1 else -decisions
         # Both stop at a violation of 0.001.
         np.testing.assert_allclose(own, signed, rtol=0, atol=0.02)
-
-
-@pytest.mark.parametrize("gamma", ["sigest", "widths"])
-@pytest.mark.parametrize("classes", [2, 4])
-def test_scores_are_the_decisions_of_a_plain_loop_of_refits(gamma, classes):
-    members = folds_of_set(*sample(classes), LAMBDAS, gamma=gamma)
-    codes = members.codes
-    fold = folds_of(codes, 4, np.random.default_rng(1))
-    answers, scores = heard(members, fold)
-    for place, width in enumerate(members.widths):
-        mine = slice(place * LAMBDAS.size, (place + 1) * LAMBDAS.size)
-        for k in range(4):
-            for column, (first, second) in enumerate(combinations(range(classes), 2)):
-                rows = np.flatnonzero((fold != k) & np.isin(codes, (first, second)))
-                own, new = width.shared.rows[rows], width.shared.rows[fold == k]
-                path = svm_path(width.kernel.gram(own), np.where(codes[rows] == second, 1, -1), LAMBDAS)
-                expected = path.decision_function(width.kernel.between(new, own))
-                found = scores[mine][:, fold == k, column]
-                # Of several widths, machines are trained by another way, to the same violation of 0.001.
-                close = 1e-6 if gamma == "sigest" else 0.02
-                np.testing.assert_allclose(found, expected, rtol=1e-6, atol=close)
-    if classes == 2:
-        # Where nothing is a tie, the sign is the answer.
-        clear = np.abs(scores[:, :, 0]) > 1e-6
-        np.testing.assert_array_equal(answers[clear], (scores[:, :, 0] > 0)[clear])
 
 
 # -- several widths --------------------------------------------------------------------------------------------------

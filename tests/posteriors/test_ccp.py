@@ -98,26 +98,6 @@ def test_not_applicable_without_errors(name, formulation):
     assert posterior.message.startswith("not applicable: the average empirical risk of the start is zero")
 
 
-def test_other_problems(capfd):
-    risks = np.repeat([0.0, 1.0, 3.0], [1, 5, 44]) / 227  # the minimum is at zero risk
-    posterior, certified = (optimal_posterior(risks, 227, **o, **PAPER) for o in ({"method": "ccp", "n_init": 5}, {}))
-    assert posterior.converged
-    assert certified.lower_bound <= posterior.details["bounds"].max() <= certified.bound + 1e-6
-    rng = np.random.default_rng(0)
-    risks, prior = rng.uniform(0.1, 0.4, 12), rng.exponential(size=12)
-    prior[[2, 5]] = 0.0
-    prior /= prior.sum()
-    posterior, certified = (optimal_posterior(risks, 150, prior=prior, method=name) for name in ("ccp", "certified"))
-    assert posterior.weights[[2, 5]].tolist() == [0.0, 0.0]
-    assert certified.lower_bound <= posterior.bound <= certified.bound + 1e-6
-    risks, m = profile_risks("wdbc", 50)
-    details = optimal_posterior(risks, m, method="ccp", n_init=4, max_iter=1, random_state=3, **PAPER).details
-    q = np.random.default_rng(5).exponential(size=50)
-    assert details["start_bounds"][2] == pytest.approx(bound(q / q.sum(), risks, m, **PAPER), abs=1e-12)
-    assert not details["converged"].any()
-    assert capfd.readouterr() == ("", "")
-
-
 @pytest.mark.parametrize(("options", "error", "match"), [
     ({"formulation": "two-sided"}, ValueError, "unknown formulation 'two-sided'; known are one-sided, paper"),
     ({"distance": "ch"}, ValueError, "method 'ccp' is for distance 'kl', got 'ch'"),

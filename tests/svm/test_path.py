@@ -61,38 +61,6 @@ def test_same_predictions_as_svc(name):
         np.testing.assert_allclose(decisions[h], svc.decision_function(K_new), rtol=0, atol=1e-6)
 
 
-def exact_decisions(K, K_new, y, C, coef):
-    """Decisions of the exact solution: linear equations in the variables that `coef` leaves inside their bounds."""
-    alpha = y * coef
-    free = (alpha > 1e-7 * C) & (alpha < (1 - 1e-7) * C)
-    fixed = np.where(alpha >= 0.5 * C, y * C, 0.0)
-    fixed[free] = 0.0
-    n = np.count_nonzero(free)
-    system = np.block([[K[np.ix_(free, free)], np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
-    solution = np.linalg.solve(system, np.append(y[free] - K[free] @ fixed, -fixed.sum()))
-    fixed[free] = solution[:-1]
-    assert violation(K, y, np.clip(fixed, np.minimum(0, y * C), np.maximum(0, y * C)), C) < 1e-9 * max(C, 1.0)
-    return K_new @ fixed + solution[-1]
-
-
-@pytest.mark.parametrize("name", [name for name in SAMPLES if name != "one-hot"])  # its repeated rows: singular systems
-def test_closer_to_the_exact_decision_function_than_svc(name):
-    # On the kernel as it is, SVC at the same tolerance is off by up to some 1e-6, for it is stored in single precision.
-    K, K_new, y, gamma = split_kernels(name)
-    X, half = SAMPLES[name][0], len(y)
-    ours, others = [], []
-    path = svm_path(K, y, GRID, tol=1e-8)
-    decisions = path.decision_function(K_new)
-    for h in range(0, 50, 7):
-        C = 1.0 / GRID[h]
-        exact = exact_decisions(K, K_new, y, C, path.dual_coef[h])
-        svc = SVC(C=C, gamma=gamma, tol=1e-8).fit(X[:half], y)
-        ours.append(np.abs(decisions[h] - exact).max())
-        others.append(np.abs(svc.decision_function(X[half:]) - exact).max())
-    assert max(ours) < 1e-7
-    assert max(ours) < max(others) < 1e-5
-
-
 def degenerate_kernels():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(60, 3))
