@@ -22,7 +22,7 @@ from pacbayes.svm.kernel import (
     Scaling,
     check_gamma,
     check_scale,
-    fit_kernel,
+    fit_kernels,
     fit_scaling,
     number_of_widths,
 )
@@ -164,7 +164,7 @@ def train_one(
     """Train a machine with a scaling and a width of its own; the rows are those that its coefficients belong to."""
     scaling = fit_scaling(features, scale)
     rows = scaling(features)
-    fitted = fit_kernel(rows, kernel, gamma, of_width)
+    (fitted,) = fit_kernels(rows, kernel, gamma, of_width)
     if kernel == NYSTROEM:
         places = choose_landmarks(len(rows), n_components, of_landmarks)
         found = nystroem_map(rows[places], fitted)
