@@ -102,7 +102,6 @@ CHANGES = [
     ("grid", {"y": 1 - Y}, r"y \("),
     ("grid", {"estimator": DecisionTreeClassifier(max_depth=2)}, "estimator and param_grid"),
     ("grid", {"param_grid": {"min_samples_leaf": range(1, 9)}}, r"number of classifiers \(120 there, 8 here\)"),
-    ("grid", {"sample_weight": np.ones(len(Y))}, r"sample_weight \(None there"),
 ]  # fmt: skip
 
 

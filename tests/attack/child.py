@@ -122,7 +122,6 @@ def _look_at(model):
         getattr(model, name, None)  # what is not there is no error
     repr(model)
     repr(model.classifiers_)
-    model.classifiers_._repr_html_()
 
 
 def _main():

@@ -10,9 +10,7 @@ from mpmath import mpf
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from pacbayes.bounds import bets
 from pacbayes.bounds.bets import USUAL_BET, best_bet, best_bets, bet_upper, joint_upper
-from pacbayes.bounds.binomial import binomial_upper
 
 
 def capital(losses, b, r, counts=None):
@@ -66,30 +64,6 @@ def test_never_below_the_root_at_the_ends(b):
         check_root([0.0, 0.2, 0.9], b, delta, 1e-5 if delta > 0.5 else 1e-9)
     for small in (1e-100, 1e-18, 1e-17, 1e-16, 1e-15, 1e-14, 1e-12):  # bets that hardly ever win
         check_root([0.0, 0.5], small, 0.05, counts=[4000, 1000])
-
-
-def test_a_search_that_ends_too_early_does_no_harm(monkeypatch):
-    # What is returned has passed the test of its capital, wherever the search has led.
-    search = bets._Capitals.root
-    for short in (1e-15, 1e-13, 1e-9, 0.5):
-        monkeypatch.setattr(bets._Capitals, "root", lambda self, level, s=short: search(self, level) * (1.0 - s))
-        for losses in kinds_of_losses(np.random.default_rng(14), 40):
-            check_root(losses, 0.7, 0.05, tolerance=0.6)
-
-
-def test_capitals_are_rounded_down_and_slopes_nearly_exact():
-    rng = np.random.default_rng(15)
-    for losses in itertools.chain(kinds_of_losses(rng, 9), kinds_of_losses(rng, 300)):
-        for b, w in itertools.product([1e-9, 0.3, 0.9, 1 - 1e-12], [0.0, 1e-9, 0.03, 1.0, 20.0, 39.9]):
-            bet = bets._bet(losses, b, None)
-            with mpmath.workdps(50):
-                stay, won = 1 - mpf(b), [mpf(b) * (1 - mpf(float(x))) * mpmath.exp(mpf(w)) for x in bet.values]
-                logs = [int(n) * mpmath.log(stay + one) for one, n in zip(won, bet.counts, strict=True)]
-                rises = [int(n) * one / (stay + one) for one, n in zip(won, bet.counts, strict=True)]
-                below = mpmath.fsum(logs) - mpf(bet.lower(w))
-                size = len(losses) + mpmath.fsum(abs(one) for one in logs)
-                assert 0 < below <= 20 * bets.EPS * size
-                assert abs(bet.rise(w) - mpmath.fsum(rises)) <= 8 * bets.EPS * mpmath.fsum(rises)
 
 
 def test_rows_by_counts():
@@ -168,15 +142,6 @@ def test_the_best_bet_has_the_least_limit():
                 assert bet_upper(four, best_bet(losses, m, delta), level) <= least * (1 + 1e-6)
 
 
-def test_the_bet_for_other_numbers_of_rows():
-    losses = [0.0] * 9 + [0.5]
-    chosen = [best_bet(losses, m, 0.05) for m in (10, 100, 10**4, 10**6, 10**8)]
-    assert chosen == sorted(chosen, reverse=True)
-    # For many rows sqrt(2 ln(1/delta) / m) over the deviation is best for the losses' distance from their mean.
-    assert chosen[3] == pytest.approx(math.sqrt(2 * math.log(20) / 1e6) / 0.15 * 0.95, rel=0.02)
-    assert best_bet(losses * 7, 100, 0.05) == chosen[1]
-
-
 def test_the_bet_where_little_is_known():
     assert best_bet([], 50, 0.05) == best_bet([0.1], 0, 0.05) == USUAL_BET == 0.89
     assert best_bet([1.0, 1.0], 50, 0.05) == 0.01
@@ -187,13 +152,6 @@ def test_the_bet_where_little_is_known():
     assert 0.0 < best_bet([0.1, 1.0 - 2.0**-53], 1, 1.0) < 1.0
 
 
-def test_many_losses_are_put_together(monkeypatch):
-    losses = np.random.default_rng(4).beta(0.5, 5.0, 3000)
-    exact = best_bet(losses, 500, 0.05)
-    monkeypatch.setattr(bets, "_MOST_VALUES", 500)
-    assert best_bet(losses, 500, 0.05) == pytest.approx(exact, rel=1e-2)
-
-
 LAWS = {
     "errors": (lambda rng, n: rng.binomial(1, 0.1, n) * 1.0, 0.1),
     "groups of ten": (lambda rng, n: rng.binomial(10, rng.beta(1, 9, n)) / 10, 0.1),
@@ -202,36 +160,7 @@ LAWS = {
 }
 
 
-def ratios_to_the_best_fixed_bet(m, samples):
-    """Mean limits with chosen bets over those with the best fixed one, for every law."""
-    rng, chosen = np.random.default_rng(5), []
-    for law, _ in LAWS.values():
-        rows = [law(rng, m) for _ in range(samples)]
-        choices = [best_bet(law(rng, m), m, 0.05) for _ in range(samples)]
-        grid = np.r_[0.05:0.8:0.05, 0.8:0.99:0.02]
-        least = min(np.mean([bet_upper(x, b, 0.05) for x in rows]) for b in grid)
-        chosen.append(np.mean([bet_upper(x, b, 0.05) for x in rows for b in choices]) / least)
-    return np.array(chosen)
-
-
-def test_chosen_bets_are_nearly_the_best(monkeypatch):
-    chosen = ratios_to_the_best_fixed_bet(60, 12)
-    assert chosen.mean() < 1.03
-    assert chosen.max() < 1.06
-    # Without the quarter of a row the bet is too high.
-    monkeypatch.setattr(bets, "_ADDED", 0.0)
-    assert ratios_to_the_best_fixed_bet(60, 12).mean() > 1.005 * chosen.mean()
-
-
 # Several classes.
-
-
-def test_one_class_is_the_one_bet():
-    rng = np.random.default_rng(6)
-    for losses in itertools.chain(kinds_of_losses(rng, 7), kinds_of_losses(rng, 200)):
-        for b, delta in [(0.02, 0.05), (0.6, 1e-9), (0.97, 0.5)]:
-            alone, joint = bet_upper(losses, b, delta), joint_upper([losses], [b], delta, [1.0])
-            assert alone * (1 - 1e-9) <= joint <= alone * (1 + 1e-9)
 
 
 def log_capital(losses, b, r):
@@ -344,28 +273,6 @@ def test_ends_of_the_joint_limit():
     )
 
 
-def joint_over_union(rates, sizes, draws):
-    """Means over draws of the joint limit over that by the exact limits of the classes, with bets of both kinds."""
-    rng, k, found = np.random.default_rng(9), len(sizes), []
-    shares = np.full(k, 1.0 / k)
-    for _ in range(draws):
-        training = [rng.binomial(1, p, m) * 1.0 for p, m in zip(rates, sizes, strict=True)]
-        errors = rng.binomial(sizes, rates)
-        union = binomial_upper(errors, sizes, 0.05 / k).mean()
-        counts = [[m - e, e] for m, e in zip(sizes, errors, strict=True)]
-        alone = [best_bet(x, m, 0.05) for x, m in zip(training, sizes, strict=True)]
-        both = best_bets(training, sizes, 0.05, shares), alone
-        found.append([joint_upper([[0.0, 1.0]] * k, b, 0.05, shares, counts) / union for b in both])
-    return np.mean(found, axis=0)
-
-
-def test_joint_limits_of_many_classes_are_smaller():
-    assert joint_over_union([0.1] * 3, [100] * 3, 10)[0] < 0.86
-    # Of unequal classes only with bets that know of each other.
-    together, alone = joint_over_union([0.05, 0.1, 0.2], [300, 60, 20], 10)
-    assert together < 0.95 < 1.0 < alone
-
-
 def test_the_bets_together_are_the_best():
     rng = np.random.default_rng(10)
     shares, sizes = [0.5, 0.5], [200, 60]
@@ -383,18 +290,6 @@ def test_the_bets_together_are_the_best():
     for scale in (0.95, 1.05):
         assert least < limit([chosen[0] * scale, chosen[1]])
         assert least < limit([chosen[0], chosen[1] * scale])
-
-
-def test_bets_together_where_little_is_known():
-    assert best_bets([[], [1.0]], [10, 10], 0.05, [0.5, 0.5]) == [USUAL_BET, 0.01]
-    alone = best_bet([0.0, 0.3], 10, 0.05)
-    assert best_bets([[0.0, 0.3]], [10], 0.05, [1.0])[0] == pytest.approx(alone, abs=2e-3)
-    mixed = best_bets([[0.0, 0.3], [], [0.1], [1.0]], [10, 10, 0, 3], 0.05, [0.25] * 4)
-    assert mixed[1:] == [USUAL_BET, USUAL_BET, 0.01]
-    assert mixed[0] == pytest.approx(alone, abs=2e-3)
-    # All the weight on a class of which nothing is known; a level at which all limits are 1.
-    assert len(best_bets([[0.0, 0.3], []], [10, 10], 0.05, [0.0, 1.0])) == 2
-    assert len(best_bets([[0.0, 0.3], [0.5]], [10, 10], 0.0, [0.5, 0.5])) == 2
 
 
 # Validity.

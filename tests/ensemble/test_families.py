@@ -1,7 +1,5 @@
 """Support vector machines beside others: a joined set says what its parts say, asked one by one."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
@@ -12,13 +10,12 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid, SVMs
-from pacbayes.certificates.voting import majority, vote_sums
 from pacbayes.data.division import DivisionChoices, divide
 from pacbayes.data.labelled import Labelled
 from pacbayes.ensemble.calibration import DECISIONS, PAIRS, PROBABILITIES, Calibration
 from pacbayes.ensemble.classifier_set import Work
 from pacbayes.ensemble.families import resolve_families, train_families
-from pacbayes.ensemble.members import Calibrated, Coding, Estimators, Joined, Prepared, pick_prepared
+from pacbayes.ensemble.members import Calibrated, Coding, Estimators, Prepared, pick_prepared
 from pacbayes.ensemble.portfolio import Size
 from pacbayes.ensemble.svm_members import SharedMachines
 
@@ -56,18 +53,6 @@ def test_machines_come_first_and_the_others_together(trained):
     assert members.dropped == []
 
 
-def test_how_far_machines_are_from_optimal(trained):
-    members = trained.members
-    machines = [part.kkt_violation for part in members.parts[:2]]
-    np.testing.assert_array_equal(members.kkt_violation[:8], np.concatenate(machines))
-    assert np.isnan(members.kkt_violation[8:]).all()
-    assert members.converged.tolist() == [True] * 13
-    estimators = members.parts[2]
-    alone = Joined((estimators, replace(estimators)), ("a", "b"))
-    assert alone.kkt_violation is None
-    assert alone.converged is None
-
-
 def table(members, coding):
     """What every classifier says of every row, asked one by one."""
     said = [members[i].predict(X) for i in range(len(members))]
@@ -90,16 +75,6 @@ def test_answers_are_those_of_the_parts(trained):
     some = np.array([170, 3, 99])
     for part in (pick_prepared(rows, some), members.prepared(X[some])):
         np.testing.assert_array_equal(members.answers(part, np.arange(13), coding), expected[:, some])
-
-
-def test_votes_of_a_joined_set(trained):
-    """They ask about fewer and fewer rows as more is decided."""
-    members, coding = trained.members, Coding(trained.members.classes)
-    parts = np.array([2**48] * 12 + [2**52 - 12 * 2**48])
-    rows, expected = members.prepared(X), table(members, coding)
-    sums = np.stack([(parts[:, None] * (expected == code)).sum(axis=0) for code in range(3)], axis=1)
-    np.testing.assert_array_equal(vote_sums(members, rows, np.arange(13), parts, coding), sums)
-    np.testing.assert_array_equal(majority(members, rows, parts, coding), sums.argmax(axis=1))
 
 
 def maps():
@@ -178,13 +153,6 @@ def test_folds_are_those_of_the_parts(trained):
         np.testing.assert_array_equal(one.scores, said[i].scores)
 
 
-def test_machines_alone_are_a_family_each_and_joined_one():
-    assert train(FEW).folds.families.tolist() == list(range(6))
-    assert train([FEW, WIDE]).folds.families.tolist() == [0] * 6 + [1] * 2
-    assert train([FEW, TREES]).folds.families.tolist() == [0] * 6 + [1] * 4
-    assert train([TREES, LINEAR]).folds.families.tolist() == [0] * 4 + [1]
-
-
 def test_of_each_family_one_is_in_the_soft_vote():
     clf = CertifiedClassifier([FEW, TREES, LINEAR], cv=3, random_state=0).fit(X, NAMES)
     weights, families = clf.proposal_["soft"], np.repeat([0, 1, 2], [6, 4, 1])
@@ -193,6 +161,3 @@ def test_of_each_family_one_is_in_the_soft_vote():
     assert set(np.flatnonzero(weights)) <= set(chosen)
     assert weights[losses.argmin()] == weights.max()
     assert clf.predict_proba(X).argmax(axis=1).tolist() == np.searchsorted(clf.classes_, clf.predict(X)).tolist()
-
-
-# -- what cannot be --------------------------------------------------------------------------------------------------

@@ -104,15 +104,6 @@ def test_scores_are_those_of_cross_val_predict(kind, data):
         np.testing.assert_array_equal(said.scores, scores.reshape(said.scores.shape))
 
 
-def test_the_same_for_any_number_of_workers():
-    choices = make_pipeline(StandardScaler(), LogisticRegression()), {"logisticregression__C": [0.01, 0.1, 1.0]}
-    one, two = (trained(*choices, *WINE, n_jobs=jobs).folds for jobs in (None, 2))
-    fold = some_folds(one)
-    for a, b in zip(heard(one, fold), heard(two, fold), strict=True):
-        np.testing.assert_array_equal(a.answers, b.answers)
-        np.testing.assert_array_equal(a.scores, b.scores)
-
-
 # -- which scores there are ------------------------------------------------------------------------------------------
 
 
@@ -182,27 +173,6 @@ def test_scores_for_classes_that_a_classifier_does_not_know():
     assert scores_of(Mute(far=7.0).fit(X, y), X, ANSWERS, classes)[X[:, 0] > 7.0].ravel().tolist() == [3.0] * 12
 
 
-def test_members_without_scores_get_frequencies_of_the_classes_given_the_answer():
-    X, y = WINE
-    folds = trained(Mute(far=14.2), {"column": [0, 1]}, X, y).folds
-    for said in heard(folds, some_folds(folds)):
-        codes = folds.codes
-        assert said.kind == ANSWERS
-        np.testing.assert_array_equal(said.scores[:, 0], said.answers)
-        far = folds.training.rows[:, 0] > 14.2
-        calibration, loss = calibrate(said.kind, said.scores, codes, 3)
-        shares = (np.bincount(codes) + 1 / 3) / (codes.size + 1)
-        for answer in range(4):
-            mine = codes[said.answers == answer]
-            expected = (np.bincount(mine, minlength=3) + shares) / (mine.size + 1)
-            np.testing.assert_allclose(calibration.table[answer], expected, rtol=1e-14)
-        assert loss == pytest.approx(-np.log(calibration.table[said.answers, codes]).sum())
-    # What is no class has the last number, and a line of the table for itself.
-    assert far.any()
-    first = heard(folds, some_folds(folds))[0]
-    np.testing.assert_array_equal(first.answers[far], 3)
-
-
 # -- classes that a fold lacks ---------------------------------------------------------------------------------------
 
 
@@ -248,19 +218,6 @@ def test_where_one_class_is_left_all_say_it(kind, other):
             only = left if expected_kind == ANSWERS else 2.0 * left - 1.0
             assert (said.scores[alone] == only).all()
         assert len(np.unique(said.answers[~alone])) == 2
-
-
-def test_of_three_classes_one_may_be_left():
-    X, y = WINE
-    for kind in ("logistic", "ridge", "no scores"):
-        estimator, grid, expected_kind = GRIDS[kind]
-        folds = trained(estimator, grid, X[:, :6], y).folds
-        fold = np.where(folds.codes == 1, 1, 0)
-        for said in heard(folds, fold):
-            alone = fold == 0
-            assert (said.answers[alone] == 1).all()
-            expected = [1.0] if expected_kind == ANSWERS else [0.0, 1.0, 0.0]
-            assert said.scores[alone].tolist() == [expected] * int(alone.sum())
 
 
 class Choosy(DecisionTreeClassifier):
@@ -361,30 +318,3 @@ def test_by_folds_where_rows_are_equal(duplicates):
     copied = np.unique(folds.training.rows, axis=0).shape[0] < folds.training.number
     assert copied or duplicates == "together"
     assert by_folds(folds, some_folds(folds))
-
-
-def test_forests_in_pipelines_and_their_heirs_are_heard_by_folds():
-    class Heir(RandomForestClassifier):
-        """May do anything in fit."""
-
-    X, y = CANCER
-    for one in (make_pipeline(StandardScaler(), RandomForestClassifier(10)), Heir(10)):
-        folds = trained(None, [one], X, y).folds
-        assert by_folds(folds, some_folds(folds))
-
-
-def test_forests_beside_others():
-    X, y = CANCER
-    both = [RandomForestClassifier(30), DecisionTreeClassifier(max_depth=2), ExtraTreesClassifier(30, bootstrap=True)]
-    folds = trained(None, both, X, y).folds
-    fold = some_folds(folds)
-    assert sorted(folds.out_of_bag) == [0, 2]
-    said = heard(folds, fold)
-    np.testing.assert_array_equal(said[0].scores, folds.out_of_bag[0])
-    np.testing.assert_array_equal(said[2].scores, folds.out_of_bag[2])
-    tree, training = clone(folds.estimators[1]), folds.training
-    expected = cross_val_predict(tree, training.rows, training.labels, cv=PredefinedSplit(fold), method="predict_proba")
-    np.testing.assert_array_equal(said[1].scores, expected)
-    # Some of them, in their order.
-    (last,) = folds.out_of_fold(np.array([2]), fold)
-    np.testing.assert_array_equal(last.scores, said[2].scores)

@@ -7,14 +7,12 @@ from scipy.stats import loguniform
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.metrics import zero_one_loss
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import _safe_indexing
-from tests.ensemble.grids import GRIDS, X, Y, bits, scaled
+from tests.ensemble.grids import GRIDS, X, Y, bits
 
 from pacbayes import grid_set, optimal_posterior
 
@@ -106,17 +104,6 @@ def test_failures():
         grid_set(Fragile(), grid, X, Y, error_score="drop", split="independent", **arguments)
 
 
-def test_classes_missing_from_a_training_sample():
-    labels = Y.astype(object)
-    labels[:2] = 2
-    classifiers = grid_set(GaussianNB(), {"var_smoothing": [1e-9] * 20}, X, labels.astype(int), split="independent")
-    missing = [i for i in range(20) if 2 not in labels[classifiers.splits(i)[0]]]
-    assert missing
-    for i in missing:
-        _, validation = classifiers.splits(i)
-        assert classifiers.errors[i] >= np.count_nonzero(labels[validation] == 2) > 0
-
-
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
@@ -138,9 +125,6 @@ def test_classes_missing_from_a_training_sample():
         ({"y": np.where(Y, np.nan, 1.0)}, ValueError, "y contains NaN"),
         ({"y": Y + np.random.default_rng(0).random(len(Y))}, ValueError, "continuous"),
         ({"X": "text"}, TypeError, "X must be rows: .*got 'text'"),
-        ({"sample_weight": -np.ones(len(Y))}, ValueError, "sample_weight must be finite and not negative, got -1.0"),
-        ({"sample_weight": np.ones(3)}, ValueError, r"sample_weight must have one entry .*got shape \(3,\)"),
-        ({"sample_weight": np.zeros(len(Y))}, ValueError, "sample_weight must not be zero for every row"),
         ({"random_state": -1}, ValueError, "random_state must not be negative"),
     ],
 )
@@ -148,24 +132,6 @@ def test_wrong_input(change, error, message):
     arguments = {"estimator": DecisionTreeClassifier(), "param_grid": {"max_depth": [1]}, "X": X, "y": Y} | change
     with pytest.raises(error, match=message):
         grid_set(**arguments)
-
-
-class WritesWeights(DecisionTreeClassifier):
-    def fit(self, X, y, sample_weight=None):
-        super().fit(X, y, sample_weight)
-        self.total_ = sample_weight.sum()
-        sample_weight[:] = 0.0
-        return self
-
-
-@pytest.mark.parametrize("split", ["shared", "independent"])
-def test_weights_that_a_classifier_overwrites_are_its_own(split):
-    weights = np.ones(40)
-    settings = {"max_depth": [1, 2, 3]}
-    rows, labels = np.arange(80.0).reshape(40, 2), np.arange(40) % 2
-    found = grid_set(WritesWeights(), settings, rows, labels, split=split, sample_weight=weights, random_state=0)
-    assert [found[i].total_ for i in range(3)] == [20.0] * 3
-    assert weights.sum() == 40.0
 
 
 def test_random_states_are_set_where_they_are_none_and_only_there():
@@ -198,19 +164,3 @@ def test_drawn_settings():
     assert a != c
     with pytest.raises(ValueError, match=r"n_iter must say how many .*param_grid\['C'\]"):
         grid_set(LogisticRegression(), distributions, X, Y)
-
-
-def test_weights_reach_the_training_only():
-    weights = np.where(Y == 1, 100.0, 1.0)
-    grid = {"classify__C": [0.1, 1.0]}
-    plain = grid_set(scaled(LogisticRegression()), grid, X, Y, random_state=0)
-    weighted = grid_set(scaled(LogisticRegression()), grid, X, Y, sample_weight=weights, random_state=0)
-    train, validation = weighted.splits(0)
-    for i in range(2):
-        again = clone(weighted[i]).fit(X[train], Y[train], classify__sample_weight=weights[train])
-        np.testing.assert_array_equal(again[-1].coef_, weighted[i][-1].coef_)
-        assert not np.array_equal(plain[i][-1].coef_, weighted[i][-1].coef_)
-        predicted = weighted[i].predict(X[validation])
-        assert weighted.errors[i] == zero_one_loss(Y[validation], predicted, normalize=False)
-    with pytest.raises(ValueError, match=r"sample_weight must be None for .*KNeighborsClassifier"):
-        grid_set(None, [GaussianNB(), KNeighborsClassifier()], X, Y, sample_weight=weights)

@@ -5,8 +5,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 from tests.ensemble.grouped import exact_risk, is_rounded_up, sample
 
-from pacbayes import ClassifierSet, grid_set, svm_set
-from pacbayes._utils.checkpoint import Checkpoint
+from pacbayes import grid_set, svm_set
 
 LAMBDAS = np.geomspace(0.01, 10.0, 4)
 
@@ -40,54 +39,3 @@ def test_whole_groups_are_divided_and_their_mean_error_is_the_risk(make, split):
         assert is_rounded_up(found.risks[i], exact_risk(wrong, groups[validation]))
     divisions = {found.splits(i)[1].tobytes() for i in range(4)}
     assert len(divisions) == (1 if split == "shared" else 4)
-
-
-def test_the_division_does_not_look_at_labels():
-    X, y, groups = sample()
-    other = np.random.default_rng(1).permutation(y)
-    one, two = (svm_set(X, labels, LAMBDAS, groups=groups, random_state=0) for labels in (y, other))
-    assert np.array_equal(one.splits(0)[1], two.splits(0)[1])
-
-
-@pytest.mark.parametrize("split", ["shared", "independent"])
-def test_groups_of_one_row_are_rows(split):
-    X, y, _ = sample()
-    by_row = svm_set(X, y, LAMBDAS, split=split, random_state=0)
-    by_group = svm_set(X, y, LAMBDAS, split=split, groups=np.arange(y.size), random_state=0)
-    assert np.array_equal(by_row.risks, by_group.risks)
-    assert all(
-        np.array_equal(*pair) for i in range(4) for pair in zip(by_row.splits(i), by_group.splits(i), strict=True)
-    )
-
-
-@pytest.mark.parametrize("make", [machines, trees])
-def test_a_run_that_was_broken_off_goes_on_with_its_groups(make, tmp_path, monkeypatch):
-    whole = make("independent")
-    again = make("independent", checkpoint=tmp_path)
-
-    def no_work(*_, **__):
-        pytest.fail("everything was stored already")
-
-    monkeypatch.setattr(Checkpoint, "save", no_work)
-    stored = make("independent", checkpoint=tmp_path)
-    for found in (again, stored):
-        assert np.array_equal(found.counted.errors, whole.counted.errors)
-    with pytest.raises(ValueError, match="groups"):
-        make("independent", checkpoint=tmp_path, groups=sample()[2][::-1])
-
-
-def test_groups_have_no_errors_of_rows():
-    X, y, groups = sample()
-    tree = DecisionTreeClassifier(max_depth=2).fit(X, y)
-    for found in (machines("shared"), ClassifierSet.from_fitted([tree], X, y, groups=groups)):
-        assert (found.errors, found.error_rows, found.validated_rows) == (None, None, None)
-        with pytest.raises(ValueError, match="does not know who errs on which row"):
-            found.tandem_risks()
-
-
-def test_what_groups_do_not_go_with_is_refused():
-    X, y, groups = sample()
-    with pytest.raises(ValueError, match="validation_size must be between 1 and 39 groups, got 40"):
-        svm_set(X, y, LAMBDAS, groups=groups, validation_size=40)
-    with pytest.raises(ValueError, match=r"two validation groups, got 0\.5 of 3 groups: 2 and 1"):
-        svm_set(X, y, LAMBDAS, groups=np.arange(y.size) % 3)

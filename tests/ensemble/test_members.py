@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
-from tests.ensemble.told import told
 
 from pacbayes import CertifiedClassifier, ClassifierSet, Grid, svm_set
 from pacbayes.certificates.rules import SoftVote
 from pacbayes.certificates.voting import parts_of_one
 from pacbayes.ensemble.calibration import PAIRS, Calibration, kind_of
-from pacbayes.ensemble.members import Calibrated, Coding, Estimators, kept_as
+from pacbayes.ensemble.members import Calibrated, Coding, Estimators
 from pacbayes.ensemble.svm_members import SharedMachines
 
 X, Y = load_iris(return_X_y=True)
@@ -41,11 +40,6 @@ def test_every_label_has_one_number(classes, answers, labels):
         np.testing.assert_array_equal(coding.labels[found], np.array(said))
     # Asked again, nothing is new.
     assert [coding.codes(np.array(said)).tolist() for said in answers] == [found.tolist() for found in codes]
-
-
-def test_one_number_is_left_for_no_answer():
-    for number in (1, 2, 254, 255, 256, 65_535, 65_536):
-        assert number <= np.iinfo(kept_as(number)).max
 
 
 # -- one interface ---------------------------------------------------------------------------------------------------
@@ -88,19 +82,6 @@ def calibrated(members, chosen, classes=2, slope=5.0):
     return Calibrated(np.arange(classes), {int(i): one for i in chosen})
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_one_alone_is_surest_of_what_it_says(kind):
-    # Two classes: with more, the vote of pairs of machines may have another winner than their coupled probabilities.
-    members = KINDS[kind](np.where(Y == 1, "yes", "no"))
-    rows = members.prepared(X)
-    table = members.answers(rows, np.arange(4), Coding(np.array(["no", "yes"])))
-    assert len(np.unique(table, axis=0)) > 1
-    for i in range(4):
-        mean = members.mean_probabilities(rows, np.eye(4)[i], calibrated(members, [i]))
-        assert (mean[:, 0] != mean[:, 1]).all()
-        np.testing.assert_array_equal(mean.argmax(axis=1), table[i])
-
-
 def test_mean_probabilities_are_weighted_sums_of_calibrated_ones():
     members, weights = trees(), np.array([0.5, 0.0, 0.25, 0.25])
     soft = calibrated(members, [0, 2, 3], 3, slope=0.8)
@@ -128,17 +109,6 @@ def test_a_class_that_nobody_learnt_has_no_probability():
 
 
 # -- labels that are no class ----------------------------------------------------------------------------------------
-
-
-def test_all_see_the_same_labels_that_are_no_class():
-    table, members, rows = told()
-    coding = Coding(members.classes)
-    answers = members.answers(rows, np.arange(9), coding)
-    np.testing.assert_array_equal(coding.labels[answers], table)
-    drawn = np.random.default_rng(0).integers(9, size=len(rows))
-    fresh = Coding(members.classes)
-    codes = members.answers_each(rows, drawn, fresh)
-    np.testing.assert_array_equal(fresh.labels[codes], table[drawn, np.arange(len(rows))])
 
 
 class Outlying(DecisionTreeClassifier):
@@ -176,14 +146,6 @@ def test_an_answer_that_is_no_class_is_an_error_and_is_passed_on(labels, other):
 
 
 # -- what cannot be --------------------------------------------------------------------------------------------------
-
-
-def test_very_many_labels_that_are_no_class_have_their_numbers_at_once():
-    said = np.random.default_rng(0).permutation(60_000) + 0.5
-    coding = Coding(np.array([0, 1]))
-    codes = coding.codes(said)
-    assert np.array_equal(coding.labels[codes], said)
-    assert np.array_equal(coding.codes(said[::-1]), codes[::-1])
 
 
 class Silent(DecisionTreeClassifier):

@@ -9,7 +9,6 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_classification
 from sklearn.svm import SVC
 
-from pacbayes import svm_path
 from pacbayes._utils.seeds import Purpose, generator
 from pacbayes.ensemble import svm_folds as module
 from pacbayes.ensemble.calibration import PAIRS, calibrate
@@ -73,46 +72,6 @@ def test_answers_in_a_fold_are_those_of_svc(loader):
         np.testing.assert_allclose(own, signed, rtol=0, atol=0.02)
 
 
-@pytest.mark.parametrize("gamma", ["sigest", "widths"])
-@pytest.mark.parametrize("classes", [2, 4])
-def test_scores_are_the_decisions_of_a_plain_loop_of_refits(gamma, classes):
-    members = folds_of_set(*sample(classes), LAMBDAS, gamma=gamma)
-    codes = members.codes
-    fold = folds_of(codes, 4, np.random.default_rng(1))
-    answers, scores = heard(members, fold)
-    for place, width in enumerate(members.widths):
-        mine = slice(place * LAMBDAS.size, (place + 1) * LAMBDAS.size)
-        for k in range(4):
-            for column, (first, second) in enumerate(combinations(range(classes), 2)):
-                rows = np.flatnonzero((fold != k) & np.isin(codes, (first, second)))
-                own, new = width.shared.rows[rows], width.shared.rows[fold == k]
-                path = svm_path(width.kernel.gram(own), np.where(codes[rows] == second, 1, -1), LAMBDAS)
-                expected = path.decision_function(width.kernel.between(new, own))
-                found = scores[mine][:, fold == k, column]
-                # Of several widths, machines are trained by another way, to the same violation of 0.001.
-                close = 1e-6 if gamma == "sigest" else 0.02
-                np.testing.assert_allclose(found, expected, rtol=1e-6, atol=close)
-    if classes == 2:
-        # Where nothing is a tie, the sign is the answer.
-        clear = np.abs(scores[:, :, 0]) > 1e-6
-        np.testing.assert_array_equal(answers[clear], (scores[:, :, 0] > 0)[clear])
-
-
-def test_machines_on_landmarks_are_trained_anew_on_the_same_landmarks():
-    X, y = sample()
-    members = folds_of_set(X, y, FEW_LAMBDAS, kernel="nystroem", gamma="widths")
-    assert len(members.widths) == 5
-    fold = folds_of(members.codes, 3, np.random.default_rng(1))
-    scores = heard(members, fold)[1].reshape(5, FEW_LAMBDAS.size, len(y))
-    for width, found in zip(members.widths, scores, strict=True):
-        np.testing.assert_array_equal(width.map.landmarks, members.widths[0].map.landmarks)
-        for k in range(3):
-            train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-            machines = width.train(FEW_LAMBDAS, train)
-            between = width.kernel.between(width.map.landmarks, width.rows[test])
-            np.testing.assert_allclose(found[:, test], machines.decisions(between)[:, :, 0], rtol=1e-6, atol=1e-6)
-
-
 # -- several widths --------------------------------------------------------------------------------------------------
 
 
@@ -136,19 +95,6 @@ def test_several_widths_are_those_of_each_alone_to_the_last_bit(kernel, classes)
         for pair, other in zip(members.machines[place].pairs, alone.machines[0].pairs, strict=True):
             assert pair.path.dual_coef.tobytes() == other.path.dual_coef.tobytes()
             assert pair.path.intercept.tobytes() == other.path.intercept.tobytes()
-
-
-def test_some_machines_are_those_of_all():
-    """Of one path: each starts where the one before it ended, so another choice of lambdas has other last bits."""
-    folds = folds_of_set(*sample(), LAMBDAS, gamma="widths")
-    fold = folds_of(folds.codes, 4, np.random.default_rng(0))
-    answers, scores = heard(folds, fold)
-    whole = np.arange(9, 27)
-    assert_same(heard(folds, fold, whole), (answers[whole], scores[whole]))
-    some = np.array([0, 4, 11, 40, 44])
-    found = heard(folds, fold, some)
-    np.testing.assert_allclose(found[1], scores[some], rtol=0, atol=0.02)
-    assert np.count_nonzero(found[0] != answers[some]) <= 0.01 * found[0].size
 
 
 def test_a_path_in_parts_says_the_same(monkeypatch):
@@ -202,16 +148,6 @@ def test_where_one_class_is_left_all_say_it(other):
     assert (answers[:, alone] == 1 - other).all()
     assert (scores[:, alone] == 1.0 - 2.0 * other).all()
     assert len(np.unique(scores[:, ~alone])) > 100
-
-
-def test_of_three_classes_one_may_be_left():
-    X, y = sample(3)
-    fold = np.where(y == 1, 1, 0)
-    answers, scores = heard(folds_of_set(X, y, FEW_LAMBDAS), fold)
-    alone = fold == 0
-    assert (answers[:, alone] == 1).all()
-    # Pairs are 0-1, 0-2 and 1-2; of two that are absent nothing is known.
-    assert (scores[:, alone] == [1.0, 0.0, -1.0]).all()
 
 
 @pytest.mark.parametrize("far", [1e39, 1e90, -1e90])
@@ -271,37 +207,6 @@ def test_as_many_at_once_as_memory_allows(monkeypatch):
 
     assert [at_once(False, entries) for entries in (None, 7, 16, 24, 400)] == [4, 1, 2, 3, 4]
     assert [at_once(True, entries) for entries in (None, 7, 12, 16, 400)] == [4, 1, 3, 4, 4]
-
-
-def test_matrices_are_given_back_when_the_last_machine_was_heard():
-    folds = folds_of_set(*sample(), FEW_LAMBDAS, gamma="widths")
-    shared = folds.widths[0].shared
-    assert all(width.shared is shared for width in folds.widths)
-    said = folds.out_of_fold(np.arange(20), folds_of(folds.codes, 3, np.random.default_rng(0)))
-    next(said)
-    assert shared._matrix.nbytes == 8 * len(folds.codes) ** 2
-    # No more rooms than workers, each in single precision.
-    assert 1 <= len(shared._rooms) <= folds.jobs
-    assert {room.nbytes for room in shared._rooms} == {4 * len(folds.codes) ** 2}
-    list(said)
-    assert shared._matrix is None
-    assert shared._rooms == []
-
-
-def test_two_may_ask_for_the_last_room_at_once():
-    """To look whether there is one and to take it were two steps: the second of two threads found none."""
-
-    class Taken(list):
-        def __bool__(self):
-            return True
-
-    shared = SharedValues(np.zeros((20, 1)), "rbf", True, None)
-    shared.prepare()
-    shared._rooms = Taken()
-    with shared.room() as one, shared.room() as other:
-        assert one is not other
-        assert one.size == other.size == 400
-    assert len(shared._rooms) == 2
 
 
 def test_no_more_decisions_at_once_than_allowed(monkeypatch):
@@ -369,19 +274,3 @@ def test_it_is_chosen_by_the_least_log_loss_of_five_costs(classes, rare):
         losses.append(min(calibrate(PAIRS, one, y, classes)[1] for one in scores))
     assert (losses[0] < losses[1]) is not rare
     assert scale_of(X, y) is not rare
-
-
-def test_the_choice_takes_few_rows_and_keeps_groups_together(monkeypatch):
-    X, y = load_digits(return_X_y=True)
-    seen = []
-    honest = module.dealt
-
-    def dealt(codes, folds, rng, units):
-        seen.append((codes.size, None if units is None else units.size))
-        return honest(codes, folds, rng, units)
-
-    monkeypatch.setattr(module, "dealt", dealt)
-    monkeypatch.setattr(module, "_TRIED_ROWS", 150)
-    assert scale_of(X[:400], y[:400]) is False
-    assert scale_of(X[:400], y[:400], np.arange(400) // 4) is False
-    assert seen == [(150, None), (150, 150)]

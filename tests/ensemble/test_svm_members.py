@@ -5,14 +5,11 @@ from importlib import import_module
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
-from tests.ensemble.test_svm_folds import folds_of_set, heard
 from tests.svm.test_path import violation
 
 from pacbayes import svm_set
 from pacbayes.ensemble import svm_folds as folds
-from pacbayes.ensemble.calibration import PAIRS, Calibration
-from pacbayes.ensemble.cross_validation import folds_of
-from pacbayes.ensemble.members import Calibrated, Coding
+from pacbayes.ensemble.members import Coding
 
 svm_set_module = import_module("pacbayes.ensemble.svm_set")
 LAMBDAS = np.geomspace(0.01, 10.0, 7)
@@ -43,27 +40,15 @@ def test_as_far_from_optimal_as_stated(single, monkeypatch):
     made = svm_set(X, y, LAMBDAS, random_state=0)
     members = made.members
     K, signs = members.kernels[0].gram(members.rows), np.where(y[made.splits(0)[0]] == 1, 1.0, -1.0)
-    path = members.machines[0].paths[0]
+    path = members.machines[0].pairs[0].path
     for h, lam in enumerate(LAMBDAS):
         allowed = 1e-3 + 2.0**-23 * np.abs(path.dual_coef[h]).sum()
         assert violation(K, signs, path.dual_coef[h], 1.0 / lam) <= allowed * (1 + 1e-6)
     # The fixture did something: in double precision the machines are others.
     monkeypatch.setattr(folds, "SINGLE_FROM", 10**9)
-    double = svm_set(X, y, LAMBDAS, random_state=0).members.machines[0].paths[0]
+    double = svm_set(X, y, LAMBDAS, random_state=0).members.machines[0].pairs[0].path
     assert not np.array_equal(path.dual_coef, double.dual_coef)
     np.testing.assert_allclose(path.decision_function(K), double.decision_function(K), rtol=0, atol=5e-3)
-
-
-def test_folds_count_with_the_kernel_that_predicts(single, monkeypatch):
-    def count():
-        members = folds_of_set(*sample(), LAMBDAS)
-        return heard(members, folds_of(members.codes, 3, np.random.default_rng(0)))
-
-    expected = count()
-    # No memory for one matrix of all rows: each fold computes its own, and rounds it the same way.
-    monkeypatch.setattr(folds, "memory_limit", lambda _: (1, "test"))
-    for found, wanted in zip(count(), expected, strict=True):
-        np.testing.assert_array_equal(found, wanted)
 
 
 # -- several widths --------------------------------------------------------------------------------------------------
@@ -103,40 +88,3 @@ def test_five_widths_are_five_sets_of_one(kernel, classes):
         # A row between two classes has a vote more or less.
         close = np.abs(one.decision_function(X) - alone.decision_function(X)) <= (0.0 if kernel == "nystroem" else 0.02)
         assert close.mean() >= (1.0 if kernel == "nystroem" else 0.995)
-
-
-def maps(chosen, classes):
-    """Maps by any slopes and biases."""
-    rng, pair_slope = np.random.default_rng(0), 1.0 if classes == 2 else 0.7
-    shift, bias = rng.normal(size=(2, classes))
-    return {int(i): Calibration(PAIRS, 250, rng.uniform(0.5, 3.0), shift, bias, pair_slope) for i in chosen}
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "nystroem"])
-@pytest.mark.parametrize("classes", [2, 4])
-def test_mean_probabilities_of_five_widths_are_the_sum_of_those_of_each(kernel, classes):
-    X, y = sample(classes)
-    choices = {"kernel": kernel, "n_components": 50, "random_state": 0}
-    members = svm_set(X, y, LAMBDAS, gamma="widths", **choices).members
-    weights = np.zeros(35)
-    chosen = np.array([0, 3, 9, 10, 16, 34])
-    weights[chosen] = [0.25, 0.125, 0.25, 0.125, 0.125, 0.125]
-    soft = Calibrated(np.arange(classes), maps(chosen, classes))
-    rows = members.prepared(X)
-    found = members.mean_probabilities(rows, weights, soft)
-    expected = np.zeros((len(X), classes))
-    for i in chosen.tolist():
-        one = members[i]
-        K = members.kernels[i // 7].between(one.support_vectors_, members.scaling(X))
-        expected += weights[i] * soft.maps[i](one._machine.decisions(K))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=2.0**-19)
-    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-5)
-    # A row's are those of the row alone, to the last bit.
-    rng = np.random.default_rng(1)
-    order = rng.permutation(len(X))
-    np.testing.assert_array_equal(members.mean_probabilities(rows[order], weights, soft), found[order])
-    for start in (0, 7, 14, 499):
-        some = rows[start : start + 7]
-        np.testing.assert_array_equal(members.mean_probabilities(some, weights, soft), found[start : start + 7])
-    one = np.stack([members.mean_probabilities(rows[[j]], weights, soft)[0] for j in range(40)])
-    np.testing.assert_array_equal(one, found[:40])

@@ -49,8 +49,3 @@ def test_the_documented_numbers_are_the_examples():
             assert f"{value:.6f}" in text
             beta = EXAMPLE["BoundOnLine"](case).beta(z)
             assert f"β = {beta:.2f}" in text or f"β = {'∞'}" in text
-
-
-def test_the_figure_is_drawn(tmp_path):
-    EXAMPLE["draw"](str(tmp_path / "figure.svg"))
-    assert (tmp_path / "figure.svg").read_text().count('<g id="axes_') == 4

@@ -59,13 +59,6 @@ def test_prior_with_zeros(distance):
         assert certified.lower_bound <= posterior.bound <= certified.bound + 1e-7
 
 
-@pytest.mark.parametrize(("risks", "formulation"), [([0.0] * 3, "lifted"), ([0.0] * 3, "paper"), ([0.3], "lifted")])
-def test_equal_risks_give_the_prior(risks, formulation):
-    posterior = optimal_posterior(risks, 50, method="ipopt", formulation=formulation)
-    assert posterior.converged
-    np.testing.assert_allclose(posterior.weights, 1.0 / len(risks), atol=1e-6)
-
-
 def fails_at_start(risks):
     """Ipopt lifts every weight of a start to 0.01; then L = 0.01 sum(risks), and ln(1 - L) needs L < 1."""
     return 0.01 * risks.sum() > 1.0
@@ -96,15 +89,6 @@ def test_the_failure_is_the_push_of_the_start_and_nothing_else():
     assert posterior.bound == pytest.approx(optimal_posterior(risks, m, **PAPER).bound, abs=1e-6)
 
 
-# Cells of the paper's table with an E, most of those in which building the program takes no time.
-@pytest.mark.parametrize(("name", "H"), [("spambase", 1000), ("wdbc", 1990), ("ionosphere", 1000)])
-def test_the_papers_failed_cells_fail_at_the_start(name, H):
-    risks, m = profile_risks(name, H)
-    assert fails_at_start(risks)
-    posterior = optimal_posterior(risks, m, method="ipopt", formulation="paper", **PAPER)
-    assert (posterior.details["status"], posterior.n_iter) == ("E", 0)
-
-
 # The least H with an E in each row; Banknote's row repeats Bupa's from 1000 on and is left out.
 FIRST_FAILED = {"spambase": 500, "bupa": 500, "mammographic": 1000, "wdbc": 1990, "mushroom": None,
                 "ionosphere": 1000, "waveform": None, "haberman": 500}  # fmt: skip
@@ -119,18 +103,6 @@ def test_an_unusable_start_explains_the_papers_failed_cells(name):
             assert 0.01 * H * 0.24152 > 1.0
         else:
             assert fails_at_start(profile_risks(name, H)[0]) == failed
-
-
-@pytest.mark.parametrize("distance", DISTANCES)
-def test_all_starts_have_one_minimum_on_a_profile(distance):
-    risks, m = profile_risks("mammographic", 50)
-    arguments = PAPER | {"distance": distance, "method": "ipopt"}
-    runs = [optimal_posterior(risks, m, random_state=seed, **arguments) for seed in range(10)]
-    assert all(run.converged for run in runs)
-    assert np.ptp([run.bound for run in runs]) < 1e-8
-    one, again, other = (optimal_posterior(risks, m, random_state=i, max_iter=2, **arguments) for i in (1, 1, 2))
-    np.testing.assert_array_equal(one.weights, again.weights)
-    assert not np.array_equal(one.weights, other.weights)
 
 
 # A classifier of prior weight 1/H against one of 1 - 1/H has the curve of one among H - 1 equal ones.
@@ -155,32 +127,6 @@ def test_starts_can_end_in_different_minima(distance, share, m, a, b, minima):
     found = sorted({round(run.bound, 5) for run in runs})
     assert found == pytest.approx(minima, abs=1e-5)
     assert optimal_posterior([a, b], m, **arguments).bound == pytest.approx(minima[0], abs=1e-6)
-
-
-def test_ipopt_converges_to_a_minimum_that_is_not_the_least():
-    """One classifier of no errors, five of one, the rest of three: the least bound has all weight on the first."""
-    risks = np.repeat([0.0, 1.0, 3.0], [1, 5, 1984]) / 227
-    certified = optimal_posterior(risks, 227, **PAPER)
-    assert certified.bound == pytest.approx(0.0664417, abs=1e-7)
-    for random_state in (0, 1):
-        posterior = optimal_posterior(risks, 227, method="ipopt", random_state=random_state, **PAPER)
-        assert posterior.converged
-        assert posterior.bound == pytest.approx(0.0677940, abs=1e-6)
-    start = np.append(0.9, np.full(1989, 0.1 / 1989))
-    options = {"method": "ipopt", "solver_options": {"mu_init": 1e-8, "bound_push": 1e-9}}
-    near = optimal_posterior(risks, 227, start=start, **options, **PAPER)
-    assert near.bound == pytest.approx(certified.bound, abs=1e-5)
-
-
-def test_the_floor_costs_what_it_must():
-    risks, m = profile_risks("bupa", 200)
-    certified = optimal_posterior(risks, m, **PAPER)
-    bounds = [optimal_posterior(risks, m, method="ipopt", eps=eps, **PAPER).bound for eps in (1e-10, 1e-6, 1e-4)]
-    costs = [floor_cost(certified, risks, m, eps, **PAPER) for eps in (1e-10, 1e-6, 1e-4)]
-    assert bounds[0] < bounds[1] < bounds[2]
-    assert certified.lower_bound <= bounds[0] <= certified.bound + 1e-7
-    assert bounds[2] > certified.bound + 1e-4
-    assert all(value - certified.lower_bound <= cost + 1e-8 for value, cost in zip(bounds, costs, strict=True))
 
 
 @pytest.mark.parametrize(("options", "status", "letter"), [

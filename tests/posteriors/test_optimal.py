@@ -2,7 +2,6 @@
 
 import json
 import math
-from types import SimpleNamespace
 
 import mpmath as mp
 import numpy as np
@@ -10,13 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import oracles
-from tests.posteriors.problems import TWO_MINIMA, attacks, one_against_many, random_problem
+from tests.posteriors.problems import attacks, one_against_many, random_problem
 
-from pacbayes import DISTANCES, bound, gibbs_posterior, log_constant, optimal_posterior
+from pacbayes import DISTANCES, bound, log_constant, optimal_posterior
 from pacbayes.bounds import get_distance
-from pacbayes.posteriors.certified_search import CertifiedSearch
-from pacbayes.posteriors.gibbs import GibbsCurve
-from pacbayes.posteriors.posterior import Problem
 
 
 def descent(risks, m, prior, delta, distance):
@@ -55,15 +51,6 @@ def test_nothing_on_the_simplex_beats_the_certificate(seeds):
             if prior is None and seed % 4 == 0:
                 subset = optimal_posterior(risks, m, method="ordered-subsets", **arguments)
                 assert posterior.lower_bound <= subset.bound <= posterior.bound + 1e-6 + 1e-9
-
-
-@pytest.mark.parametrize(("distance", "H", "m", "a", "b", "first", "second"), TWO_MINIMA)
-def test_the_better_of_two_minima(distance, H, m, a, b, first, second):
-    posterior = optimal_posterior(one_against_many(H, a, b), m, distance=distance, delta=0.01, constant="paper")
-    beta, least = min(first, second, key=lambda pair: pair[1])
-    assert posterior.bound == pytest.approx(least, abs=1e-6)
-    assert posterior.beta == pytest.approx(beta, rel=1e-4)
-    assert posterior.gap <= 1e-9
 
 
 def test_two_minima_at_useful_values():
@@ -167,27 +154,6 @@ def test_weights_are_right_to_the_last_digits(distance):
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_polishing_neither_raises_the_bound_nor_costs_much(distance):
-    for seed in range(100):
-        risks, m, prior, delta = random_problem(np.random.default_rng(seed))
-        problem = Problem.checked(risks, m, distance, delta, prior, "exact")
-        search = CertifiedSearch(problem.curve, problem.function)
-        found = search.run(1e-9, 1000)
-        before, after = (problem.at(point)[1].bound for point in (found.point, search.polish()))
-        assert after <= before * (1 + 32 * np.finfo(float).eps)
-        assert search.evaluations - found.evaluations <= 12
-
-
-def test_a_polished_point_that_is_worse_is_not_taken():
-    # A ratio that is off moves the fixed point to where the bound is larger.
-    problem = Problem.checked([0.1, 0.2, 0.4], 60, "pinsker", 0.05, None, "exact")
-    search = CertifiedSearch(problem.curve, problem.function)
-    best = search.run(1e-9, 1000).point
-    search.function = SimpleNamespace(value_and_ratio=lambda risk, kl: (problem.function(risk, kl), 1.1 * best.beta))
-    assert search.polish() == best
-
-
-@pytest.mark.parametrize("distance", DISTANCES)
 def test_small_tolerances_and_extreme_sample_sizes(distance):
     rng = np.random.default_rng(5)
     for m in (30, 1000, 10**6):
@@ -244,18 +210,6 @@ def test_linear_is_the_closed_form():
     assert posterior.lower_bound <= closed <= posterior.bound
 
 
-def test_zero_risk_support_of_kl():
-    # beta = inf is a local minimum exactly if pi1/pi0 < m (e^x0 - 1) when the next classifiers make one error.
-    m, delta = 50, 0.05
-    for many in (1, 10**6):
-        risks, prior = np.array([0.0, 1 / m]), np.array([1.0, many]) / (1 + many)
-        x0 = (log_constant("kl", m) - math.log(delta) - math.log(prior[0])) / m
-        local = many < m * math.expm1(x0)
-        near = bound(gibbs_posterior(risks, 20 * m, prior), risks, m, prior=prior)
-        at_infinity = bound([1.0, 0.0], risks, m, prior=prior)
-        assert (at_infinity <= near) == local
-
-
 # Narrow cells, whose tangents have nearly the same slope and cross just anywhere.
 NARROW = [
     ("kl", [0.027, 0.026, 0.022, 0.04], [1e-234, 1.0, 1e-204, 1e-155], 1000, 1e-300),
@@ -295,25 +249,6 @@ def test_risks_a_subnormal_number_apart(risks, m, delta, tol):
         # Next to nothing apart is nothing apart.
         merged = [0.0 if risk < 1e-200 else risk for risk in risks]
         assert optimal_posterior(merged, m, delta=delta, prior=prior).bound == pytest.approx(posterior.bound, abs=2e-9)
-
-
-def test_the_largest_sample_size_and_an_optimum_at_infinity():
-    # The ratio is 7e9 here and the curve's last node lies at 5e16: the rounding of L does not enter K.
-    risks, prior = [0.9974276886022093, 0.9974276886022091, 0.5090219344531072], [0.5, 0.5, 5e-311]
-    assert optimal_posterior(risks, 2**53, delta=1 - 2**-53, prior=prior).converged
-
-
-def test_cells_end_where_the_ratio_is_certain():
-    # The ends move past beta only as far as a ratio perturbed by its stated error allows.
-    curve = GibbsCurve(np.array([0.1, 0.2, 0.4]), np.log([0.2, 0.3, 0.5]))
-    search = CertifiedSearch(curve, get_distance("pinsker").bound_function(60, 0.05))
-    start, end = search._node(0.0), search._node(math.inf)
-    search._add(start, end, False)
-    before = search.evaluations
-    assert search._refine(search._cells.pop()) == math.inf
-    low, high = search._nodes[before : before + 2]
-    assert start.ratio * (1 - 1e-11) < low.point.beta < start.ratio * (1 - 1e-13)
-    assert end.ratio * (1 + 1e-13) < high.point.beta < end.ratio * (1 + 1e-11)
 
 
 def test_the_result():
@@ -361,13 +296,6 @@ def test_bad_input(changes, error, message):
         optimal_posterior(**({"risks": [0.1, 0.2], "m": 100} | changes))
 
 
-def test_kinds_of_input():
-    exact = optimal_posterior([0.25, 0.5], 64)
-    assert optimal_posterior(np.float32([0.25, 0.5]), np.int32(64)).bound == exact.bound
-    single = optimal_posterior((0.25, 0.5), 64, prior=np.float32([0.5, 0.5]))
-    assert single.bound == pytest.approx(exact.bound, rel=1e-12)
-
-
 RISKS = st.lists(st.integers(0, 40).map(lambda k: k / 40), min_size=1, max_size=12)
 
 
@@ -385,12 +313,3 @@ def test_order_and_copies_of_classifiers_change_nothing(risks, distance, random)
     once, twice = (optimal_posterior(some, 40, distance=distance) for some in (risks, risks + risks))
     assert twice.bound == pytest.approx(once.bound, abs=1e-12)
     np.testing.assert_allclose(twice.weights[: len(risks)] * 2, once.weights, rtol=1e-9)
-
-
-@settings(max_examples=100)
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=20), st.integers(1, 10**6), st.sampled_from(DISTANCES))
-def test_weights_are_a_distribution(risks, m, distance):
-    posterior = optimal_posterior(risks, m, distance=distance)
-    assert (posterior.weights >= 0).all()
-    assert abs(posterior.weights.sum() - 1) <= 1e-12
-    assert posterior.gap <= 1e-9

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.posteriors.problems import TWO_MINIMA, one_against_many
 
-from pacbayes import DISTANCES, bound, log_constant, optimal_posterior
+from pacbayes import DISTANCES, bound, optimal_posterior
 from pacbayes.bounds import get_distance
 
 CURVED = ["kl", "pinsker", "ch", "squared"]
@@ -32,20 +32,6 @@ def test_is_the_papers_iteration(distance):
 def profile(m, seed):
     """Risks like the paper's: a least value, a slope over the grid, and noise of single errors."""
     return np.random.default_rng(seed).binomial(m, np.linspace(0.08, 0.16, 300)) / m
-
-
-@pytest.mark.parametrize("distance", CURVED)
-def test_random_starts_reach_one_point_on_a_profile_like_the_papers(distance):
-    risks, choices = profile(227, 0), {"distance": distance, "delta": 0.01}
-    best = optimal_posterior(risks, 227, **choices)
-    runs = [optimal_posterior(risks, 227, method="fixed-point", random_state=seed, **choices) for seed in range(40)]
-    assert all(run.converged for run in runs)
-    assert max(run.n_iter for run in runs) <= 60
-    assert np.ptp([run.beta for run in runs]) < 1e-4 * best.beta
-    assert all(abs(run.bound - best.bound) < 1e-9 for run in runs)
-    if distance != "kl":  # the ratio is increasing, so the bound falls at every step from the prior
-        found = optimal_posterior(profile(100, 3), 100, distance=distance, method="fixed-point", start="prior")
-        assert (np.diff(found.details["trace"]) <= 1e-15).all()
 
 
 @pytest.mark.parametrize(("distance", "H", "m", "a", "b", "first", "second"), TWO_MINIMA)
@@ -120,24 +106,6 @@ def test_every_bound_is_the_optimum_on_its_subset(distance):
     assert (np.diff(bounds) <= 1e-12).all()
     for size in (1, 2, 7, 13, 24, 25):
         assert bounds[size - 1] == pytest.approx(least_on_the_first(risks, size, 30, distance), abs=1e-9)
-
-
-def test_far_fewer_solves_than_sizes_and_the_interpolation_is_right():
-    rng = np.random.default_rng(14)
-    risks = rng.binomial(200, 0.3, 4000) / 200
-    found = optimal_posterior(risks, 200, method="ordered-subsets")
-    assert found.n_iter < 600
-    for size in rng.integers(1, 4001, 12).tolist():
-        assert found.details["bounds"][size - 1] == pytest.approx(least_on_the_first(risks, size, 200), abs=1e-9)
-
-
-def test_linear_bounds_have_a_closed_form_and_fall():
-    risks, m, delta = np.sort(np.random.default_rng(8).random(30) * 0.3), 60, 0.02
-    found = optimal_posterior(risks, m, distance="linear", delta=delta, method="ordered-subsets")
-    sums = np.log(np.cumsum(np.exp(-m * risks)))
-    closed = (math.log(30) - sums + log_constant("linear", m) - math.log(delta)) / m
-    np.testing.assert_allclose(found.details["bounds"], closed, rtol=1e-11)
-    assert found.details["best_size"] == 30
 
 
 def test_h_star_depends_on_the_tolerance():

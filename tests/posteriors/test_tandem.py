@@ -1,7 +1,5 @@
 """The tandem optimum: proved to 1e-6, nothing on the simplex is below the proof, every line is below all weights."""
 
-import math
-
 import mpmath as mp
 import numpy as np
 import pytest
@@ -65,16 +63,6 @@ def test_forests_attacked(name):
     check(errors, errors.shape[1], None, 0.05, np.random.default_rng(0), maxiter=200)
 
 
-@pytest.mark.parametrize("name", ["haberman", "wdbc"])
-def test_one_point_of_the_dual_problem_proves_the_optimum_of_a_forest(name):
-    # What makes the search fast: kappa is found in a few steps, and no problem is solved for the proof.
-    errors = forest_rows(name)
-    vote = optimal_vote(errors, errors.shape[1])
-    assert vote.gap <= TOL
-    assert vote.n_iter <= 4
-    assert vote.bound <= vote_bound(np.full(100, 0.01), errors, errors.shape[1])
-
-
 def exact_tandem_bound(q, errors, delta, log_xi):
     """The tandem bound of weights in arbitrary precision, with the uniform prior."""
     H, m = errors.shape
@@ -114,53 +102,6 @@ def test_the_constant_too_is_rounded_down_in_a_lower_bound(delta):
 
 
 # Problems on which a search got lost or took long.
-
-
-@pytest.mark.parametrize("H", [4, 5])
-def test_a_prior_on_what_always_errs(H):
-    # The bound at the prior asks for a tiny kappa, where problems are hard; the search must not be lost there.
-    for digits in range(6, 30, 2):
-        for width in (2, 3, 5):
-            errors = np.zeros((H, 50), dtype=bool)
-            errors[-1] = True
-            for i in range(H - 1):
-                errors[i, i * width : (i + 1) * width + i] = True
-            prior = np.full(H, 10.0**-digits)
-            prior[-1] = 1.0 - prior[:-1].sum()
-            assert optimal_vote(errors, 50, prior=prior).converged
-
-
-@pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-8, 1e-11])
-def test_tolerances(tol):
-    for seed in range(20):
-        errors, m, prior, delta = random_vote(np.random.default_rng(seed))
-        vote = optimal_vote(errors, m, prior=prior, delta=delta, tol=tol)
-        assert vote.converged
-        assert 0 <= vote.gap <= tol
-    # All classifiers are alike: the prior is the best, and one problem proves it.
-    assert optimal_vote(np.eye(200, dtype=bool), 200, tol=tol).n_iter == 1
-
-
-def test_a_line_that_everything_leans_on():
-    # Two classifiers that err on nearly the same rows: one line is enough, if it is drawn well.
-    errors = np.zeros((2, 200), dtype=bool)
-    errors[0, :3] = errors[1, 3:5] = errors[:, 5:109] = True
-    vote = optimal_vote(errors, 200)
-    assert vote.converged
-    assert vote.n_iter <= 3
-
-
-@pytest.mark.parametrize("H", [2, 3, 5])
-def test_few_classifiers_that_err_together(H):
-    for seed in range(40):
-        rng = np.random.default_rng([seed, H])
-        m = int(rng.choice([50, 200, 1000]))
-        together = rng.random(m) < rng.choice([0.1, 0.3, 0.5])
-        errors = (rng.random((H, m)) < rng.choice([0.02, 0.1, 0.3])) ^ together
-        for tol in (1e-6, 1e-9):
-            vote = optimal_vote(errors, m, tol=tol)
-            assert vote.converged
-            assert vote.n_iter <= 25
 
 
 @pytest.mark.parametrize("delta", [0.05, 0.999])
@@ -210,15 +151,6 @@ def test_classifiers_without_errors():
     assert vote.weights[0] < 1e-6
 
 
-def test_special_shapes():
-    assert optimal_vote(np.array([[1, 0, 0, 0]]), 4).weights.tolist() == [1.0]
-    same = optimal_vote(np.ones((3, 5)), 5, prior=[0.5, 0.3, 0.2])
-    np.testing.assert_allclose(same.weights, [0.5, 0.3, 0.2], rtol=1e-12)
-    assert same.bound == 4.0
-    np.testing.assert_allclose(optimal_vote(np.zeros((3, 5)), 5).weights, np.full(3, 1 / 3), rtol=1e-12)
-    assert optimal_vote(np.array([[0, 0, 0, 0], [1, 0, 0, 0]]), 4, prior=[0.0, 1.0]).weights.tolist() == [0.0, 1.0]
-
-
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6))
 def test_duplicates_and_order_change_nothing(seed):
@@ -241,24 +173,6 @@ def test_duplicates_and_order_change_nothing(seed):
 def search():
     errors = random_rows(np.random.default_rng(0), 10, 100)
     return TandemSearch(TandemFactor.of(errors, None, 1.0), get_distance("kl").bound_function(100))
-
-
-def test_lines_that_prove_nothing_are_dropped(search):
-    search.run(TOL, 100)
-    lower = search._lowest()[0]
-    for kappa, height in list(search._heights.items()):
-        search._add(kappa * 1.001, height * 0.9)
-        search._add(kappa, height * 0.9)
-    assert search._lowest()[0] == lower
-
-
-def test_a_crossing_that_rounding_puts_below_zero_counts_at_zero(search):
-    # Two lines that meet where K is zero but for rounding: f there is that of the second line at K = 0, not above it.
-    flat = Line(1e-4, 0.01)
-    least = search._value_below(flat.height, 0.0)
-    for height in (0.01, math.nextafter(0.01, 1.0), math.nextafter(0.01, 0.0)):
-        lines = Line(1.0, height), flat
-        assert search._value(meet(*lines), *lines) <= least
 
 
 def test_a_crossing_counts_at_its_lower_end():
@@ -322,16 +236,3 @@ def test_rounding_of_a_line_in_arbitrary_precision():
             exact = -mp.fsum(v * v for v in u) - mp.mpf(float(kappa)) * mp.log(mp.fsum(terms))
             assert mp.mpf(float(line)) <= exact - mp.mpf(factor.slack) / 2
             assert exact - mp.mpf(float(line)) < mp.mpf("1e-11")
-
-
-@pytest.mark.parametrize(("H", "m"), [(8, 600), (60, 40)])
-def test_both_factors_are_the_tandem_losses(H, m):
-    rng = np.random.default_rng(1)
-    errors = random_rows(rng, H, m)
-    factor = TandemFactor.of(errors, None, 1.0)
-    assert factor.factor.shape[1] <= min(H, m)
-    assert factor.slack < 1e-13
-    for shares in rng.dirichlet(np.ones(len(factor.risks)), 20):
-        T = tandem_parts(factor.groups.spread(shares), errors, None)[0]
-        erring = shares @ factor.factor
-        assert abs(float(erring @ erring) - T) <= factor.slack + 1e-15

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize, minimize_scalar
 from tests import oracles
-from tests.posteriors.problems import forest_rows, random_rows, random_vote, random_weights, tandem_parts
+from tests.posteriors.problems import random_rows, random_vote, random_weights, tandem_parts
 
-from pacbayes import bound, kl_roots, log_constant, optimal_posterior, optimal_vote, vote_bound
+from pacbayes import kl_roots, optimal_posterior, optimal_vote, vote_bound
 from pacbayes.posteriors.error_rows import OwnRows
-from pacbayes.posteriors.optimal_vote import VoteDescent
-from pacbayes.posteriors.vote_bounds import VOTE_BOUNDS, VoteProblem, cantelli_bound, half_level
+from pacbayes.posteriors.vote_bounds import VOTE_BOUNDS, cantelli_bound
 
 
 def random_own(seed, H=12, n=150, share=0.5):
@@ -139,18 +138,6 @@ def test_cantelli_is_the_least_over_mu():
     assert cantelli_bound(0.04, 0.08, 0.08) == (pytest.approx(0.16, rel=1e-12), 0.0)
 
 
-def test_bounds_in_closed_form():
-    errors = np.zeros((1, 100), dtype=bool)
-    errors[0, :7] = True
-    assert vote_bound([1.0], errors, 100, bound="first-order") == 2 * bound([1.0], [0.07], 100)
-    assert vote_bound([1.0], errors, 100) == pytest.approx(4 * bound([1.0], [0.07], 100), rel=1e-13)
-    x = (log_constant("kl", 50) - math.log(0.05)) / 50
-    none = vote_bound(np.full(4, 0.25), np.zeros((4, 50), dtype=bool), 50)
-    assert none == pytest.approx(4 * (1 - math.exp(-x)), rel=1e-12)
-    for name, worst in {"first-order": 2.0, "tandem": 4.0, "cantelli": 1.0}.items():  # weight where the prior has none
-        assert vote_bound([0.5, 0.5], np.eye(2, 50, dtype=bool), 50, bound=name, prior=[1.0, 0.0]) == worst
-
-
 def test_the_kl_roots_are_jointly_concave_and_convex():
     # What the proof of the optimum rests on; random chords of the two surfaces, short and long.
     rng = np.random.default_rng(8)
@@ -164,25 +151,6 @@ def test_the_kl_roots_are_jointly_concave_and_convex():
     assert (middle_low <= (1 - t) * lower[0] + t * lower[1] + 1e-14).all()
     # Neither is linear: most chords lie strictly inside.
     assert (middle_high > (1 - t) * upper[0] + t * upper[1] + 1e-6).mean() > 0.3
-
-
-@pytest.mark.parametrize("name", VOTE_BOUNDS)
-def test_whatever_numpy_is_told_about_floating_point_errors(name):
-    # Weights whose squares, and products with risks, underflow.
-    weights = np.array([1.0, 1e-160, 1e-320])
-    errors = np.array([[0, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0]], dtype=bool)
-    quiet = vote_bound(weights, errors, 4, bound=name)
-    with np.errstate(all="raise"):
-        assert vote_bound(weights, errors, 4, bound=name) == quiet
-
-
-def test_half_of_a_level_is_never_more():
-    smallest = math.ulp(0.0)
-    for delta in (0.05, 1e-300, 2 * smallest, 3 * smallest, 5 * smallest, 7 * smallest):
-        assert half_level(delta) > 0.0
-        assert 2 * half_level(delta) <= delta
-    with pytest.raises(ValueError, match="delta must be strictly between 0 and 1"):
-        vote_bound([1.0], [[1, 0]], 2, bound="cantelli", delta=smallest)
 
 
 # The best weights.
@@ -251,23 +219,6 @@ def test_the_descent_against_slsqp(name, own):
     assert compared >= (6 if own else 8)
 
 
-def test_cantelli_never_rises_and_proves_nothing():
-    errors = forest_rows("haberman")
-    problem = VoteProblem.checked(errors, errors.shape[1], "cantelli", 0.05, None, "exact")
-    descent, start = VoteDescent(problem), np.exp(problem.factor.log_mass)
-    bounds = [descent.run(start, 1e-6, steps).state.bound for steps in range(6)]
-    assert bounds == sorted(bounds, reverse=True)
-    assert bounds[-1] < bounds[0]
-    vote = optimal_vote(errors, errors.shape[1], bound="cantelli")
-    assert (vote.lower_bound, vote.gap) == (-math.inf, math.inf)
-    assert "nothing proved" in repr(vote)
-    assert vote.bound <= bounds[-1] + 1e-9
-    # It beats tandem where classifiers err on their own.
-    errors = np.random.default_rng(0).random((60, 4000)) < 0.3
-    tandem, cantelli = (optimal_vote(errors, 4000, bound=name).bound for name in ("tandem", "cantelli"))
-    assert cantelli < tandem - 0.01
-
-
 # Rows of each classifier's own.
 
 
@@ -284,21 +235,6 @@ def test_everything_validated_is_as_shared_rows():
         # All is convex here, up to rounding: the descent ends where the proof says the minimum is.
         assert best.lower_bound <= found.bound <= best.bound + 2e-6
         assert found.lower_bound == -math.inf
-
-
-def test_special_rows():
-    errors, validated = random_own(1)
-    vote = optimal_vote(errors, 150, prior=np.r_[0.0, 0.0, np.full(10, 0.1)], validated=validated)
-    assert vote.weights[:2].tolist() == [0.0, 0.0]
-    assert vote.weights.sum() == pytest.approx(1.0)
-    none = optimal_vote(np.zeros((12, 150)), 150, validated=validated)
-    assert (none.tandem_risk, none.gibbs_risk) == (0.0, 0.0)
-    np.testing.assert_allclose(none.weights, 1 / 12, rtol=1e-9)
-    assert optimal_vote(validated, 150, validated=validated).bound == 4.0
-    # First order needs no common row.
-    assert optimal_vote([[1, 0, 0], [0, 0, 0]], 3, bound="first-order", validated=[[1, 1, 0], [0, 0, 1]]).m == 1
-    for kind in (np.uint8, float):
-        assert optimal_vote(errors.astype(kind), 150).bound == optimal_vote(errors, 150).bound
 
 
 ROWS = {"error_rows": np.zeros((2, 3), dtype=bool), "m": 3}

@@ -47,7 +47,7 @@ def test_a_text_of_a_few_lines(name):
     assert "object at 0x" not in text
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", [name for name in SHOWN if not name.startswith("set")])
 def test_a_page_that_loads_nothing(name):
     ours = SHOWN[name]()._repr_html_().partition("<style>")[0]  # scikit-learn's diagram begins with its style
     html5lib.HTMLParser(strict=True).parseFragment(ours)
@@ -97,7 +97,7 @@ def test_numbers_shown_are_those_of_the_object():
     clf = fitted("svc", two_classes)
     assert f"{clf.posterior_.support_size} of {len(clf.classifiers_)}" in clf.posterior_._repr_html_()
     assert f"m={clf.classifiers_.m}" in repr(clf.classifiers_)
-    assert f"{clf.classifiers_.risks.max():.4g}" in clf.classifiers_._repr_html_()
+    assert f"{clf.classifiers_.risks.max():.4g}" in repr(clf.classifiers_)
     bound = repr(clf.certificate_).partition("bound=")[2].partition(",")[0]
     assert clf.certificate_.bound <= float(bound) < clf.certificate_.bound + 1e-4
 

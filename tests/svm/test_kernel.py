@@ -130,21 +130,6 @@ def test_same_value_as_kernlab(frac, scaled, first, last):
     assert sigma == pytest.approx((first + last) / 2, rel=1e-12)
 
 
-def test_which_pairs_are_drawn(monkeypatch):
-    X, one = load_iris().data, np.zeros((200, 1))
-    assert sigest(X, random_state=3) == sigest(X, random_state=3) != sigest(X, random_state=4)
-    assert sigest(X) != sigest(X)
-    for make in (np.random.default_rng, np.random.RandomState):
-        assert sigest(X, random_state=make(1)) == sigest(X, random_state=make(1))
-    assert sigest(3.0 * X, random_state=0) == pytest.approx(sigest(X, random_state=0) / 9.0, rel=1e-12)
-    one[17] = 2.0  # one different row among many is found
-    assert sigest(one, random_state=0) == 0.25
-    seen = []
-    monkeypatch.setattr(module, "sigma_of_pairs", lambda rows, a, b: seen.append((a.size, b.size)) or 1.0)
-    sigest(X, frac=0.3, random_state=0)
-    assert seen == [(45, 45)]
-
-
 @pytest.mark.parametrize(
     ("X", "arguments", "message"),
     [
@@ -163,13 +148,3 @@ def test_wrong_input(X, arguments, message):
         sigest(X, **{"random_state": 0, **arguments})
     with pytest.raises(TypeError, match="random_state must be an integer"):
         sigest([[0.0], [1.0]], random_state="today")
-
-
-def test_infinite_distances_have_no_weight_and_do_not_hang():
-    # Quantiles of infinite distances were no numbers, and others drawn without end.
-    rows = np.array([[0.0], [2.0], [1e200], [-1e200], [3e200]])
-    pairs = np.array([[0, 0, 2, 3], [1, 1, 3, 4]])
-    assert sigma_of_pairs(rows, *pairs[:, :2]) == 0.25
-    assert sigma_of_pairs(rows, *pairs) == 0.125
-    with pytest.raises(ValueError, match="finite distances"):
-        sigest(rows[2:], random_state=0)

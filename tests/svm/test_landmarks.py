@@ -7,21 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
-from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine, make_classification
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics import zero_one_loss
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from pacbayes import StochasticSVC, load, save, svm_set
+from pacbayes import StochasticSVC, svm_set
 from pacbayes._utils import threads
 from pacbayes._utils.threads import one_core, one_thread
-from pacbayes.svm import SVMClassifier
 from pacbayes.svm import landmarks as module
 from pacbayes.svm.kernel import Kernel
-from pacbayes.svm.landmarks import TOL, RowProducts, check_components, choose_landmarks, hinge_path, nystroem_map
+from pacbayes.svm.landmarks import TOL, RowProducts, hinge_path, nystroem_map
 
 RBF = Kernel("rbf", 0.2)
 
@@ -47,17 +44,6 @@ def test_features_against_scikit_learn_and_the_kernel(monkeypatch):
     # Equal landmarks are one.
     assert nystroem_map(np.repeat(rows_of(9, 3), 5, axis=0), RBF).matrix.shape == (15, 3)
     assert np.isfinite(nystroem_map(np.zeros((4, 2)), RBF).matrix).all()
-
-
-def test_landmarks_are_rows_without_repetition():
-    chosen = choose_landmarks(1000, 300, np.random.default_rng(0))
-    assert chosen.size == 300
-    assert (np.diff(chosen) > 0).all()
-    assert chosen.max() < 1000
-    np.testing.assert_array_equal(choose_landmarks(7, 300, np.random.default_rng(0)), np.arange(7))
-    for wrong in (True, 2.0, "9", None):
-        with pytest.raises(TypeError, match="n_components must be an integer of at least 1"):
-            check_components(wrong)
 
 
 GRID = np.array([0.02, 0.3, 2.0, 40.0])
@@ -104,57 +90,11 @@ def test_the_same_for_any_number_of_threads_and_for_a_single_machine():
     choices = {"n_components": 60, "hedge": "auto", "cv": 3, **CHOICES}
     one, three = (StochasticSVC(GRID, n_jobs=n, **choices).fit(X, y) for n in (1, 3))
     np.testing.assert_array_equal(one.classifiers_.errors, three.classifiers_.errors)
-    paths = [model.classifiers_.members.machines[0].paths[0] for model in (one, three)]
+    paths = [model.classifiers_.members.machines[0].pairs[0].path for model in (one, three)]
     assert paths[0].dual_coef.tobytes() == paths[1].dual_coef.tobytes()
     assert one.certificate_.baselines["hold-out"].note == three.certificate_.baselines["hold-out"].note
     shares = [model.set_params(voting="soft").predict_proba(X).tobytes() for model in (one, three)]
     assert shares[0] == shares[1]
-
-
-def test_cross_validation_counts_errors_as_new_machines_would():
-    X, y = sample("two")
-    model = StochasticSVC(GRID, n_components=10**6, cv=4, **CHOICES).fit(X, y)
-    exact = StochasticSVC(GRID, kernel="rbf", cv=4, random_state=1).fit(X, y)
-    ours, theirs = (one._fitted.plan.cross_validation for one in (model, exact))
-    np.testing.assert_array_equal(ours.sizes, theirs.sizes)
-    # All training rows are landmarks: the same machines but for the tolerance.
-    assert np.abs(ours.errors - theirs.errors).max() <= 1
-    assert len(set(ours.errors.sum(axis=1).tolist())) > 1
-
-
-@pytest.mark.parametrize("split", ["shared", "independent"])
-def test_a_saved_model_predicts_the_same(tmp_path, split):
-    X, y = sample("three")
-    model = StochasticSVC(GRID, n_components=25, split=split, **CHOICES).fit(X, y)
-    save(model, tmp_path / "model.pacbayes")
-    again = load(tmp_path / "model.pacbayes")
-    assert again.get_params()["n_components"] == 25
-    assert again.certificate_ == model.certificate_
-    for voting in ("stochastic", "majority", "best"):
-        expected = model.set_params(voting=voting).predict(X)
-        np.testing.assert_array_equal(again.set_params(voting=voting).predict(X), expected)
-
-
-def test_one_machine_alone():
-    X, y = sample("three")
-    one = SVMClassifier(0.5, kernel="nystroem", n_components=20, random_state=3).fit(X, y)
-    assert one.score(X, y) > 0.9
-    np.testing.assert_array_equal(one.fit(X, y).predict(X[:7]), one.predict(X)[:7])
-    # One of a set can be cloned and fitted again.
-    classifiers = svm_set(X, y, [0.5], gamma=0.02, random_state=0)
-    train, _ = classifiers.splits(0)
-    again = clone(classifiers[0]).fit(X[train], y[train])
-    np.testing.assert_array_equal(again.decision_function(X), classifiers[0].decision_function(X))
-
-
-def test_few_rows_of_features_fit_where_a_kernel_matrix_does_not():
-    X, y = make_classification(8000, 5, random_state=0)
-    with pytest.raises(MemoryError, match="a kernel matrix of 4000 x 4000"):
-        svm_set(X, y, GRID, random_state=0, max_bytes=10**8)
-    found = svm_set(X, y, GRID, n_components=20, max_bytes=10**8, **CHOICES)
-    assert found.m == 4000
-    with pytest.raises(MemoryError, match="20 features of 4000 rows"):
-        svm_set(X, y, GRID, n_components=20, max_bytes=10**6, **CHOICES)
 
 
 def hostile_samples():
@@ -210,57 +150,6 @@ def objective(rows, signs, weights, intercept, lam):
     return 0.5 * weights @ weights + np.maximum(1.0 - margins, 0.0).sum() / lam
 
 
-def duality_gap(rows, signs, weights, intercept, lam):
-    """Objective minus the best dual value with w fixed, a linear program of its own; relative to the objective.
-
-    For duals a of a feasible point, sum(a) - |sum(a y x)|^2 / 2 is a lower bound of every objective.  Near the optimum
-    a may be taken from the margins; here by a linear program: the duals that come closest to w = sum(a y x).
-    """
-    n, cost = signs.size, 1.0 / lam
-    signed = signs[:, None] * rows
-    # minimise  sum |w - sum(a y x)|_1 * 10 - sum(a)  over 0 <= a <= C, sum(a y) = 0
-    d = rows.shape[1]
-    target = np.concatenate([-np.ones(n), np.full(2 * d, 10.0 * (1.0 + np.abs(weights).max()))])
-    equal = np.block([[signed.T, np.eye(d), -np.eye(d)], [signs[None, :], np.zeros((1, 2 * d))]])
-    found = linprog(
-        target, A_eq=equal, b_eq=np.append(weights, 0.0), bounds=[(0.0, cost)] * n + [(0.0, None)] * (2 * d)
-    )
-    duals = found.x[:n]
-    lower = duals.sum() - 0.5 * np.square(duals @ signed).sum()
-    value = objective(rows, signs, weights, intercept, lam)
-    return (value - lower) / value
-
-
-def test_no_machine_has_a_much_smaller_objective():
-    rows, signs = hinge_sample(0)
-    path = solve(rows, signs)
-    assert (path.kkt_violation <= TOL).all()
-    for i in range(0, LAMBDAS.size, 3):
-        gap = duality_gap(rows, signs, path.weights[i], path.intercept[i], LAMBDAS[i])
-        assert -1e-9 <= gap <= 2e-3
-
-
-@pytest.mark.parametrize("seed", [2, 3])
-def test_machines_are_those_of_libsvm(seed):
-    rows, signs = hinge_sample(seed)
-    path = solve(rows, signs)
-    for i in range(0, LAMBDAS.size, 3):
-        svc = SVC(C=1.0 / LAMBDAS[i], kernel="linear", tol=1e-8).fit(rows, signs)
-        reference = objective(rows, signs, svc.coef_[0], svc.intercept_[0], LAMBDAS[i])
-        excess = objective(rows, signs, path.weights[i], path.intercept[i], LAMBDAS[i]) / reference - 1.0
-        assert -1e-8 <= excess <= 1e-4
-        ours = rows @ path.weights[i] + path.intercept[i]
-        assert np.mean((ours >= 0.0) != (svc.decision_function(rows) >= 0.0)) <= 0.01
-
-
-def test_separable_classes_reach_the_hard_margin():
-    rows = np.array([[-2.0, 0.3], [-1.0, -0.5], [1.0, 0.1], [3.0, 0.2]])
-    signs = np.array([-1.0, -1.0, 1.0, 1.0])
-    path = solve(rows, signs, [1e-2, 1e-6, 1e-12])
-    svc = SVC(C=1e6, kernel="linear", tol=1e-8).fit(rows, signs)
-    np.testing.assert_allclose(path.weights, np.repeat(svc.coef_, 3, axis=0), rtol=0.02)
-
-
 @pytest.mark.parametrize(
     "rows",
     [
@@ -285,16 +174,6 @@ def test_hostile_samples(rows, share):
         reference = objective(rows, signs, svc.coef_[0], svc.intercept_[0], lam)
         ours = objective(rows, signs, path.weights[i], path.intercept[i], lam)
         assert ours <= reference * (1.0 + 5e-3) + 1e-12
-
-
-def test_lambdas_in_any_order_and_far_apart():
-    rows, signs = hinge_sample(6)
-    lambdas = np.array([3.0, 1e4, 0.02, 3.0, 1e-4])
-    path = solve(rows, signs, lambdas)
-    np.testing.assert_allclose(path.weights[0], path.weights[3], atol=1e-2)
-    for i in (0, 2):
-        alone = solve(rows, signs, lambdas[i : i + 1])
-        np.testing.assert_allclose(path.weights[i], alone.weights[0], atol=2e-2 * np.abs(alone.weights).max())
 
 
 def test_same_bits_for_any_number_of_cores(monkeypatch):

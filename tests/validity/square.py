@@ -58,13 +58,13 @@ def failures(make, draw, fits, risk=true_risk):
     return counts, rules
 
 
-def largest(fits, delta=DELTA):
-    """More failures than this have a probability below 1e-4 if each has at most the probability delta."""
-    return binom.ppf(1 - 1e-4, fits, delta)
+def largest(fits, delta=DELTA, p=1e-4):
+    """More failures than this have a probability below p if each has at most the probability delta."""
+    return binom.ppf(1 - p, fits, delta)
 
 
-def compatible(failed, fits, delta=DELTA):
-    return failed <= largest(fits, delta)
+def compatible(failed, fits, delta=DELTA, p=1e-4):
+    return failed <= largest(fits, delta, p)
 
 
 def fits(short, long=None):

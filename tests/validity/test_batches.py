@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from tests.validity.square import DELTA, compatible, fits
 
 from pacbayes import CertifiedClassifier, Grid, svm_set
 from pacbayes.certificates import Plan, best_single, certify, find
@@ -17,17 +17,13 @@ from pacbayes.data.preprocessing import apply_prepare
 from pacbayes.ensemble.evidence import observe
 from pacbayes.ensemble.svm_set import SvmFamily
 
-DELTA, N = 0.1, 320
+N = 320
 VOTINGS = ("stochastic", "majority", "best")
-FITS = [pytest.param(25, id="short"), pytest.param(300, id="long", marks=pytest.mark.slow)]
 
 
-def p_values(count_failures, fits):
-    """How probable so many failures are if each has at most the probability delta, by way of predicting."""
-    counts = np.zeros(3, dtype=int)
-    for seed in range(fits):
-        counts += count_failures(seed)
-    return [binomtest(int(count), fits, DELTA, alternative="greater").pvalue for count in counts]
+def counted(failures_of, fits):
+    """How often certificates fail, by way of predicting."""
+    return np.sum([failures_of(seed) for seed in range(fits)], axis=0)
 
 
 def failures(weights, best, certificates, said, risk):
@@ -77,13 +73,13 @@ def failures_of_frequencies(seed):
 
 
 @pytest.mark.filterwarnings("ignore:Column 0 alone decides the class")  # of each category, as drawn above
-@pytest.mark.parametrize("fits", FITS)
+@fits(25, 300)
 def test_samples_prepared_apart_are_as_new_ones(fits):
-    assert min(p_values(failures_of_frequencies, fits)) > 1e-3
+    assert compatible(max(counted(failures_of_frequencies, fits)), fits, p=1e-3)
 
 
 @pytest.mark.filterwarnings("ignore:Column 0 alone decides the class")  # of each category, as drawn above
-@pytest.mark.parametrize("fits", FITS)
+@fits(25, 300)
 def test_samples_prepared_in_one_batch_are_caught(fits, monkeypatch):
     def trained_in_one_batch(family, data, train):
         fitted = clone(family.prepare).fit(data.rows[train], data.labels[train])
@@ -95,8 +91,8 @@ def test_samples_prepared_in_one_batch_are_caught(fits, monkeypatch):
 
     monkeypatch.setattr(SvmFamily, "_numbers", trained_in_one_batch)
     monkeypatch.setattr("pacbayes.ensemble.classifier_set.observe", asked_in_one_batch)
-    p_stochastic, _, p_best = p_values(failures_of_frequencies, fits)
-    assert max(p_stochastic, p_best) < 1e-6
+    stochastic, _, best = counted(failures_of_frequencies, fits)
+    assert not compatible(min(stochastic, best), fits, p=1e-6)
 
 
 # -- classifiers that look at the rows around ------------------------------------------------------------------------
@@ -136,14 +132,15 @@ def failures_one_by_one(scaler, seed):
     return failures(clf.posterior_.weights, clf.best_index_, clf.certificates_, said, true_risk)
 
 
-@pytest.mark.parametrize("fits", FITS)
+@fits(25, 300)
 def test_classifiers_that_take_rows_one_by_one_keep_the_guarantee(fits):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert min(p_values(lambda seed: failures_one_by_one(StandardScaler(), seed), fits)) > 1e-3
+        failed = counted(lambda seed: failures_one_by_one(StandardScaler(), seed), fits)
+    assert compatible(max(failed), fits, p=1e-3)
 
 
-@pytest.mark.parametrize("fits", FITS)
+@fits(25, 300)
 def test_classifiers_that_look_around_void_it_and_every_fit_warns(fits):
     def warned(seed):
         with pytest.warns(
@@ -151,5 +148,5 @@ def test_classifiers_that_look_around_void_it_and_every_fit_warns(fits):
         ):
             return failures_one_by_one(BatchScaler(), seed)
 
-    p_stochastic, _, p_best = p_values(warned, fits)
-    assert max(p_stochastic, p_best) < 1e-6
+    stochastic, _, best = counted(warned, fits)
+    assert not compatible(min(stochastic, best), fits, p=1e-6)

@@ -6,23 +6,20 @@ Rows are one of 24 kinds, each as likely as another, and the true label is known
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binomtest
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
+from tests.validity.square import compatible, fits
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC
 
 DELTA, M = 0.05, 300
 KINDS = [(number, letter, flag) for number in (0.5, 1.0, 2.25) for letter in "abcd" for flag in (False, True)]
-FITS = [pytest.param(20, id="short"), pytest.param(300, id="long", marks=pytest.mark.slow)]
 
 
-def p_value(is_false, fits):
-    """How probable so many false certificates are if each is false with probability at most delta."""
-    false = sum(map(is_false, range(fits)))
-    return binomtest(false, fits, DELTA, alternative="greater").pvalue
+def hold(is_false, fits):
+    return compatible(sum(map(is_false, range(fits))), fits, DELTA, 1e-3)
 
 
 # -- rows of numbers and text ----------------------------------------------------------------------------------------
@@ -87,13 +84,13 @@ def fitted_on_lists(seed):
 
 @pytest.mark.filterwarnings("ignore:X has feature names")
 @pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.parametrize("fits", FITS)
+@fits(20, 300)
 def test_certificates_of_draws_hold_in_every_container(asked, fits):
     def is_false(seed):
         clf = fitted_on_lists(seed)
         return ASKED[asked](clf, range(len(KINDS))).mean() > clf.certificate_.bound
 
-    assert p_value(is_false, fits) > 1e-3
+    assert hold(is_false, fits)
 
 
 # -- prepared rows, whose last bits depend on the batch --------------------------------------------------------------
@@ -116,23 +113,14 @@ def draws_and_truth(seed):
     return clf.fit(cells[drawn], y), cells, labels
 
 
-@pytest.mark.parametrize("fits", FITS)
+@fits(20, 300)
 def test_certificates_of_draws_hold_for_prepared_rows_asked_one_by_one(fits):
     def is_false(seed):
         clf, cells, labels = draws_and_truth(seed)
         said = np.concatenate([clf.predict(cell[None]) for cell in cells])
         return np.where(said == labels, NOISE, 1 - NOISE).mean() > clf.certificate_.bound
 
-    assert p_value(is_false, fits) > 1e-3
-
-
-def test_a_prepared_row_is_drawn_as_it_was_given():
-    for seed in range(8):
-        clf, cells, _ = draws_and_truth(seed)
-        alone = np.concatenate([clf.predict(cell[None]) for cell in cells])
-        assert np.array_equal(clf.predict(cells), alone)
-        assert np.array_equal(clf.predict(cells[::-1])[::-1], alone)
-        assert np.array_equal(clf.predict(cells.tolist()), alone)
+    assert hold(is_false, fits)
 
 
 def test_nor_does_a_soft_vote_depend_on_the_rows_around():
@@ -167,7 +155,7 @@ GRID = {"decisiontreeclassifier__max_depth": [1, 2, 3, 4, 5]}
 
 
 @pytest.mark.parametrize("voting", ["soft", "stochastic"])
-@pytest.mark.parametrize("fits", [pytest.param(10, id="short"), pytest.param(60, id="long", marks=pytest.mark.slow)])
+@fits(10, 60)
 def test_certificates_hold_of_steps_that_write_into_lists(voting, fits):
     def is_false(seed):
         rng = np.random.default_rng(seed)
@@ -176,28 +164,4 @@ def test_certificates_hold_of_steps_that_write_into_lists(voting, fits):
         clf = CertifiedClassifier(Grid(TREES, GRID), **choices).fit(X, y)
         return clf.certificate_.bound < 0.5
 
-    assert p_value(is_false, fits) > 1e-3
-
-
-class WritesWhenAsked(WritesLabels):
-    """Writes into the rows that it is asked about, too."""
-
-    def transform(self, X):
-        for row in X:
-            row[0] = 0.0
-        return np.array(X, dtype=float)
-
-
-def test_rows_of_the_user_stay_as_they_are():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 2)).tolist(), rng.integers(0, 2, 60)
-    before = [row.copy() for row in X]
-    steps = make_pipeline(WritesWhenAsked(), DecisionTreeClassifier(random_state=0))
-    clf = CertifiedClassifier(Grid(steps, GRID), random_state=0, cv=3).fit(X, y)
-    CertifiedClassifier.from_fitted([clf.best_estimator_], X, y)
-    for voting in clf.certificates_:
-        clf.set_params(voting=voting).predict(X)
-        if hasattr(clf, "predict_proba"):
-            clf.predict_proba(X)
-    clf.vote_share(X)
-    assert before == X
+    assert hold(is_false, fits)

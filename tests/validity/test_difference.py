@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from tests.validity.square import compatible, fits
 
 from pacbayes import certify_difference
 from pacbayes.bounds.binomial import binomial_upper
@@ -45,24 +45,15 @@ def of_paired_rows_as_if_they_agreed(wrong_a, wrong_b):
     return (2 * low - 1) * n / m, (2 * high - 1) * n / m
 
 
+@fits(100, 2000)
 @pytest.mark.parametrize("truth", TRUTHS)
-def test_both_limits_hold_at_once(truth):
-    number = 100
-    assert binom.sf(failures(certified, truth, 20, number, 1) - 1, number, 0.2) > 1e-3
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("truth", TRUTHS)
-def test_both_limits_hold_at_once_in_many_samples(truth):
-    number = 2000
-    assert binom.sf(failures(certified, truth, 150, number, 2) - 1, number, 0.2) > 1e-3
+def test_both_limits_hold_at_once(truth, fits):
+    assert compatible(failures(certified, truth, 20 if fits < 1000 else 150, fits, 1), fits, 0.2, 1e-3)
 
 
 def test_a_planted_fault_is_caught():
     # The rate of disagreement taken for the true one fails where it is rare.
-    number = 200
-    failed = failures(of_paired_rows_as_if_they_agreed, (0.0, 0.02, 0.1), 60, number, 3)
-    assert binom.sf(failed - 1, number, 0.2) < 1e-6
+    assert not compatible(failures(of_paired_rows_as_if_they_agreed, TRUTHS[0], 60, 200, 3), 200, 0.2, 1e-6)
 
 
 # -- groups ------------------------------------------------------------------------------------------------------------
@@ -92,13 +83,11 @@ def grouped_failures(limits, truth, number, seed, groups=30):
 @pytest.mark.parametrize("groups", [30, 300])
 @pytest.mark.parametrize("truth", GROUPED)
 def test_both_limits_of_groups_hold_at_once(truth, groups):
-    number = 200
-    failed = grouped_failures(lambda a, b, of: certify_difference(a, b, 0.2, groups=of), truth, number, 4, groups)
-    assert binom.sf(failed - 1, number, 0.2) > 1e-3
+    failed = grouped_failures(lambda a, b, of: certify_difference(a, b, 0.2, groups=of), truth, 200, 4, groups)
+    assert compatible(failed, 200, 0.2, 1e-3)
 
 
 def test_rows_of_a_group_taken_for_draws_are_caught():
     # The planted fault: that is what the comparison did with groups before it knew of them.
-    number = 50
-    failed = grouped_failures(lambda a, b, _: certify_difference(a, b, 0.2), GROUPED[0], number, 5)
-    assert binom.sf(failed - 1, number, 0.2) < 1e-6
+    failed = grouped_failures(lambda a, b, _: certify_difference(a, b, 0.2), GROUPED[0], 50, 5)
+    assert not compatible(failed, 50, 0.2, 1e-6)

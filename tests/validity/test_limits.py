@@ -10,12 +10,11 @@ from math import comb, factorial, prod
 
 import numpy as np
 import pytest
-from scipy.stats import beta
 from sklearn.tree import DecisionTreeClassifier
 from tests.validity.square import DELTA, POINTS, compatible, fits
 from tests.validity.test_questions import CLEAN, VOTINGS, chances, fitted
 
-from pacbayes import CertifiedClassifier, Cost, Grid, certify_predictions
+from pacbayes import CertifiedClassifier, Cost, Grid
 from pacbayes.certificates import Plan, best_single, certify, find, risks
 from pacbayes.certificates.proposals import given_rules
 from pacbayes.certificates.risks import asked_for, limits_of
@@ -328,16 +327,3 @@ def test_whole_fits(kind, fits):
             wrong = any(is_wrong(one, joint, cost) for one in known)
             failed[voting] += bool(wrong or 1.0 - np.trace(joint) > certificate.bound)
     assert all(compatible(one, fits) for one in failed.values())
-
-
-def test_youdens_index_by_hand():
-    truth, said = np.repeat([0, 1], [50, 30]), np.repeat([0, 1, 0, 1], [40, 10, 5, 25])
-    found = certify_predictions(truth, said, limits=("youden",), pos_label=1)
-    recall, specificity = (beta.ppf(0.005, k, n - k + 1) for k, n in ((25, 30), (40, 50)))
-    assert found.limits[0].bound == pytest.approx(recall + specificity - 1.0, rel=1e-7)
-    assert found.limits[0].bound <= recall + specificity - 1.0
-    assert str(found.limits[0]) == (
-        "Youden's index of class 1: at least 21.5 %; 65 of 80 validation rows are right about this class"
-    )
-    assert found.to_dict()["limits"][0]["name"] == "youden"
-    assert certify_predictions([0, 0], [1, 1], limits=("youden",)).limits[0].bound == -1.0

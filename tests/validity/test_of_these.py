@@ -13,8 +13,8 @@ from math import comb
 import numpy as np
 import pytest
 from scipy.stats import betabinom, binom
-from tests.bounds.test_binomial import LEVELS, exact, new_tail
-from tests.validity.square import DELTA, POINTS, compatible, fits
+from tests.bounds.test_binomial import LEVELS, new_tail
+from tests.validity.square import DELTA, compatible, fits
 from tests.validity.test_questions import CLEAN, VOTINGS, fitted, sample
 
 from pacbayes.bounds.binomial import binomial_upper, hypergeometric_upper
@@ -58,15 +58,6 @@ def test_never_above_the_level_and_at_ties_exactly_at_it(level):
         assert all(mine >= other for mine, other in zip(ours, defined, strict=True))
         assert max(misses(m, rows, ours)) <= most
     assert (reached > 0) == (level >= 0.05)
-
-
-def test_one_less_would_fail():
-    """The limit cannot be made smaller: with one less it fails too often somewhere, for all sizes."""
-    too_small = 0
-    for m, rows in product(SIZES, repeat=2):
-        limits = [max(exact(k, m, rows, 0.1) - 1, 0) for k in range(m + 1)]
-        too_small += max(misses(m, rows, limits)) > Fraction(1, 10)
-    assert too_small == 144
 
 
 # -- a rule that was chosen: all samples of all populations of rows, by which of two rules err on each ---------------
@@ -222,10 +213,3 @@ def test_whole_fits(kind, fits):
             failed[voting] += int((clf.predict(X) != y).sum()) > batch.wrong
     assert chosen > 0
     assert all(compatible(one, fits) for one in failed.values())
-
-
-def test_points_that_occur_in_every_sample_are_not_taken_for_known_rows():
-    clf = fitted("rare", 0, n=1600, hedge=0.1)
-    X, _ = sample("rare", 100, np.random.default_rng(19))
-    assert POINTS.shape[0] == 400
-    assert clf.of_these(X).seen > 90

@@ -4,12 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from tests.validity.square import DELTA, largest
 
 from pacbayes import DISTANCES, optimal_posterior
 from pacbayes.bounds import Catoni
 
-SAMPLES, H, M, DELTA = 1_000, 20, 40, 0.1
+SAMPLES, H, M = 1_000, 20, 40
 TRUE_RISKS = np.linspace(0.1, 0.5, H)
 
 
@@ -32,8 +32,7 @@ def failures(distance, constant, draw, prior=lambda risks: None):
     return count
 
 
-# More failures than this have a probability below 1e-4 if each has at most the probability delta.
-LARGEST = binom.ppf(1 - 1e-4, SAMPLES, DELTA)
+LARGEST = largest(SAMPLES)
 
 
 @pytest.mark.parametrize("constant", ["exact", "paper"])

@@ -120,39 +120,3 @@ def failures_of_constants(draw, samples=40, n=200, H=5):
 def test_bags_that_look_at_labels_are_caught():
     assert max(failures_of_constants(fair).values()) <= largest(40)
     assert min(failures_of_constants(looking).values()) > largest(40)
-
-
-def bits(tree):
-    state = tree.tree_.__getstate__()
-    return state["nodes"].tobytes(), state["values"].tobytes()
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"min_samples_leaf": 5, "min_weight_fraction_leaf": 0.02},
-        {"min_samples_split": 0.1, "max_features": None},
-        {"max_leaf_nodes": 6, "criterion": "entropy"},
-        {"max_samples": 0.5, "ccp_alpha": 0.01, "min_impurity_decrease": 0.01},
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("missing", ["nowhere", "out of the bag", "everywhere"])
-def test_rows_out_of_a_trees_bag_have_no_part_in_it(settings, missing):
-    """A forest hands every tree all rows, with weights: those of weight zero may be anything."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(70, 4)), rng.integers(0, 3, 70)
-    if missing == "everywhere":
-        X[rng.random(X.shape) < 0.15] = np.nan
-    grown = RandomForestClassifier(4, random_state=1, **settings).fit(X, y)
-    for i, outside in enumerate(left_out(grown.estimators_samples_, 70)):
-        changed, labels = X.copy(), y.copy()
-        changed[outside] = 100 * rng.normal(size=(outside.sum(), 4))
-        if missing != "nowhere":
-            changed[np.flatnonzero(outside)[::2], 1] = np.nan
-        labels[outside] = rng.integers(0, 3, outside.sum())
-        again = RandomForestClassifier(4, random_state=1, **settings).fit(changed, labels)
-        assert bits(again.estimators_[i]) == bits(grown.estimators_[i])
-    y[grown.estimators_samples_[0][0]] = (y[grown.estimators_samples_[0][0]] + 1) % 3
-    assert bits(RandomForestClassifier(4, random_state=1, **settings).fit(X, y).estimators_[0]) != bits(grown[0])

@@ -4,10 +4,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
-from tests.validity.square import DELTA
+from tests.validity.square import DELTA, compatible
 
 from pacbayes import CertifiedClassifier
 from pacbayes.data.division import check_apart, own_division
@@ -61,12 +60,12 @@ def false_certificates(gaps, leave_out=None):
 def test_rows_equal_by_chance_are_not_refused_and_do_no_harm(leave_out):
     """An attack had honest divisions refused, and did as the message said: the certificates were false."""
     found = false_certificates(GAPS[0], leave_out)
-    assert binomtest(found, FITS, DELTA, "greater").pvalue > 1e-4
+    assert compatible(found, FITS)
 
 
 def test_validation_rows_left_out_because_they_trained_are_seen_by_this_simulation():
     found = false_certificates(GAPS[0], "validation")
-    assert binomtest(found, FITS, DELTA, "greater").pvalue < 1e-4
+    assert not compatible(found, FITS)
 
 
 @pytest.mark.parametrize("gaps", GAPS)
@@ -80,11 +79,11 @@ def test_chance_alone_hardly_ever_looks_like_copies(n, m, gaps):
             check_apart(data, own_division(late, 0))
         except ValueError:
             refused += 1
-    assert binomtest(refused, 150, 0.004, "greater").pvalue > 1e-4
+    assert compatible(refused, 150, 0.004)
 
 
 @pytest.mark.parametrize("times", [1, 3])
-@pytest.mark.parametrize("copied", [0.05, 0.2, 0.5, 1.0])
+@pytest.mark.parametrize("copied", [0.05, 0.2, 1.0])
 def test_copied_rows_are_refused(copied, times):
     """Rows of continuous columns, some of which were trained on, and oversampled there."""
     rng = np.random.default_rng(0)

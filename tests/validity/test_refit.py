@@ -116,13 +116,3 @@ def test_the_bound_is_a_share_of_all_answers_and_not_of_those_that_are_covered(m
             larger += both / (1.0 - away) > clf.certificate_.bound
     assert failures <= largest(fits)
     assert larger == fits
-
-
-def test_nothing_depends_on_the_rows_around_a_row():
-    clf, _, _ = fitted(0, 5)
-    said, covered, probabilities = clf.predict(POINTS), clf.covered(POINTS), clf.predict_proba(POINTS)
-    order = np.random.default_rng(0).permutation(len(POINTS))
-    for rows in (*np.array_split(order, 60), order):
-        np.testing.assert_array_equal(clf.predict(POINTS[rows]), said[rows])
-        np.testing.assert_array_equal(clf.covered(POINTS[rows]), covered[rows])
-    np.testing.assert_array_equal(clf.classes_[probabilities.argmax(axis=1)], said)

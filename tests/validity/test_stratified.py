@@ -6,10 +6,9 @@ of the validation rows too, and it seems to err less than it will.
 """
 
 import numpy as np
-import pytest
-from scipy.stats import binomtest
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import train_test_split
+from tests.validity.square import compatible, fits
 
 from pacbayes import ClassifierSet, grid_set
 from pacbayes.certificates import Plan, certify, find
@@ -30,22 +29,15 @@ def certificates(seed, by_label):
     return certify(plan, classifiers.evidence, find(plan, classifiers.evidence))
 
 
-def p_value(samples, by_label):
-    """How probable so many failures are if each has at most the probability delta; and how many there are."""
-    failures = sum(certificates(seed, by_label)["best"].bound < TRUE_RISK for seed in range(samples))
-    return binomtest(failures, samples, DELTA, alternative="greater").pvalue, failures
+def failures(samples, by_label):
+    return sum(certificates(seed, by_label)["best"].bound < TRUE_RISK for seed in range(samples))
 
 
-SAMPLES = [pytest.param(150, id="short"), pytest.param(2000, id="long", marks=pytest.mark.slow)]
+@fits(150, 2000)
+def test_failures_are_compatible_with_delta(fits):
+    assert compatible(failures(fits, by_label=False), fits, DELTA, 1e-3)
 
 
-@pytest.mark.parametrize("samples", SAMPLES)
-def test_failures_are_compatible_with_delta(samples):
-    p, failures = p_value(samples, by_label=False)
-    assert p > 1e-3, failures
-
-
-@pytest.mark.parametrize("samples", SAMPLES)
-def test_a_stratified_split_is_caught(samples):
-    p, failures = p_value(samples, by_label=True)
-    assert p < 1e-6, failures
+@fits(150, 2000)
+def test_a_stratified_split_is_caught(fits):
+    assert not compatible(failures(fits, by_label=True), fits, DELTA, 1e-6)

@@ -98,6 +98,22 @@ def check_number(name: str, value: Any, allowed: str) -> float:
         return math.inf if number > 0 else -math.inf
 
 
+def check_count(name: str, value: Any) -> int:
+    """Check that a parameter is a whole number of at least 1.
+
+    Examples
+    --------
+    >>> check_count("n_components", 0)
+    Traceback (most recent call last):
+    ValueError: n_components must be at least 1, got 0
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be an integer of at least 1, got {value!r}")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}")
+    return int(value)
+
+
 def check_tolerance(tol: Any) -> float:
     """Return `tol` as a float, or raise if it is not positive."""
     found = check_number("tol", tol, "a number")

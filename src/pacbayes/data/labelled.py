@@ -12,8 +12,8 @@ from sklearn.utils import assert_all_finite, column_or_1d, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
-from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows, cached_property
-from pacbayes._utils.checks import check_not_masked, check_numbers, narrow_labels
+from pacbayes._utils.arrays import Codes, Labels, Rows, cached_property
+from pacbayes._utils.checks import check_not_masked, narrow_labels
 from pacbayes.data.duplicates import equal_labelled_rows
 from pacbayes.data.rows import (
     csr_rows,
@@ -99,8 +99,6 @@ class Labelled:
     groups : ndarray of shape (N,), or None
         The number of each row's group, from 0 by first appearance.
     slices : Slices or None
-    weights : ndarray of shape (N,), or None
-        Of the rows in training.
 
     Examples
     --------
@@ -115,7 +113,6 @@ class Labelled:
     codes: Rows
     groups: Rows | None = None
     slices: Slices | None = None
-    weights: FloatArray | None = None
 
     @classmethod
     def checked(
@@ -126,7 +123,6 @@ class Labelled:
         slices: Any = None,
         *,
         classes: Labels | None = None,
-        weights: FloatArray | None = None,
     ) -> "Labelled":
         """Make one of rows and labels that `check_rows`, or scikit-learn, has looked at; `classes` may be more."""
         if classes is None:
@@ -135,7 +131,7 @@ class Labelled:
             codes = np.searchsorted(classes, labels)
         found = None if slices is None else Slices.checked(slices, labels.size)
         numbers = None if groups is None else check_groups(groups, labels.size)
-        return cls(rows, labels, classes, codes.astype(np.int64), numbers, found, weights)
+        return cls(rows, labels, classes, codes.astype(np.int64), numbers, found)
 
     @property
     def number(self) -> int:
@@ -159,11 +155,8 @@ class Labelled:
         return hashes_if_few(self.rows, lambda: self.hashes(key))
 
     def pick(self, which: Rows) -> "Labelled":
-        """Return some of the rows, apart from these, with their labels and weights alone."""
-        weights = None if self.weights is None else self.weights[which]
-        return Labelled(
-            pick_rows(self.rows, which), self.labels[which], self.classes, self.codes[which], weights=weights
-        )
+        """Return some of the rows, apart from these, with their labels alone."""
+        return Labelled(pick_rows(self.rows, which), self.labels[which], self.classes, self.codes[which])
 
 
 def check_training_labels(data: Labelled) -> None:
@@ -266,21 +259,6 @@ def check_rows(X: Any, y: ArrayLike, name: str = "") -> tuple[Any, Labels]:
     if _num_samples(X) != labels.size:
         raise ValueError(f"{name}X and {name}y must have the same length, got {_num_samples(X)} and {labels.size}")
     return indexable(X)[0], labels
-
-
-def check_weights(sample_weight: Any, n: int) -> FloatArray | None:
-    """Return weights of the training rows: finite, not negative, not all zero; None for none."""
-    if sample_weight is None:
-        return None
-    weights = check_numbers("sample_weight", sample_weight)
-    if weights.shape != (n,):
-        raise ValueError(f"sample_weight must have one entry per row of X, shape ({n},), got shape {weights.shape}")
-    if not (np.isfinite(weights).all() and weights.min() >= 0.0):
-        bad = weights[~(np.isfinite(weights) & (weights >= 0.0))][0]
-        raise ValueError(f"sample_weight must be finite and not negative, got {bad}")
-    if weights.max() == 0.0:
-        raise ValueError("sample_weight must not be zero for every row")
-    return weights
 
 
 _KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text"}

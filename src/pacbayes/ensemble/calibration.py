@@ -369,16 +369,22 @@ def _added(lines: FloatArray) -> FloatArray:
     return total
 
 
+def columns_of(kind: str, n_classes: int) -> int:
+    """Return how many columns scores of a kind have.
+
+    Examples
+    --------
+    >>> [columns_of(kind, 4) for kind in KINDS], columns_of(DECISIONS, 2)
+    ([6, 4, 4, 1], 1)
+    """
+    pairs = n_classes * (n_classes - 1) // 2
+    return {PAIRS: pairs, DECISIONS: max(1, n_classes * (n_classes > 2)), PROBABILITIES: n_classes, ANSWERS: 1}[kind]
+
+
 def _checked(kind: str, scores: FloatArray, n_classes: int) -> FloatArray:
     """Return scores as numbers in double precision, or raise if they have another shape than such scores have."""
-    columns = {
-        PAIRS: n_classes * (n_classes - 1) // 2,
-        DECISIONS: 1 if n_classes == 2 else n_classes,
-        PROBABILITIES: n_classes,
-        ANSWERS: 1,
-    }[kind]
     found: FloatArray = np.asarray(scores, dtype=np.float64)
-    need_array(found, "scores", "f", (None, columns), finite=False)
+    need_array(found, "scores", "f", (None, columns_of(kind, n_classes)), finite=False)
     return found
 
 

@@ -1,19 +1,16 @@
 """Classifiers of grids before they are trained: which there are, their random numbers, weights for their `fit`."""
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import ParameterGrid, ParameterSampler
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from pacbayes._utils.arrays import FloatArray, Rows, cached_property
-from pacbayes._utils.checks import check_choice
+from pacbayes._utils.arrays import Rows, cached_property
+from pacbayes._utils.checks import check_choice, check_count
 from pacbayes._utils.seeds import Purpose, generator
 from pacbayes._utils.values import fingerprint
 from pacbayes.data.preprocessing import check_trained_here
@@ -59,29 +56,15 @@ class Candidates:
 
     def __getitem__(self, i: int) -> Any:
         """Make a new, unfitted estimator; its random states that were None are numbers drawn for this place."""
-        setting, family = self.settings[i], int(self.families[i])
-        estimator = self.grids[family].estimator
-        if estimator is None:
-            return _seeded(clone(setting["estimator"]), self.seed, i)
-        known = self._known[family]
-        if all(_is_plain(value) and _is_plain(known.get(name)) for name, value in setting.items()):
-            # No part is exchanged, so the random states are known, and all is set at once: for a small classifier
-            # asking it for its parameters takes as long as a tenth of its training.
-            states = _drawn_states(self._states[family] | setting, self.seed, i)
-            return clone(estimator).set_params(**setting | states)
+        setting, estimator = self.settings[i], self.grids[self.families[i]].estimator
         # Values may be estimators themselves (a step of a pipeline): each classifier needs its own.
-        own = {name: _own(value) for name, value in setting.items()}
-        return _seeded(clone(estimator).set_params(**own), self.seed, i)
-
-    @cached_property
-    def _known(self) -> list[dict[str, Any]]:
-        """The parameters of each grid's estimator as it was given."""
-        return [{} if grid.estimator is None else dict(grid.estimator.get_params(deep=True)) for grid in self.grids]
-
-    @cached_property
-    def _states(self) -> list[dict[str, Any]]:
-        """The random states among them."""
-        return [{name: value for name, value in known.items() if _is_state(name)} for known in self._known]
+        setting = _copied(setting)
+        one = setting["estimator"] if estimator is None else clone(estimator).set_params(**setting)
+        empty = sorted(name for name, value in one.get_params().items() if value is None and _is_state(name))
+        if empty:
+            numbers = generator(self.seed, Purpose.FITTING, i).integers(2**31 - 1, size=len(empty))
+            one.set_params(**dict(zip(empty, numbers.tolist(), strict=True)))
+        return one
 
     @cached_property
     def params(self) -> list[dict[str, Any]]:
@@ -95,11 +78,10 @@ class Candidates:
         ]
 
     @property
-    def unfitted(self) -> list[Any]:
-        """The estimators as they were given."""
-        pairs = zip(self.families.tolist(), self.settings, strict=True)
-        listed = [setting["estimator"] for family, setting in pairs if self.grids[family].estimator is None]
-        return [grid.estimator for grid in self.grids if grid.estimator is not None] + listed
+    def estimators(self) -> list[Any]:
+        """All estimators that were given, values of settings among them."""
+        values = [value for setting in self.settings for value in setting.values()]
+        return [one for one in (*(grid.estimator for grid in self.grids), *values) if hasattr(one, "get_params")]
 
     def described(self) -> list[str]:
         """Fingerprints by which two lists of candidates are compared."""
@@ -107,9 +89,8 @@ class Candidates:
 
     def modules(self) -> tuple[str, ...]:
         """Modules of the estimators, whose versions matter."""
-        estimators = [*self.unfitted, *(value for setting in self.settings for value in setting.values())]
-        steps = [part for one in estimators if hasattr(one, "get_params") for part in one.get_params().values()]
-        return tuple(sorted({type(one).__module__ for one in [*estimators, *steps] if hasattr(one, "get_params")}))
+        steps = [part for one in self.estimators for part in one.get_params().values() if hasattr(part, "get_params")]
+        return tuple(sorted({type(one).__module__ for one in [*self.estimators, *steps]}))
 
 
 def plan_candidates(grids: Sequence[GridFamily], seed: int) -> Candidates:
@@ -141,25 +122,32 @@ def plan_candidates(grids: Sequence[GridFamily], seed: int) -> Candidates:
         for value in params.values():
             check_trained_here("param_grid", value)
     # What a set says of its classifiers stays so, whatever becomes of the user's estimators.
-    own = [{name: _own(value) for name, value in params.items()} for params in candidates.settings]
-    return replace(candidates, settings=own)
+    return replace(candidates, settings=[_copied(setting) for setting in candidates.settings])
 
 
 def _settings_of(grid: GridFamily, seed: int) -> list[dict[str, Any]]:
-    if isinstance(grid.param_grid, list | tuple) and any(hasattr(one, "fit") for one in grid.param_grid):
-        return _listed(grid.estimator, grid.param_grid, grid.n_iter)
+    """Return the settings of a grid, or raise for what is none."""
+    given, n_iter = grid.param_grid, grid.n_iter
+    several = [given] if isinstance(given, Mapping) else given
+    if isinstance(several, list | tuple) and any(hasattr(one, "fit") for one in several):
+        for name, value in (("estimator", grid.estimator), ("n_iter", n_iter)):
+            if value is not None:
+                raise ValueError(f"{name} must be None where param_grid is a list of estimators, got {value!r}")
+        for i, one in enumerate(several):
+            check_classifier(f"param_grid[{i}]", one)
+        return [{"estimator": one} for one in several]
     check_classifier("estimator", grid.estimator)
-    return _settings(grid.param_grid, grid.n_iter, seed)
-
-
-def _listed(estimator: Any, estimators: Any, n_iter: int | None) -> list[dict[str, Any]]:
-    if estimator is not None:
-        raise ValueError(f"estimator must be None where param_grid is a list of estimators, got {estimator!r}")
-    if n_iter is not None:
-        raise ValueError(f"n_iter must be None where param_grid is a list of estimators, got {n_iter!r}")
-    for i, one in enumerate(estimators):
-        check_classifier(f"param_grid[{i}]", one)
-    return [{"estimator": one} for one in estimators]
+    if not isinstance(several, list | tuple) or not several or not all(isinstance(one, Mapping) for one in several):
+        raise TypeError(
+            f"param_grid must be a dict, a list of dicts or (with estimator None) a list of estimators, got {given!r}"
+        )
+    if n_iter is None:
+        for name, values in (item for one in several for item in one.items()):
+            if hasattr(values, "rvs"):
+                raise ValueError(f"n_iter must say how many settings to draw: param_grid[{name!r}] is {values!r}")
+        return [dict(one) for one in ParameterGrid(given)]
+    draw = int(generator(seed, Purpose.SAMPLING).integers(2**32))
+    return [dict(one) for one in ParameterSampler(given, check_count("n_iter", n_iter), random_state=draw)]
 
 
 def check_classifier(name: str, estimator: Any) -> None:
@@ -201,84 +189,10 @@ def check_takes_rows(name: str, estimator: Any) -> None:
         )
 
 
-def _settings(param_grid: Any, n_iter: int | None, seed: int) -> list[dict[str, Any]]:
-    grids = [param_grid] if isinstance(param_grid, Mapping) else param_grid
-    if not isinstance(grids, list | tuple) or not grids or not all(isinstance(grid, Mapping) for grid in grids):
-        raise TypeError(
-            f"param_grid must be a dict, a list of dicts or (with estimator None) a list of estimators, "
-            f"got {param_grid!r}"
-        )
-    if n_iter is None:
-        for grid in grids:
-            for name, values in grid.items():
-                if hasattr(values, "rvs"):
-                    raise ValueError(f"n_iter must say how many settings to draw: param_grid[{name!r}] is {values!r}")
-        return [dict(one) for one in ParameterGrid(param_grid)]
-    if isinstance(n_iter, bool | np.bool_) or not isinstance(n_iter, int | np.integer):
-        raise TypeError(f"n_iter must be an integer of at least 1 or None, got {n_iter!r}")
-    if n_iter < 1:
-        raise ValueError(f"n_iter must be at least 1, got {n_iter}")
-    draw = int(generator(seed, Purpose.SAMPLING).integers(2**32))
-    return [dict(one) for one in ParameterSampler(param_grid, int(n_iter), random_state=draw)]
-
-
-def _seeded(estimator: Any, seed: int, i: int) -> Any:
-    """Give every random state that is None, at any depth, a number; others are the user's choice."""
-    states = _drawn_states(estimator.get_params(deep=True), seed, i)
-    return estimator.set_params(**states) if states else estimator
-
-
-def _drawn_states(values: dict[str, Any], seed: int, i: int) -> dict[str, int]:
-    """Return numbers for the random states that are None among the parameters of the i-th classifier."""
-    empty = sorted(name for name, value in values.items() if value is None and _is_state(name))
-    if not empty:
-        return {}
-    numbers = generator(seed, Purpose.FITTING, i).integers(2**31 - 1, size=len(empty))
-    return dict(zip(empty, numbers.tolist(), strict=True))
-
-
 def _is_state(name: str) -> bool:
     return name == "random_state" or name.endswith("__random_state")
 
 
-def _own(value: Any) -> Any:
-    """Return a parameter's value apart from the given one, unfitted where it is an estimator."""
-    return value if _is_plain(value) else clone(value, safe=False)
-
-
-def _is_plain(value: Any) -> bool:
-    """Return whether a parameter's value is a number, a word or nothing: neither an estimator nor a list of some."""
-    return value is None or isinstance(value, str | int | float | np.number)
-
-
-def fit_arguments(estimator: Any, weights: FloatArray | None) -> dict[str, FloatArray]:
-    """Return the keyword argument that brings the weights to the last step; with metadata routing the steps ask.
-
-    Examples
-    --------
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.svm import SVC
-    >>> list(fit_arguments(make_pipeline(make_pipeline(SVC())), np.ones(3)))
-    ['pipeline__svc__sample_weight']
-    """
-    if weights is None:
-        return {}
-    names = [] if get_config()["enable_metadata_routing"] else _path(estimator)[0]
-    return {"__".join([*names, "sample_weight"]): weights}
-
-
-def check_takes_weights(estimator: Any) -> None:
-    """Raise if the last step has no `sample_weight` in its `fit`."""
-    last = _path(estimator)[1]
-    accepted = inspect.signature(last.fit).parameters
-    if "sample_weight" not in accepted and all(one.kind is not one.VAR_KEYWORD for one in accepted.values()):
-        raise ValueError(f"sample_weight must be None for estimators whose fit does not take it, such as {last!r}")
-
-
-def _path(estimator: Any) -> tuple[list[str], Any]:
-    """Return the names of last steps down to the one that is no pipeline, and that one."""
-    names: list[str] = []
-    while isinstance(estimator, Pipeline):
-        name, estimator = estimator.steps[-1]
-        names.append(name)
-    return names, estimator
+def _copied(setting: dict[str, Any]) -> dict[str, Any]:
+    """Return a setting apart from the given one, its estimators unfitted."""
+    return {name: clone(value, safe=False) for name, value in setting.items()}

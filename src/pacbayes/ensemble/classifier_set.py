@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from pacbayes._utils.arrays import BoolArray, FloatArray, Rows, cached_property
 from pacbayes._utils.checks import check_between, check_not_masked
-from pacbayes._utils.words import card
 from pacbayes.data.division import (
     EXAMPLE,
     GROUP,
@@ -48,13 +47,6 @@ def warn_elsewhere(members: Estimators, data: Labelled) -> None:
     except Exception:  # rows, or labels, of a kind that scikit-learn cannot pick from: nobody is asked about them
         return
     warn_of_batches(members.estimators, lambda i: some)
-
-
-# How rows were divided, in words.
-_DIVISIONS = {
-    "shared": "one for all",
-    "independent": "one for each classifier",
-}
 
 
 class ClassifierSet:
@@ -208,22 +200,8 @@ class ClassifierSet:
         return self._number
 
     def __repr__(self) -> str:
-        return f"ClassifierSet({len(self)} classifiers, m={self.m}, risks {_from_to(self.risks)})"
-
-    def _repr_html_(self) -> str:
-        return card(f"Set of {len(self)} classifiers", facts=self._facts())
-
-    def _facts(self) -> dict[str, str]:
-        """Return what is to be known of the set at a glance."""
-        facts = {"validation risks": _from_to(self.risks), "validation examples m": str(self.m)}
-        if self.splits is not None:
-            facts["training examples"] = "not here" if self.trained_elsewhere else str(self.splits.n_train)
-            facts["division"] = _DIVISIONS[self.splits.kind]
-        if self.dropped:
-            facts["left out, could not be trained"] = str(len(self.dropped))
-        if self.members is None:
-            facts["classifiers"] = "not here: made from predictions or losses"
-        return facts
+        lowest, highest = self.risks.min(), self.risks.max()
+        return f"ClassifierSet({len(self)} classifiers, m={self.m}, risks from {lowest:.4g} to {highest:.4g})"
 
     def __getitem__(self, i: int) -> Any:
         """Return the i-th classifier, fitted."""
@@ -322,10 +300,6 @@ class ClassifierSet:
         if self.members is None:
             raise ValueError("this set was made from predictions or losses: it holds risks, not classifiers")
         return self.members
-
-
-def _from_to(risks: FloatArray) -> str:
-    return f"from {risks.min():.4g} to {risks.max():.4g}"
 
 
 def _check_labels(y_val: ArrayLike) -> NDArray[Any]:

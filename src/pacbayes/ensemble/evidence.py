@@ -161,18 +161,6 @@ def _mean_up(values: list[float], m: int) -> float:
     return min(math.nextafter(math.nextafter(total, math.inf) / m, math.inf), 1.0)
 
 
-def count_errors(predictions: NDArray[np.generic], labels: NDArray[np.generic]) -> NDArray[np.int64]:
-    """Return how many of each row's predictions differ from the labels.
-
-    Examples
-    --------
-    >>> count_errors(np.array([[0, 1, 1], [0, 0, 0]]), np.array([0, 1, 0]))
-    array([1, 1])
-    """
-    # Row by row: the comparison of all at once would need a second matrix of this size.
-    return np.array([np.count_nonzero(row != labels) for row in predictions], dtype=np.int64)
-
-
 # Answers that are looked at together.
 _BLOCK = 1 << 22
 # Pairs are counted in blocks of about this many entries.  Single precision counts exactly up to 2^24.
@@ -384,17 +372,15 @@ def _asked_one_by_one(
     members: Estimators, data: Labelled, division: Division, coding: Coding, n_jobs: int | None
 ) -> Answers:
     """Return what each classifier says of its own validation rows, and of others that it is not asked about them."""
-    number, n = len(members), division.validating.size
-    if division.shared is None:
-        own = [division(i)[1] for i in range(number)]
-        found = list(
-            members.ask(range(number), lambda i: pick_rows(data.rows, own[i]), coding, n_jobs, validating=True)
-        )
-    else:
-        # Of rows that all validate nothing need be picked, which not every kind of rows allows.
-        some = data.rows if n == data.number else pick_rows(data.rows, division.validating)
-        own = [np.arange(n)] * number
-        found = list(members.ask(range(number), lambda i: some, coding, n_jobs, validating=True))
+    number, n, shared = len(members), division.validating.size, division.shared is not None
+    # Of rows that all validate nothing need be picked, which not every kind of rows allows.
+    some = data.rows if n == data.number else pick_rows(data.rows, division.validating)
+    own = [np.arange(n) if shared else division(i)[1] for i in range(number)]
+
+    def rows(i: int) -> Any:
+        return some if shared else pick_rows(data.rows, own[i])
+
+    found = list(members.ask(range(number), rows, coding, n_jobs, validating=True))
     kept = kept_as(coding.labels.size)
     answers = np.full((number, n), np.iinfo(kept).max, dtype=kept)
     for line, codes, mine in zip(answers, found, own, strict=True):

@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import InputTags, get_tags
 
-from pacbayes.data.division import Division
 from pacbayes.ensemble.candidates import GridFamily, check_classifier, plan_candidates
 from pacbayes.ensemble.classifier_set import Trained, Work
 from pacbayes.ensemble.cross_validation import JoinedFolds
@@ -261,17 +260,13 @@ def train_families(families: Sequence[Family], work: Work) -> Trained:
     if len(parts) == 1:
         return parts[0]
     # Of several grids each classifier says what its own is called; of a single one none does.
-    of_grids = [grids[0].name] if len(grids) == 1 else [""] * bool(grids)
-    return _joined(parts, [*(one.name for one in machines), *of_grids], len(machines), work.division)
-
-
-def _joined(parts: list[Trained], names: list[str], machines: int, division: Division) -> Trained:
-    """Return parts as one; the first so many are of machines, of which one each has a part in the soft vote."""
+    names = [*(one.name for one in machines), *([grids[0].name] if len(grids) == 1 else [""] * bool(grids))]
     members: tuple[Members, ...] = tuple(part.members for part in parts)
     folds = [part.folds for part in parts]
-    families = [np.full(len(part), place) for place, part in enumerate(members[:machines])]
-    families += [machines + one.families for one in folds[machines:] if one is not None]
+    # Of machines one each has a part in the soft vote.
+    kinds = [np.full(len(part), place) for place, part in enumerate(members[: len(machines)])]
+    kinds += [len(machines) + one.families for one in folds[len(machines) :] if one is not None]
     known = tuple(one for one in folds if one is not None)
     sizes = tuple(map(len, members))
-    whole = JoinedFolds(known, sizes, np.concatenate(families).astype(np.int64))
-    return Trained(Joined(members, tuple(names)), division, whole)
+    whole = JoinedFolds(known, sizes, np.concatenate(kinds).astype(np.int64))
+    return Trained(Joined(members, tuple(names)), work.division, whole)

@@ -19,9 +19,9 @@ from pacbayes._utils.checks import warn_caller
 from pacbayes._utils.threads import one_thread
 from pacbayes._utils.units import jobs_of, run_units
 from pacbayes.data.division import Division, DivisionChoices, divide
-from pacbayes.data.labelled import Labelled, check_rows, check_same_order, check_weights
+from pacbayes.data.labelled import Labelled, check_rows, check_same_order
 from pacbayes.data.rows import few_rows, pick_rows, warn_of_batches
-from pacbayes.ensemble.candidates import Candidates, GridFamily, check_takes_weights, fit_arguments, plan_candidates
+from pacbayes.ensemble.candidates import Candidates, GridFamily, plan_candidates
 from pacbayes.ensemble.classifier_set import ClassifierSet, Trained, Work
 from pacbayes.ensemble.evidence import check_evidence_fits
 from pacbayes.ensemble.grid_folds import GridFolds
@@ -41,7 +41,6 @@ def grid_set(
     validation_size: float | int = 0.5,
     groups: ArrayLike | None = None,
     duplicates: str = "keep",
-    sample_weight: ArrayLike | None = None,
     error_score: str = "raise",
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -50,8 +49,7 @@ def grid_set(
     r"""Train a classifier with every setting of a grid and ask it about validation examples.
 
     Classifier :math:`h_i` is trained on its training sample alone and its risk is :math:`k_i/m`, with :math:`k_i`
-    errors on `m` validation examples.  Risks count every example once: `sample_weight` reaches the
-    training only, because the bounds are about the share of new examples a classifier gets wrong.
+    errors on `m` validation examples.
 
     Parameters
     ----------
@@ -74,8 +72,6 @@ def grid_set(
         Fraction (rounded down) or number of validation examples.
     groups, duplicates
         As for `svm_set`.
-    sample_weight : array_like of shape (N,), optional
-        Weights of the rows in training, for the last step of a pipeline.
     error_score : {"raise", "drop"}
         What to do with a classifier that cannot be fitted: raise an error that names its parameters, or leave it out,
         with a warning and an entry in `dropped`.  Whether it is left out depends on its training sample, which a shared
@@ -122,9 +118,9 @@ def grid_set(
     choices = DivisionChoices(split, validation_size, groups, duplicates)
     family = GridFamily("", estimator, param_grid, n_iter, error_score)
     family.check(split)
-    check_same_order(X=X, y=y, groups=groups, sample_weight=sample_weight)
+    check_same_order(X=X, y=y, groups=groups)
     rows, labels = check_rows(X, y)
-    data = Labelled.checked(rows, labels, groups, weights=check_weights(sample_weight, labels.size))
+    data = Labelled.checked(rows, labels, groups)
     candidates = plan_candidates([family], seed_of_run(random_state, checkpoint))
     division = divide(data, choices, len(candidates), candidates.seed)
     return train_grids(candidates, Work(data, division, n_jobs, checkpoint, choices.as_dict())).as_set(data, n_jobs)
@@ -137,13 +133,10 @@ def train_grids(candidates: Candidates, work: Work) -> Trained:
     threads = all(grid.own for grid in grids)
     workers = (jobs_of(work.n_jobs), "threads") if threads else (work.n_jobs, None)
     what = ", ".join(grid.name for grid in grids) if threads else "classifiers of the grid"
-    if data.weights is not None:
-        for i in range(len(candidates)):
-            check_takes_weights(candidates[i])
     check_evidence_fits(len(candidates), divided.validating.size)
     # Only what trains travels to the workers.
     training = data if divided.shared is None else data.pick(divided.shared[0])
-    bags = divided.shared is not None and divided.units is None and any(map(leaves_rows_out, candidates.unfitted))
+    bags = divided.shared is not None and divided.units is None and any(map(leaves_rows_out, candidates.estimators))
     task = _Task(candidates, training, divided, bags and not _copied(training))
     trained = _train_units(task, work, what, workers)
     fitted = np.flatnonzero([one.error is None for one in trained])
@@ -212,9 +205,8 @@ def _train_units(task: _Task, work: Work, what: str, workers: tuple[int | None, 
     with open_checkpoint(work.checkpoint, codec) as store:
         if store is not None:
             files = {"X": data.rows, "y": data.labels, "estimator and param_grid": candidates.described()}
-            choices, modules = work.options | {"sample_weight": data.weights}, candidates.modules()
-            run = describe_run("grid_set", len(candidates), candidates.seed, files, choices, modules, together)
-            store.begin(run)
+            number, seed, modules = len(candidates), candidates.seed, candidates.modules()
+            store.begin(describe_run("grid_set", number, seed, files, work.options, modules, together))
         return run_units(_fit, task, len(candidates), what, *workers, check, store)
 
 
@@ -224,10 +216,9 @@ def _fit(task: _Task, i: int) -> _Fitted:
         with one_thread():
             # Apart from all others: a classifier may write into its rows.
             training, one = task.data.pick(task.rows(i)), task.candidates[i]
-            arguments = fit_arguments(one, training.weights)
             if task.out_of_bag and leaves_rows_out(one):
-                return _Fitted(one, fit_out_of_bag(one, training.rows, training.labels, arguments))
-            one.fit(training.rows, training.labels, **arguments)
+                return _Fitted(one, fit_out_of_bag(one, training.rows, training.labels))
+            one.fit(training.rows, training.labels)
             return _Fitted(one)
     except MemoryError:  # says something about this machine, not about this classifier
         raise
@@ -240,7 +231,7 @@ def leaves_rows_out(forest: Any) -> bool:
     return type(forest) in FORESTS and bool(forest.bootstrap) and not forest.warm_start
 
 
-def fit_out_of_bag(forest: Any, X: Any, y: Labels, arguments: dict[str, Any]) -> FloatArray:
+def fit_out_of_bag(forest: Any, X: Any, y: Labels) -> FloatArray:
     """Fit a forest; return its probabilities of the training rows by the trees that did not see them, (n, classes).
 
     NaN for a row that no tree left out.  The forest is left as its own `fit` would leave it.
@@ -249,7 +240,7 @@ def fit_out_of_bag(forest: Any, X: Any, y: Labels, arguments: dict[str, Any]) ->
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
         with np.errstate(invalid="ignore"):
-            forest.set_params(oob_score=True).fit(X, y, **arguments)
+            forest.set_params(oob_score=True).fit(X, y)
     found = np.asarray(forest.oob_decision_function_, dtype=np.float64)
     # Where no tree left a row out older versions say zero for all classes.
     found = np.where(found.sum(axis=1, keepdims=True) > 0.0, found, np.nan)

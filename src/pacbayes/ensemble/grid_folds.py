@@ -16,10 +16,10 @@ from pacbayes._utils.threads import one_thread
 from pacbayes._utils.units import run_units
 from pacbayes.data.labelled import Labelled, check_same_kind, one_label_each
 from pacbayes.data.rows import few_rows, pick_rows
-from pacbayes.ensemble.calibration import ANSWERS, DECISIONS, PROBABILITIES, kind_of, scores_of
+from pacbayes.ensemble.calibration import ANSWERS, PROBABILITIES, columns_of, kind_of, scores_of
 from pacbayes.ensemble.candidates import Candidates
 from pacbayes.ensemble.cross_validation import OutOfFold, candidates_of, trainable
-from pacbayes.ensemble.members import kept_as
+from pacbayes.ensemble.members import kept_as, naming
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class GridFolds:
     def _of_folds(self, kind: str, said: list[tuple[Codes, FloatArray]], fold: Rows, used: Rows) -> OutOfFold:
         codes = self.codes
         learnt = np.unique(codes)
-        width = {PROBABILITIES: learnt.size, ANSWERS: 1, DECISIONS: 1 if learnt.size == 2 else learnt.size}[kind]
+        width = columns_of(kind, learnt.size)
         answers, scores = np.empty(codes.size, dtype=kept_as(self.n_classes)), np.zeros((codes.size, width))
         for k, (mine, own) in zip(used.tolist(), said, strict=True):
             answers[fold == k], scores[fold == k] = mine, own
@@ -144,19 +144,13 @@ def _fit_and_predict_fold(work: _FoldTask, unit: int) -> tuple[Codes, FloatArray
             raise
         except Exception as error:  # somebody else's fit may raise anything, on fewer rows too; a warning says what
             said = np.full(test.size, training.classes.size, dtype=kept)
-            width = 1 if kind == ANSWERS or (kind == DECISIONS and learnt.size == 2) else learnt.size
-            lost = np.full((test.size, width), float(learnt.size) if kind == ANSWERS else 0.0)
+            lost = np.full((test.size, columns_of(kind, learnt.size)), float(learnt.size) if kind == ANSWERS else 0.0)
             return said, lost, f"{type(error).__name__}: {error}"
-        try:
+        with naming(i, params):
             rows = pick_rows(training.rows, test)
             labels = one_label_each("predict", one.predict(pick_rows(training.rows, test)), test.size)
             check_same_kind("predict", labels, training.classes, "y")
             scores = scores_of(one, rows, kind, learnt, labels)
-        except MemoryError:
-            raise
-        except Exception as error:  # other people's classifiers raise what they like
-            why = f"{type(error).__name__}: {error}"
-            raise ValueError(f"classifier {i} with {params} was fitted but could not predict: {why}") from error
     codes = np.minimum(np.searchsorted(training.classes, labels), training.classes.size - 1)
     codes[training.classes[codes] != labels] = training.classes.size
     return codes.astype(kept), scores, None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -69,16 +70,15 @@ class Coding:
 
     def __init__(self, classes: Labels) -> None:
         self.classes = classes
-        # By themselves, NaN as None; and the order in which they were met.
-        self._others: dict[Any, Any] = {}
-        self._places: dict[Any, int] = {}
+        # In the order in which they were met, NaN as None: number and label.
+        self._others: dict[Any, tuple[int, Any]] = {}
         self._labels = classes
 
     @property
     def labels(self) -> Labels:
         """What the numbers stand for: the classes, then the others in the order in which they were met."""
         if self._labels.size < self.classes.size + len(self._others):
-            self._labels = np.append(self.classes, list(self._others.values()))
+            self._labels = np.append(self.classes, [label for _, label in self._others.values()])
         return self._labels
 
     def codes(self, said: Labels) -> Codes:
@@ -94,9 +94,7 @@ class Coding:
         """Return the number of a label that is no class, a new one where it was not met before."""
         # NaN, which differs from itself, is one label.
         name = label if label == label else None
-        self._others.setdefault(name, label)
-        place = self._places.setdefault(name, len(self._places))
-        return int(self.classes.size) + place
+        return self._others.setdefault(name, (int(self.classes.size) + len(self._others), label))[0]
 
 
 def kept_as(n_labels: int) -> Any:
@@ -208,11 +206,9 @@ class Estimators:
     def answers_each(self, X: Any, which: Codes, coding: Coding) -> Codes:
         """Return the number of the label that classifier ``which[j]`` gives row j."""
         codes = np.empty(which.size, dtype=np.intp)
-        order = np.argsort(which, kind="stable")
         with one_thread(), progress("predictions", which.size) as advance:
-            for run in runs_of(which[order]):
-                rows = order[run]
-                i = int(which[rows[0]])
+            for i in np.unique(which).tolist():
+                rows = np.flatnonzero(which == i)
                 codes[rows] = coding.codes(self._predict(i, pick_rows(X, rows), coding.classes))
                 advance(rows.size)
         return codes
@@ -247,18 +243,23 @@ class Estimators:
 
     def _validated(self, i: int, X: Any, classes: Labels) -> Labels:
         """Return what the i-th classifier says of validation rows; an error of one trained here names its settings."""
-        try:
+        with nullcontext() if self.elsewhere else naming(i, self.params[i]):
             return self._predict(i, X, classes)
-        except MemoryError:  # says something about this machine, not about this classifier
-            raise
-        except Exception as error:  # other people's classifiers raise what they like
-            if self.elsewhere:
-                raise
-            why = f"{type(error).__name__}: {error}"
-            raise ValueError(f"classifier {i} with {self.params[i]} was fitted but could not predict: {why}") from error
 
     def _name(self, i: int) -> str:
         return f"estimators[{i}]" if self.elsewhere else f"classifier {i}"
+
+
+@contextmanager
+def naming(i: int, params: dict[str, Any]) -> Iterator[None]:
+    """Name the classifier, which was fitted here, in an error of its predictions."""
+    try:
+        yield
+    except MemoryError:  # says something about this machine, not about this classifier
+        raise
+    except Exception as error:  # other people's classifiers raise what they like
+        why = f"{type(error).__name__}: {error}"
+        raise ValueError(f"classifier {i} with {params} was fitted but could not predict: {why}") from error
 
 
 def _in_turn(say: Callable[[int], Labels], which: Sequence[int], n_jobs: int | None) -> Iterable[Labels]:
@@ -269,20 +270,6 @@ def _in_turn(say: Callable[[int], Labels], which: Sequence[int], n_jobs: int | N
     workers = Parallel(n_jobs=min(effective_n_jobs(n_jobs), cpu_count()), require="sharedmem", return_as="generator")
     found: Iterable[Labels] = workers(delayed(say)(i) for i in which)
     return found
-
-
-def runs_of(values: NDArray[Any]) -> list[slice]:
-    """Return the runs of equal neighbours.
-
-    Examples
-    --------
-    >>> runs_of(np.array([3, 3, 5]))
-    [slice(0, 2, None), slice(2, 3, None)]
-    """
-    if values.size == 0:
-        return []
-    ends = [*(np.flatnonzero(np.diff(values)) + 1).tolist(), values.size]
-    return [slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
 class Prepared:

@@ -1,10 +1,10 @@
 """Training machines that share their rows, on all of these and anew on parts of them: one matrix of distances."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from pacbayes.svm.kernel import (
     NYSTROEM,
     SINGLE_FROM,
     Kernel,
+    Scaling,
     fit_kernels,
     fit_scaling,
     shared_matrix,
@@ -62,25 +63,39 @@ def train_shared(
     `units` are the numbers of what the rows belong to, where that is not each its own.  A directory `checkpoint` keeps
     each width, and each width without each fold, when it is finished.
     """
-    scale = settings.scale
-    if scale == AUTO_SCALE:
+    if (scale := settings.scale) == AUTO_SCALE:
         scale = chosen_scale(rows, codes, units, settings.seed, jobs, max_bytes)
+    scaling, summed, folds = _untrained(settings, scale, rows, codes, classes.size, jobs, max_bytes, checkpoint)
+    kernels = tuple(width.kernel for width in folds.widths)
+    members = SharedMachines(settings, classes, scaling, kernels, summed, folds.train(), prepare)
+    most = MOST_STEPS if settings.kernel == NYSTROEM else MAX_ITER
+    warn_unconverged(np.tile(settings.lambdas, len(kernels)), members.kkt_violation, members.converged, most)
+    return members, folds
+
+
+def _untrained(
+    settings: MachineSettings,
+    scale: bool | str,
+    rows: FloatArray,
+    codes: Rows,
+    n_classes: int,
+    jobs: int,
+    max_bytes: int | None,
+    checkpoint: Path | None = None,
+) -> tuple[Scaling, FloatArray, "MachineFolds"]:
+    """Return the scaling, the rows that machines sum over, and the machines of all widths before they are trained."""
     scaling = fit_scaling(rows, scale)
-    scaled = scaling(rows)
+    scaled = summed = scaling(rows)
     kernels = fit_kernels(scaled, settings.kernel, settings.gamma, generator(settings.seed, Purpose.WIDTH))
     widths: list[KernelFolds | LandmarkFolds]
     if settings.kernel == NYSTROEM:
         places = choose_landmarks(len(scaled), settings.n_components, generator(settings.seed, Purpose.LANDMARKS))
-        widths = [LandmarkFolds(kernel, scaled, codes, nystroem_map(scaled[places], kernel)) for kernel in kernels]
-        summed, most = scaled[places], MOST_STEPS
+        summed = scaled[places]
+        widths = [LandmarkFolds(kernel, scaled, codes, nystroem_map(summed, kernel)) for kernel in kernels]
     else:
         shared = SharedValues(scaled, settings.kernel, len(kernels) > 1, max_bytes)
         widths = [KernelFolds(kernel, shared, codes, coarse=len(kernels) > 1) for kernel in kernels]
-        summed, most = scaled, MAX_ITER
-    folds = MachineFolds(tuple(widths), settings.lambdas, codes, classes.size, jobs, settings, checkpoint)
-    members = SharedMachines(settings, classes, scaling, kernels, summed, folds.train(), prepare)
-    warn_unconverged(np.tile(settings.lambdas, len(kernels)), members.kkt_violation, members.converged, most)
-    return members, folds
+    return scaling, summed, MachineFolds(tuple(widths), settings.lambdas, codes, n_classes, jobs, settings, checkpoint)
 
 
 # Costs with which scaling is tried, folds, and by what factor ranges of most columns may differ where it is.
@@ -110,13 +125,11 @@ def chosen_scale(
     dense = np.unique(codes, return_inverse=True)[1].astype(np.int64)
     losses = []
     for scale in (True, False):
-        scaled = fit_scaling(rows, scale)(rows)
+        settings = MachineSettings(_TRIED_LAMBDAS, "rbf", "sigest", scale, 1, seed)
         try:
-            (kernel,) = fit_kernels(scaled, "rbf", "sigest", generator(seed, Purpose.WIDTH))
+            _, _, tried = _untrained(settings, scale, rows, codes, int(codes.max()) + 1, jobs, max_bytes)
         except ValueError:  # rows that are all equal, or so near that no width fits: nothing to be tried
             return True
-        width = KernelFolds(kernel, SharedValues(scaled, "rbf", False, max_bytes), codes)
-        tried = MachineFolds((width,), _TRIED_LAMBDAS, codes, int(codes.max()) + 1, jobs)
         heard = tried.out_of_fold(tried.families, fold)
         losses.append(min(calibrate(one.kind, one.scores, dense, int(dense.max()) + 1)[1] for one in heard))
     return losses[0] <= losses[1]
@@ -282,7 +295,7 @@ def _heard(work: _FoldWork, unit: int) -> tuple[Answers, NDArray[np.float32]]:
         pairs = learnt.size * (learnt.size - 1) // 2
         scores = np.empty((lambdas.size, test.size, pairs), dtype=np.float32)
         answers = np.empty((lambdas.size, test.size), dtype=kept_as(folds.n_classes))
-        for block in blocks(test.size, width.n_summed(train) + 2 * lambdas.size * pairs):
+        for block in blocks(test.size, machines.n_rows + 2 * lambdas.size * pairs):
             decisions = machines.decisions(width.between(train, test[block]))
             answers[:, block] = machines.winners(decisions)
             with usual_float_errors():
@@ -337,12 +350,17 @@ class SharedValues:
         self.release()
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_here": False, "_matrix": None, "_rooms": []}
+        state = self.__dict__ | {"_here": False, "_matrix": None}
+        del state["_rooms"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _rooms=local())
 
     def release(self) -> None:
         """Give back the memory of matrices."""
         self._matrix: FloatArray | None = None
-        self._rooms: list[NDArray[Any]] = []
+        self._rooms = local()
 
     def prepare(self) -> None:
         """Compute the matrix, on all cores, if there is memory for it; before threads each ask for a part of it."""
@@ -355,19 +373,14 @@ class SharedValues:
         entry = 4 if self._single else 8
         return len(self.rows) if limit is None else max(0, (limit // len(self.rows) ** 2 - taken) // entry)
 
-    @contextmanager
-    def room(self) -> Iterator[NDArray[Any] | None]:
-        """Yield memory for a matrix of all training rows; None where kernels are computed from rows."""
+    def room(self) -> NDArray[Any] | None:
+        """Return memory of this thread for a matrix of all training rows; None where kernels are computed from rows."""
         if self._matrix is None:
-            yield None
-            return
-        try:
-            # Asked for, not looked for first: another thread may take the last one in between.
-            room = self._rooms.pop()
-        except IndexError:
-            room = np.empty(self._matrix.size, dtype=np.float32 if self._single else np.float64)
-        yield room
-        self._rooms.append(room)
+            return None
+        if not hasattr(self._rooms, "room"):
+            self._rooms.room = np.empty(self._matrix.size, dtype=np.float32 if self._single else np.float64)
+        room: NDArray[Any] = self._rooms.room
+        return room
 
     def gram(self, kernel: Kernel, part: Rows, room: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return the kernel matrix of some training rows, in `room` where there is some."""
@@ -408,21 +421,17 @@ class KernelFolds:
             # Pairs of classes side by side have a matrix each.
             return train_machines(lambda part: self.shared.gram(self.kernel, part), self.codes, lambdas, jobs)
         rows, linear_from = (np.arange(self.codes.size), None) if train is None else (train, _FOLDS_LINEAR_FROM)
-        with self.shared.room() as room:
+        room = self.shared.room()
 
-            def gram(part: Rows) -> NDArray[Any]:
-                return self.shared.gram(self.kernel, rows[part], room)
+        def gram(part: Rows) -> NDArray[Any]:
+            return self.shared.gram(self.kernel, rows[part], room)
 
-            return train_machines(gram, self.codes[rows], lambdas, 1, _LINEAR_FROM if self.coarse else linear_from)
+        return train_machines(gram, self.codes[rows], lambdas, 1, _LINEAR_FROM if self.coarse else linear_from)
 
     def at_once(self, jobs: int) -> int:
         """Return how many units to work on side by side, if memory allows: each needs a matrix, beside the shared."""
         self.shared.prepare()
         return 1 if self.codes.size < _FEW else max(1, min(jobs, self.shared.rooms()))
-
-    def n_summed(self, train: Rows) -> int:
-        """Return over how many rows machines sum that were trained on these."""
-        return train.size
 
     def between(self, train: Rows, test: Rows) -> FloatArray:
         """Return the kernel values of training rows (down) with others of them."""
@@ -456,10 +465,6 @@ class LandmarkFolds:
     def at_once(self, jobs: int) -> int:
         """Return how many units to work on side by side."""
         return jobs
-
-    def n_summed(self, train: Rows) -> int:
-        """Return over how many rows machines sum: the landmarks."""
-        return len(self.map.landmarks)
 
     def between(self, train: Rows, test: Rows) -> FloatArray:
         """Return the kernel values of landmarks (down) with training rows."""

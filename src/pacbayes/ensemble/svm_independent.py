@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pacbayes._utils.arrays import FloatArray, Labels, Rows
+from pacbayes._utils.arrays import Labels, Rows
 from pacbayes._utils.checkpoint import Checkpoint, npz_codec
 from pacbayes._utils.checks import MOST, need, need_rows
 from pacbayes._utils.seeds import Purpose, generator
@@ -17,19 +17,11 @@ from pacbayes._utils.units import run_units
 from pacbayes.data.division import Division
 from pacbayes.data.labelled import Labelled
 from pacbayes.ensemble.members import Estimators
-from pacbayes.svm.kernel import (
-    NYSTROEM,
-    Kernel,
-    Scaling,
-    fit_kernel,
-    fit_scaling,
-    shared_matrix,
-    within_range,
-)
-from pacbayes.svm.landmarks import MOST_STEPS, train_on_landmarks
-from pacbayes.svm.machines import Machines, OneMachine, train_machines
+from pacbayes.svm.kernel import NYSTROEM, Kernel, Scaling
+from pacbayes.svm.landmarks import MOST_STEPS
+from pacbayes.svm.machines import OneMachine
 from pacbayes.svm.path import MAX_ITER, warn_unconverged
-from pacbayes.svm.svm_classifier import MachineSettings
+from pacbayes.svm.svm_classifier import MachineSettings, train_one
 
 
 @dataclass(frozen=True)
@@ -66,13 +58,9 @@ class IndependentTask:
 def train_independent(task: IndependentTask, jobs: int, checkpoint: Checkpoint | None) -> Estimators:
     """Train every machine on its own sample."""
     settings = task.settings
-    # Scaling differs from sample to sample.  Without it all share their distances, which are those of every pair by
-    # itself: no row has a part in the training of a machine that it validates.
-    distances = settings.scale is False and settings.kernel != NYSTROEM
-    everything = shared_matrix(within_range(task.data.rows), settings.kernel) if distances else None
     trained = run_units(
         _train_one,
-        (task, everything),
+        task,
         settings.lambdas.size,
         "independent support vector machines",
         jobs,
@@ -96,33 +84,27 @@ def train_independent(task: IndependentTask, jobs: int, checkpoint: Checkpoint |
     return Estimators(machines, params, classes, kkt_violation=violation, converged=converged)
 
 
-def _train_one(common: tuple[IndependentTask, FloatArray | None], i: int) -> Trained:
-    """Train the i-th machine; common are, without scaling, distances (or products) of all rows."""
+def _train_one(task: IndependentTask, i: int) -> Trained:
+    """Train the i-th machine."""
+    settings, (train, _) = task.settings, task.division(i)
+    rngs = (generator(settings.seed, purpose, i) for purpose in (Purpose.WIDTH, Purpose.LANDMARKS))
     with one_thread():
-        return _trained(*common, i)
-
-
-def _trained(task: IndependentTask, everything: FloatArray | None, i: int) -> Trained:
-    settings, X = task.settings, task.data.rows
-    train, _ = task.division(i)
-    codes, lambdas = task.data.codes[train], settings.lambdas[i : i + 1]
-    scaling = fit_scaling(X[train], settings.scale)
-    rows = scaling(X[train])
-    kernel = fit_kernel(rows, settings.kernel, settings.gamma, generator(settings.seed, Purpose.WIDTH, i))
-    support = train
-    if settings.kernel == NYSTROEM:
-        rng = generator(settings.seed, Purpose.LANDMARKS, i)
-        landmarks, machines = train_on_landmarks(rows, kernel, codes, lambdas, settings.n_components, rng)
-        support = train[landmarks]
-    elif everything is None:
-        machines = train_machines(lambda part: kernel.gram(rows[part]), codes, lambdas)
-    else:
-        machines = train_machines(lambda part: kernel.of_shared(everything, train[part], train[part]), codes, lambdas)
+        scaling, kernel, places, machines = train_one(
+            task.data.rows[train],
+            task.data.codes[train],
+            settings.lambdas[i : i + 1],
+            settings.kernel,
+            settings.gamma,
+            settings.scale,
+            settings.n_components,
+            *rngs,
+        )
     machine = machines.one(0)
-    return Trained(machine, support[machine.support], scaling, kernel, *_convergence(machines))
+    support = train[places[machine.support]]
+    return Trained(machine, support, scaling, kernel, float(machines.kkt_violation[0]), bool(machines.converged[0]))
 
 
-def _checked(common: tuple[IndependentTask, FloatArray | None], i: int, stored: Trained) -> Trained:
+def _checked(task: IndependentTask, i: int, stored: Trained) -> Trained:
     """Return the i-th machine from a checkpoint, or raise unless it is one on its own training rows."""
     for name, kind in {"machine": OneMachine, "scaling": Scaling, "kernel": Kernel}.items():
         need(type(getattr(stored, name)) is kind, f"Trained.{name}", f"must be {kind.__name__}")
@@ -131,7 +113,6 @@ def _checked(common: tuple[IndependentTask, FloatArray | None], i: int, stored: 
     need(each, "Trained.support", "must be a row for each coefficient")
     whole = type(stored.kkt_violation) is float and type(stored.converged) is bool
     need(whole, "Trained", "must say if it converged")
-    task = common[0]
     width = task.data.rows.shape[1]
     need(stored.scaling.shift.size == width, "Scaling.shift", f"must be for {width} columns")
     asked = task.settings.kernel
@@ -139,8 +120,3 @@ def _checked(common: tuple[IndependentTask, FloatArray | None], i: int, stored: 
     need(int(stored.machine.codes[-1]) < task.data.classes.size, "OneMachine.codes", "must be classes")
     need(bool(np.isin(stored.support, task.division(i)[0]).all()), "Trained.support", "must be its training rows")
     return stored
-
-
-def _convergence(machines: Machines) -> tuple[float, bool]:
-    paths = machines.paths
-    return max(float(path.kkt_violation[0]) for path in paths), all(bool(path.converged[0]) for path in paths)

@@ -15,9 +15,9 @@ from pacbayes._utils.progress import progress
 from pacbayes._utils.threads import one_thread
 from pacbayes.data.preprocessing import apply_prepare
 from pacbayes.ensemble.calibration import PAIRS
-from pacbayes.ensemble.members import Answers, Calibrated, Coding, kept_as, runs_of
+from pacbayes.ensemble.members import Answers, Calibrated, Coding, kept_as
 from pacbayes.svm.kernel import Kernel, Scaling
-from pacbayes.svm.machines import Machines, Pair, blocks, decisions_of_one, sizes_of, tie_widths
+from pacbayes.svm.machines import Machines, blocks
 from pacbayes.svm.svm_classifier import MachineSettings
 
 
@@ -72,12 +72,12 @@ class SharedMachines:
     @property
     def kkt_violation(self) -> FloatArray:
         """How far each is from optimal, the worst over pairs of classes."""
-        return np.concatenate([np.max([path.kkt_violation for path in one.paths], axis=0) for one in self.machines])
+        return np.concatenate([one.kkt_violation for one in self.machines])
 
     @property
     def converged(self) -> NDArray[np.bool_]:
         """Whether each is near enough, for all pairs of classes."""
-        return np.concatenate([np.all([path.converged for path in one.paths], axis=0) for one in self.machines])
+        return np.concatenate([one.converged for one in self.machines])
 
     def prepared(self, X: Any) -> FloatArray:
         """Return new rows as the machines take them: numbers."""
@@ -103,23 +103,17 @@ class SharedMachines:
         return found
 
     def answers_each(self, X: FloatArray, which: Codes, coding: Coding) -> Codes:
-        """Return the class number that machine ``which[j]`` gives row j.
-
-        The rows are taken in the order of their machines: then each machine's are a slice of the kernel block.
-        """
-        used, places = np.unique(which, return_inverse=True)
+        """Return the class number that machine ``which[j]`` gives row j."""
         codes = np.empty(which.size, dtype=np.intp)
         with one_thread(), progress("predictions", which.size) as advance:
-            for kernel, mine, machines, rows in self._some(used):
-                ties = [_ties(pair) for pair in machines.pairs]
-                # Machines of one kernel are neighbours among those that are used.
-                own = np.flatnonzero((places >= mine[0]) & (places <= mine[-1]))
-                order = own[np.argsort(places[own], kind="stable")]
-                for block in blocks(order.size, len(rows) + X.shape[1] + 2 * len(machines.pairs)):
-                    some = order[block]
-                    K = kernel.between(rows, self.scaling(X[some]))
-                    codes[some] = _decide(machines, ties, K, places[some] - mine[0])
-                    advance(some.size)
+            for i in np.unique(which).tolist():
+                width, place = divmod(i, self.settings.lambdas.size)
+                machine, mine = self.machines[width].one(place), np.flatnonzero(which == i)
+                support = self.rows[machine.support]
+                for block in blocks(mine.size, len(support) + X.shape[1] + 2 * len(machine.pairs)):
+                    K = self.kernels[width].between(support, self.scaling(X[mine[block]]))
+                    codes[mine[block]] = machine.predict(machine.decisions(K))
+                advance(mine.size)
         return codes
 
     def mean_probabilities(self, X: FloatArray, weights: FloatArray, soft: Calibrated) -> FloatArray:
@@ -151,28 +145,3 @@ class SharedMachines:
             mine = np.flatnonzero(width == number)
             machines, kept = self.machines[number].some(place[mine])
             yield self.kernels[number], mine, machines, self.rows[: kept.size][kept]
-
-
-def _ties(pair: Pair) -> FloatArray:
-    """Return how close to zero each machine's decisions are still ties."""
-    return tie_widths(pair.path.intercept, sizes_of(pair.path.dual_coef), pair.kernel_size)
-
-
-def _decide(machines: Machines, ties: list[FloatArray], K: FloatArray, places: Codes) -> Codes:
-    """Return class numbers for kernel values of training rows by new rows; rows of one machine are neighbours."""
-    runs = runs_of(places)
-    # One place for each class that occurs, not for each there is.
-    votes = np.zeros((len(places), machines.codes.size), dtype=np.int16)
-    numbers = {code: number for number, code in enumerate(machines.codes.tolist())}
-    everyone = np.arange(len(places))
-    for pair, tie in zip(machines.pairs, ties, strict=True):
-        part = K if pair.rows.size == len(K) else K[pair.rows]
-        decisions = np.empty(len(places))
-        for run in runs:
-            h = places[run.start]
-            coef, intercept = pair.path.dual_coef[h], float(pair.path.intercept[h])
-            decisions[run] = decisions_of_one(coef, intercept, part, run.start, run.stop)
-        # Ties go to the second class, as in scikit-learn's SVC.
-        votes[everyone, np.where(decisions >= -tie[places], numbers[pair.second], numbers[pair.first])] += 1
-    winners: Codes = machines.codes[votes.argmax(axis=1)]
-    return winners

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _get_feature_names
 
 from pacbayes._utils.arrays import FloatArray, Labels, Rows
 from pacbayes._utils.checkpoint import describe_run, open_checkpoint, part_of, seed_of_run
-from pacbayes._utils.checks import check_choice, narrow_labels
+from pacbayes._utils.checks import check_choice, check_count, narrow_labels
 from pacbayes._utils.memory import BLOCK_BYTES, check_fits
 from pacbayes._utils.threads import at_most_cores, one_thread
 from pacbayes._utils.units import jobs_of
@@ -36,7 +36,7 @@ from pacbayes.svm.kernel import (
     check_scale,
     number_of_widths,
 )
-from pacbayes.svm.landmarks import GRAM_BLOCKS, N_COMPONENTS, check_components
+from pacbayes.svm.landmarks import GRAM_BLOCKS, N_COMPONENTS
 from pacbayes.svm.path import check_lambdas
 from pacbayes.svm.svm_classifier import MachineSettings
 
@@ -114,9 +114,9 @@ def svm_set(
     max_bytes : int, optional
         Refuse with a `MemoryError` what needs more memory, by default half of what is free.  With n training rows and
         k classes, a shared split needs at most ``10 * (n**2 + (k - 1) * H * n)`` bytes beyond its input, plus scaled
-        copies of the rows and a block of 64 MiB.  Independent splits need ``8 * (n**2 + m * n)`` per thread, the duals
-        and, where ``scale=False``, the distances of all rows.  "nystroem" needs
-        ``16 * n * n_components`` and the coefficients instead, for independent splits per thread.
+        copies of the rows and a block of 64 MiB.  Independent splits need ``8 * (n**2 + m * n)`` per thread and the
+        duals.  "nystroem" needs ``16 * n * n_components`` and the coefficients instead, for independent splits per
+        thread.
 
     Returns
     -------
@@ -176,7 +176,7 @@ class SvmFamily:
         """Raise before any work for what cannot be trained."""
         checked = check_lambdas(lambdas)
         check_choice("kernel", kernel, SVM_KERNELS)
-        gamma, n_components = check_gamma(gamma), check_components(n_components)
+        gamma, n_components = check_gamma(gamma), check_count("n_components", n_components)
         return cls(name, checked, kernel, gamma, n_components, check_scale(scale), prepare)
 
     def check(self, split: str) -> None:
@@ -259,15 +259,12 @@ def _check_memory(
         needed = entry * n * n + 10 * (k - 1) * h * n + 8 * n * columns + BLOCK_BYTES
         what = f"a kernel matrix of {n} x {n} and the duals of {h} classifiers"
     else:
-        whole = splits.n_rows**2 if task.scale is False else 0
-        needed = 8 * (whole + min(jobs, h) * (n * n + m * n) + h * n)
+        needed = 8 * (min(jobs, h) * (n * n + m * n) + h * n)
         what = f"kernel matrices of {n} x {n} in {min(jobs, h)} threads"
-        if whole:
-            what += f" and the distances of {splits.n_rows} rows"
     advice = 'Use kernel="nystroem", which needs no kernel matrix. ' if task.kernel == "rbf" else ""
     advice += "Give fewer rows, a larger validation_size or fewer lambdas"
     if splits.shared is None:
-        advice += "; fewer n_jobs or scale=True" if task.scale is False else "; fewer n_jobs"
+        advice += "; fewer n_jobs"
     # Estimators have no such parameter; who gave it knows what it is.
     advice += "." if max_bytes is None else "; or a larger max_bytes."
     check_fits(needed, max_bytes, what, advice)

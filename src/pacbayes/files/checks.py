@@ -169,7 +169,7 @@ def _says(evidence: Evidence, codes: Any, shape: tuple[int, ...], number: int) -
 def _fits(machines: Machines, members: SharedMachines) -> bool:
     """Whether machines have the classes and lambdas of all, or an error if they sum over other rows."""
     machines.check_rows(len(members.rows))
-    same = np.array_equal(machines.paths[0].lambdas, members.settings.lambdas)
+    same = np.array_equal(machines.pairs[0].path.lambdas, members.settings.lambdas)
     return same and np.array_equal(machines.codes, members.learnt)
 
 

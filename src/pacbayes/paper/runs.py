@@ -19,7 +19,7 @@ from pacbayes._utils.files import write_file
 from pacbayes._utils.seeds import Purpose, generator
 from pacbayes.data import load_dataset
 from pacbayes.ensemble import svm_set
-from pacbayes.ensemble.evidence import count_errors, risks_of_errors
+from pacbayes.ensemble.evidence import risks_of_errors
 from pacbayes.paper.protocol import Protocol
 from pacbayes.svm import sigest
 
@@ -153,11 +153,11 @@ def _compute(data: Any, lambdas: FloatArray, protocol: Protocol, seed: int, jobs
         )  # fmt: skip
     arrays = {
         "errors": np.asarray(classifiers.errors),
-        "test_errors": count_errors(classifiers.predict(rows[test]), data.target[test]),
+        "test_errors": np.count_nonzero(classifiers.predict(rows[test]) != data.target[test], axis=1),
         "sizes": np.array([classifiers.m, test.size]),
         "unconverged": np.array(np.count_nonzero(~np.asarray(classifiers.converged))),
     }
     if shared:
         sample = generator(seed, Purpose.OVERLAPPING).choice(rest, classifiers.m, replace=False)
-        arrays["overlapping"] = count_errors(classifiers.predict(rows[sample]), data.target[sample])
+        arrays["overlapping"] = np.count_nonzero(classifiers.predict(rows[sample]) != data.target[sample], axis=1)
     return arrays | {"seconds": np.array(time.perf_counter() - start)}

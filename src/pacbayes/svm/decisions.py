@@ -222,21 +222,20 @@ def _sums_of_some(coefs, K, places):
 
 
 @compiled()
-def weighted_sums(coefs, K, start, sums):
-    """Set `sums` to those of as many columns of K, from `start` on; four terms at a time, added in the same order."""
-    stop = start + sums.size
+def weighted_sums(coefs, K, sums):
+    """Set `sums` to those of the columns of K; four terms at a time, added in the same order."""
     sums[:] = 0.0
     used = np.flatnonzero(coefs)
     k = 0
     while k + 4 <= used.size:
         t, u, v, w = used[k], used[k + 1], used[k + 2], used[k + 3]
         a, b, c, d = coefs[t], coefs[u], coefs[v], coefs[w]
-        p, q, r, s = K[t, start:stop], K[u, start:stop], K[v, start:stop], K[w, start:stop]
+        p, q, r, s = K[t], K[u], K[v], K[w]
         for j in range(sums.size):
             sums[j] = (((sums[j] + a * p[j]) + b * q[j]) + c * r[j]) + d * s[j]
         k += 4
     while k < used.size:
-        coef, row = coefs[used[k]], K[used[k], start:stop]
+        coef, row = coefs[used[k]], K[used[k]]
         for j in range(sums.size):
             sums[j] += coef * row[j]
         k += 1
@@ -398,7 +397,7 @@ def compile_all() -> None:
     pick_values.compile((matrix, integers, integers, matrix))
     gaussian_of_distances.compile((matrix, integers, integers, types.float64, matrix, vector, integers))
     gaussian_in_single.compile((matrix, integers, integers, types.float64, single, vector, integers))
-    weighted_sums.compile((vector, matrix, number, vector))
+    weighted_sums.compile((vector, matrix, vector))
     absolute_sums.compile((matrix, vector))
     collect.compile((matrix, integers, vector, vector, integers, short, vector))
     accumulate.compile(

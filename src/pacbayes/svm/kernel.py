@@ -291,12 +291,6 @@ def fit_kernels(rows: FloatArray, name: str, gamma: Gamma, rng: np.random.Genera
     return tuple(Kernel("rbf", min(max(factor * width, _LEAST_WIDTH), _FARTHEST)) for factor in factors)
 
 
-def fit_kernel(rows: FloatArray, name: str, gamma: Gamma, rng: np.random.Generator) -> Kernel:
-    """Return the kernel of a single width."""
-    (kernel,) = fit_kernels(rows, name, gamma, rng)
-    return kernel
-
-
 def _of_pairs(A: FloatArray, B: FloatArray | None, kind: str, gamma: float | None) -> FloatArray:
     """Return values of rows of A (down) and B (across), of A with itself where B is None."""
     compiled = load_compiled()

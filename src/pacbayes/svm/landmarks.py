@@ -29,7 +29,6 @@ linear algebra in one thread, and what the blocks give is added in their order.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,22 +93,6 @@ class NystroemMap:
         return np.ascontiguousarray(weights @ self.matrix.T)
 
 
-def check_components(n_components: Any) -> int:
-    """Return the number of landmarks, or raise if it is not an integer of at least 1.
-
-    Examples
-    --------
-    >>> check_components(0)
-    Traceback (most recent call last):
-    ValueError: n_components must be at least 1, got 0
-    """
-    if isinstance(n_components, bool | np.bool_) or not isinstance(n_components, int | np.integer):
-        raise TypeError(f"n_components must be an integer of at least 1, got {n_components!r}")
-    if n_components < 1:
-        raise ValueError(f"n_components must be at least 1, got {n_components}")
-    return int(n_components)
-
-
 def choose_landmarks(n: int, n_components: int, rng: np.random.Generator) -> Rows:
     """Return which of n training rows are landmarks: so many drawn at random, in order; all where there are fewer.
 
@@ -135,20 +118,6 @@ def nystroem_map(landmarks: FloatArray, kernel: Kernel) -> NystroemMap:
     values, vectors = np.linalg.eigh(kernel.gram(landmarks))
     kept = values > _LEAST * values[-1]
     return NystroemMap(landmarks, kernel, vectors[:, kept] / np.sqrt(values[kept]))
-
-
-def train_on_landmarks(
-    rows: FloatArray,
-    kernel: Kernel,
-    codes: Rows,
-    lambdas: FloatArray,
-    n_components: int,
-    rng: np.random.Generator,
-) -> tuple[Rows, Machines]:
-    """Choose landmarks among scaled training rows; return which they are, and the machines on them."""
-    places = choose_landmarks(len(rows), n_components, rng)
-    found = nystroem_map(rows[places], kernel)
-    return places, train_on_features(found, found.features(rows), codes, lambdas)
 
 
 def train_on_features(found: NystroemMap, features: FloatArray, codes: Rows, lambdas: FloatArray) -> Machines:

@@ -121,17 +121,17 @@ def tie_widths(intercepts: FloatArray, sizes: FloatArray, kernel_size: float | F
     return _TIE * (1.0 + np.abs(intercepts) + kernel_size * sizes)
 
 
-def decisions_of_one(coef: FloatArray, intercept: float, K: FloatArray, start: int, stop: int) -> FloatArray:
-    """Return the decision values of one machine for the new rows ``start:stop``, K holding training rows by new rows.
+def decisions_of_one(coef: FloatArray, intercept: float, K: FloatArray) -> FloatArray:
+    """Return the decision values of one machine, K holding training rows by new rows.
 
     Examples
     --------
-    >>> decisions_of_one(np.array([1.0, -1.0]), 0.5, np.array([[1.0, 0.25], [0.0, 0.5]]), 0, 2)
+    >>> decisions_of_one(np.array([1.0, -1.0]), 0.5, np.array([[1.0, 0.25], [0.0, 0.5]]))
     array([1.5 , 0.25])
     """
     _check_rows(coef.size, K)
-    decisions = np.empty(stop - start)
-    load_compiled().weighted_sums(coef, K, start, decisions)
+    decisions = np.empty(K.shape[1])
+    load_compiled().weighted_sums(coef, K, decisions)
     decisions += intercept
     return decisions
 
@@ -187,7 +187,7 @@ class Machines:
 
     def some(self, which: Rows) -> tuple["Machines", NDArray[np.bool_]]:
         """Return some machines of each pair on the rows that support any of them, and which rows these are."""
-        kept = np.zeros(max(int(pair.rows.max()) for pair in self.pairs) + 1, dtype=bool)
+        kept = np.zeros(self.n_rows, dtype=bool)
         duals = [pair.path.dual_coef[which] for pair in self.pairs]
         for pair, dual in zip(self.pairs, duals, strict=True):
             kept[pair.rows[dual.any(axis=0)]] = True
@@ -208,9 +208,19 @@ class Machines:
         return replace(self, pairs=tuple(pairs)), kept
 
     @property
-    def paths(self) -> list[SVMPath]:
-        """The paths of all pairs."""
-        return [pair.path for pair in self.pairs]
+    def kkt_violation(self) -> FloatArray:
+        """How far the machine of each lambda is from optimal, the worst over pairs of classes."""
+        return np.asarray(np.max([pair.path.kkt_violation for pair in self.pairs], axis=0))
+
+    @property
+    def converged(self) -> NDArray[np.bool_]:
+        """Whether it is near enough for all pairs of classes."""
+        return np.asarray(np.all([pair.path.converged for pair in self.pairs], axis=0))
+
+    @property
+    def n_rows(self) -> int:
+        """How many training rows, or landmarks, they sum over."""
+        return max(int(pair.rows.max()) for pair in self.pairs) + 1
 
     @property
     def number(self) -> int:
@@ -224,28 +234,10 @@ class Machines:
         """
         scores = [path_scores(pair.path, pair.kernel_size) for pair in self.pairs]
         for block in blocks(n, 2 * n_train + (4 + len(self.pairs)) * self.number):
-            yield block, self._vote(scores, kernel_block(block))
-
-    def _vote(self, scores: list[PathScores], K: FloatArray) -> NDArray[np.intp]:
-        if len(self.pairs) == 1:
-            pair = self.pairs[0]
-            return np.where(scores[0].positive(K), pair.second, pair.first)
-        return self._most_votes(score.positive(K[pair.rows]) for pair, score in zip(self.pairs, scores, strict=True))
-
-    def _most_votes(self, positive: Iterable[NDArray[np.bool_]]) -> NDArray[np.intp]:
-        """Return the class that wins most pairs, from what every pair says in turn; the first of several."""
-        places = {code: place for place, code in enumerate(self.codes.tolist())}
-        votes: NDArray[np.int16] | None = None
-        for pair, one in zip(self.pairs, positive, strict=True):
-            if votes is None:
-                # One place for each class that occurs, not for each there is.
-                votes = np.zeros((self.codes.size, *one.shape), dtype=np.int16)
-            votes[places[pair.second]] += one
-            votes[places[pair.first]] += ~one
-        assert votes is not None
-        # As in LIBSVM.
-        winners: NDArray[np.intp] = self.codes[votes.argmax(axis=0)]
-        return winners
+            K = kernel_block(block)
+            parts = (K if len(self.pairs) == 1 else K[pair.rows] for pair in self.pairs)
+            positive = (score.positive(part) for score, part in zip(scores, parts, strict=True))
+            yield block, most_votes(self.codes, positive)
 
     def decisions(self, K: FloatArray) -> FloatArray:
         """Return decisions of shape (H, n, pairs) for training rows by new rows, by products: above zero the second.
@@ -267,20 +259,17 @@ class Machines:
         for place, pair in enumerate(self.pairs):
             part = K if pair.rows.size == len(K) else K[pair.rows]
             coef, intercept = pair.path.dual_coef[i], float(pair.path.intercept[i])
-            found[:, place] = decisions_of_one(coef, intercept, part, 0, K.shape[1])
+            found[:, place] = decisions_of_one(coef, intercept, part)
         return found
 
     def winners(self, decisions: FloatArray) -> NDArray[np.intp]:
         """Return the class numbers, shape (H, n), that decisions stand for."""
         positive = decisions >= 0.0
-        if len(self.pairs) == 1:
-            pair = self.pairs[0]
-            return np.where(positive[:, :, 0], pair.second, pair.first)
-        return self._most_votes(positive[:, :, place] for place in range(len(self.pairs)))
+        return most_votes(self.codes, (positive[:, :, place] for place in range(len(self.pairs))))
 
     def one(self, i: int) -> "OneMachine":
         """Return the i-th machine of every pair with the training rows it needs."""
-        coefs = np.zeros((len(self.pairs), max(int(pair.rows.max()) for pair in self.pairs) + 1))
+        coefs = np.zeros((len(self.pairs), self.n_rows))
         for coef, pair in zip(coefs, self.pairs, strict=True):
             coef[pair.rows] = pair.path.dual_coef[i]
         support = np.flatnonzero(coefs.any(axis=0))
@@ -322,19 +311,13 @@ class OneMachine:
         ties = tie_widths(self.intercepts, sizes_of(self.coefs), self.kernel_sizes)
         decisions = np.empty((K.shape[1], len(self.pairs)))
         for p, (coef, intercept) in enumerate(zip(self.coefs, self.intercepts, strict=True)):
-            decisions[:, p] = decisions_of_one(coef, float(intercept), K, 0, K.shape[1])
+            decisions[:, p] = decisions_of_one(coef, float(intercept), K)
         decisions[np.abs(decisions) <= ties] = 0.0
         return decisions
 
     def predict(self, decisions: FloatArray) -> NDArray[np.intp]:
         """Return class numbers: the class that wins most pairs, the first of several."""
-        votes = np.zeros((len(decisions), self.codes.size), dtype=np.int64)
-        for column, (first, second) in zip(decisions.T, self._places, strict=True):
-            positive = column >= 0.0
-            votes[:, second] += positive
-            votes[:, first] += ~positive
-        winners: NDArray[np.intp] = self.codes[votes.argmax(axis=1)]
-        return winners
+        return most_votes(self.codes, (column >= 0.0 for column in decisions.T))
 
     def votes(self, decisions: FloatArray) -> FloatArray:
         """Return per class its votes plus a share below one half from the sizes of the decisions, as `SVC` does."""
@@ -391,6 +374,29 @@ def train_machines(
         else:
             pairs = Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(train_elsewhere)(*job) for job in jobs)
     return Machines(present, tuple(pairs))
+
+
+def most_votes(codes: Rows, positive: Iterable[NDArray[np.bool_]]) -> NDArray[np.intp]:
+    """Return the class that wins most pairs, from which rows every pair gives its second class; the first of several.
+
+    Examples
+    --------
+    >>> most_votes(np.array([2, 5]), [np.array([True, False])])
+    array([5, 2])
+    """
+    votes: NDArray[np.int16] | None = None
+    for (first, second), one in zip(combinations(range(codes.size), 2), positive, strict=True):
+        if codes.size == 2:
+            return codes[one.astype(np.intp)]
+        if votes is None:
+            # One place for each class that occurs, not for each there is.
+            votes = np.zeros((codes.size, *one.shape), dtype=np.int16)
+        votes[second] += one
+        votes[first] += ~one
+    assert votes is not None
+    # As in LIBSVM.
+    winners: NDArray[np.intp] = codes[votes.argmax(axis=0)]
+    return winners
 
 
 def _check_codes(codes: Any, name: str) -> None:

@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.checks import check_choice, narrow_labels, need, need_array, need_choice, need_whole
+from pacbayes._utils.arrays import FloatArray, Rows
+from pacbayes._utils.checks import check_choice, check_count, narrow_labels, need, need_array, need_choice, need_whole
 from pacbayes._utils.seeds import generator
 from pacbayes._utils.threads import one_thread
 from pacbayes.svm.kernel import (
@@ -22,12 +22,12 @@ from pacbayes.svm.kernel import (
     Scaling,
     check_gamma,
     check_scale,
-    fit_kernel,
+    fit_kernels,
     fit_scaling,
     number_of_widths,
 )
-from pacbayes.svm.landmarks import N_COMPONENTS, check_components, train_on_landmarks
-from pacbayes.svm.machines import OneMachine, blocks, train_machines
+from pacbayes.svm.landmarks import N_COMPONENTS, choose_landmarks, nystroem_map, train_on_features
+from pacbayes.svm.machines import Machines, OneMachine, blocks, train_machines
 from pacbayes.svm.path import check_lambdas
 
 
@@ -83,7 +83,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         gamma, scale, n_components = (
             check_gamma(self.gamma),
             check_scale(self.scale),
-            check_components(self.n_components),
+            check_count("n_components", self.n_components),
         )
         if scale == AUTO_SCALE or number_of_widths(gamma) > 1:
             raise ValueError(f"one machine has one width and one scaling, got gamma={gamma!r}, scale={scale!r}")
@@ -93,17 +93,12 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         if classes.size < 2:
             raise ValueError(f"y must hold at least two classes, got class {classes[0].item()!r} only")
         with one_thread():
-            scaling = fit_scaling(features, scale)
-            rows = scaling(features)
             rng = generator(self.random_state)
-            kernel = fit_kernel(rows, self.kernel, gamma, rng)
-            if self.kernel == NYSTROEM:
-                landmarks, machines = train_on_landmarks(rows, kernel, codes, lambdas, n_components, rng)
-                rows = rows[landmarks]
-            else:
-                machines = train_machines(lambda part: kernel.gram(rows[part]), codes, lambdas)
+            scaling, kernel, places, machines = train_one(
+                features, codes, lambdas, self.kernel, gamma, scale, n_components, rng, rng
+            )
         machine = machines.one(0)
-        return self.take_over(classes, scaling, kernel, machine, rows[machine.support])
+        return self.take_over(classes, scaling, kernel, machine, scaling(features[places[machine.support]]))
 
     def take_over(
         self, classes: NDArray[Any], scaling: Scaling, kernel: Kernel, machine: OneMachine, support_vectors: FloatArray
@@ -153,6 +148,29 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
                 K = self._kernel.between(self.support_vectors_, self._scaling(new[block]))
                 decisions[block] = self._machine.decisions(K)
         return decisions
+
+
+def train_one(
+    features: FloatArray,
+    codes: Rows,
+    lambdas: FloatArray,
+    kernel: str,
+    gamma: Gamma,
+    scale: bool | str,
+    n_components: int,
+    of_width: np.random.Generator,
+    of_landmarks: np.random.Generator,
+) -> tuple[Scaling, Kernel, Rows, Machines]:
+    """Train a machine with a scaling and a width of its own; the rows are those that its coefficients belong to."""
+    scaling = fit_scaling(features, scale)
+    rows = scaling(features)
+    (fitted,) = fit_kernels(rows, kernel, gamma, of_width)
+    if kernel == NYSTROEM:
+        places = choose_landmarks(len(rows), n_components, of_landmarks)
+        found = nystroem_map(rows[places], fitted)
+        return scaling, fitted, places, train_on_features(found, found.features(rows), codes, lambdas)
+    machines = train_machines(lambda part: fitted.gram(rows[part]), codes, lambdas)
+    return scaling, fitted, np.arange(len(rows)), machines
 
 
 @dataclass(frozen=True, eq=False)
