@@ -58,7 +58,7 @@ def test_defaults_that_differ_from_the_papers():
         f"{len(DEFAULT_LAMBDAS)} values of λ instead of {LAMBDAS.size}, δ = {ours['delta']} instead of {DELTA}" in text
     )
     assert (ours["constant"], ours["split"], theirs.split) == ("exact", "shared", "independent")
-    assert "exact constants, one split for all machines instead of one for each" in text
+    assert "exact constants, one split for all SVMs instead of one for each" in text
     assert (ours["scale"], PROTOCOLS["wdbc"]) == (True, theirs)
     assert "standardised columns instead of raw ones" in text
 
