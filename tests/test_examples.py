@@ -268,7 +268,7 @@ def test_certify_your_classifier(capsys):
     names, printed = run_cells("certify-your-classifier"), capsys.readouterr().out
     assert printed.startswith("With probability at least 95 %, the soft vote errs on at most 4.2 % of new examples.")
     assert names["recall"].certificate_.reached.passed
-    wrong = int(re.search(r"wrong in truth: (\d+)", printed)[1])
+    wrong = int(re.search(r"observed errors: (\d+)", printed)[1])
     assert wrong <= int(re.search(r"at most (\d+) of these 1000 answers", printed)[1])
     assert names["again"].certificate_ == names["clf"].certificate_
 

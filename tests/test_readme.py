@@ -85,7 +85,7 @@ def check(ran, tmp_path, monkeypatch, capsys):
     frame = good(300).rename(columns={"kind": "class"})
     frame.to_csv("data.csv", index=False)
     frame[:20].assign(a=frame["a"] + 0.01).to_csv("new.csv", index=False)
-    frame[:20].assign(old="no", new=frame["class"]).to_csv("said.csv", index=False)
+    frame[:20].assign(old="no", new=frame["class"]).to_csv("predictions.csv", index=False)
     Path("risks.csv").write_text("risk\n0.1\n0.2\n", encoding="utf-8")
     assert len(ran) >= 6
     for command, lines in ran:
