@@ -1,9 +1,9 @@
 """
-How do I answer only where it is sure?
-======================================
+Can the classifier abstain when it is unsure?
+=============================================
 
-You want few errors among the answers, and a person looks at the rest. Name the share of errors that you can bear. On
-the command line: ``--max-error 0.03``.
+Selective classification: predictions are accepted only where the classifier is confident, and a person decides the
+rest. The error rate among accepted predictions is guaranteed. On the command line: ``--max-error 0.03``.
 """
 
 import matplotlib.pyplot as plt
@@ -16,11 +16,11 @@ clf = CertifiedClassifier("logistic", target=Abstain(max_error=0.03), random_sta
 print(clf.certificate_)
 
 # %%
-# From right to left the classifier answers fewer rows, those it is surer of. Thresholds were tested one after the
-# other, in an order that the training rows fixed. The last that passed is in use.
+# From right to left, the classifier accepts fewer predictions, those with a higher confidence. Cut-offs were tested in
+# an order fixed on the training rows (fixed-sequence testing). The last one that passed is used.
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 plot_coverage(clf, ax)
 
 # %%
-# ``answers`` says for which rows a label is meant. The others go to a person.
-print(f"{clf.answers(data.data[:200]).sum()} of 200 rows are answered")
+# ``answers`` is the mask of accepted predictions. The other rows go to a person.
+print(f"{clf.answers(data.data[:200]).sum()} of 200 predictions are accepted")

@@ -3,14 +3,14 @@ What is behind a bound?
 =======================
 
 The paper's classifier: 201 support vector machines on one data set, and the weights over them with the smallest bound.
-With a file name it saves the pictures::
+With a file name, it saves the figure::
 
     python examples/certified_svm.py [FIGURE.svg]
 """
 
 # %%
-# Half of the rows train a machine for each of 201 values of lambda. The other half counts their errors. A fifth is put
-# aside first, to compare with; a certificate does not need it.
+# Half of the rows train an SVM for each of 201 values of lambda. The other half is the validation set. A fifth is set
+# aside first as a test set for comparison; a certificate does not need it.
 
 import sys
 
@@ -29,8 +29,8 @@ print(clf.certificate_)
 print(clf.posterior_)
 
 # %%
-# To draw a machine for each row is one way to predict. A vote of all and the best single machine are others. Each
-# certificate holds alone: choose the way before you see them. The test errors are estimates from 114 rows.
+# The stochastic classifier draws an SVM for each row. Alternatives are the majority vote and the best single SVM. Each
+# certificate holds alone: choose ``voting`` before you see them. The test errors are estimates from 114 rows.
 
 for voting, certificate in clf.certificates_.items():
     error = 1.0 - clf.set_params(voting=voting).score(X_test, y_test)
@@ -38,8 +38,8 @@ for voting, certificate in clf.certificates_.items():
 clf.set_params(voting="stochastic")
 
 # %%
-# On the left the weights on top of the machines' errors. In the middle the bounds of five distances. On the right the
-# bound along the Gibbs posteriors; the best weights are a point of this curve.
+# Left: the weights, above the errors of the SVMs. Middle: the bounds of five distances. Right: the bound along the
+# Gibbs posteriors; the optimal weights are a point of this curve.
 
 fig, (left, middle, right) = plt.subplots(1, 3, figsize=(15, 4.2), layout="constrained")
 plot_risks(clf, left, test=(X_test, y_test))

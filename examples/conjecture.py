@@ -1,16 +1,16 @@
 """
-Has a bound one minimum?
-========================
+Does a bound have a single minimum?
+===================================
 
-The paper conjectures that two of its bounds are quasi-convex: that they have only one minimum. They may have two. One
-classifier of risk a stands against H - 1 of risk b, under a uniform prior. Then the Gibbs posteriors are a straight
-line, and a quasi-convex function has only one minimum on a line.
+The paper conjectures that two of its bounds are quasi-convex, so that they have a single minimum. They may have two.
+The counterexamples have one classifier of risk a and H - 1 of risk b, under a uniform prior. Then the Gibbs posteriors
+lie on a straight line, on which a quasi-convex function has a single minimum.
 
 .. image:: /images/conjecture.svg
-   :alt: Four bounds along the line, each with two minima and a hill between them
+   :alt: Four bounds along the line, each with two minima and a maximum between them
 
-Prints both minima and the hill between them for four distances, what the paper's iteration returns from three starts,
-and the certified optimum. With a file name it draws the curves::
+Prints both minima and the maximum between them for four distances, the result of the paper's iteration from three
+starts, and the certified optimum. With a file name, it draws the curves::
 
     python examples/conjecture.py docs/images/conjecture.svg
 """
@@ -57,7 +57,7 @@ SMALLEST = [
 
 
 class BoundOnLine:
-    """B along the line from the prior to the one classifier, by the log-odds z of the mass on it."""
+    """Bound along the line from the prior to the single classifier, by the log-odds z of its weight."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
@@ -65,43 +65,43 @@ class BoundOnLine:
         self.curve = GibbsCurve(np.array([case.a, case.b]), np.log([1 / case.H, 1 - 1 / case.H]))
 
     def beta(self, z: float) -> float:
-        """Return the inverse temperature of the Gibbs posterior with these log-odds."""
+        """Inverse temperature of the Gibbs posterior at log-odds z."""
         return (z + math.log(self.case.H - 1)) / (self.case.b - self.case.a)
 
     def __call__(self, z: float) -> float:
-        """Return B."""
+        """Bound at log-odds z."""
         point = self.curve.at(self.beta(z))
         return self.function(point.risk, point.kl)
 
-    def falls(self, z: float) -> float:
-        """Return the ratio minus beta: B falls where it is positive and rises where it is negative."""
+    def descent(self, z: float) -> float:
+        """Ratio minus beta: the bound decreases where it is positive and increases where it is negative."""
         point = self.curve.at(self.beta(z))
         return self.function.ratio(point.risk, point.kl) - point.beta
 
 
 def stationary_points(case: Case) -> list[tuple[str, float, float]]:
-    """Return (kind, log-odds of the one classifier, B) of all local minima and maxima."""
+    """Kind, log-odds and bound of all local minima and maxima."""
     line = BoundOnLine(case)
     grid = np.linspace(-math.log(case.H - 1), 12.0, 3_000)
-    falls = np.array([line.falls(z) for z in grid])
-    found = []
-    for i in np.flatnonzero(np.diff(np.sign(falls))):
-        z = float(brentq(line.falls, grid[i], grid[i + 1], xtol=1e-13))
-        found.append(("minimum" if falls[i] > 0 else "maximum", z, line(z)))
-    if falls[-1] > 0:  # falling all the way to the vertex: beta = infinity
-        found.append(("minimum", math.inf, line(math.inf)))
-    return found
+    descent = np.array([line.descent(z) for z in grid])
+    points = []
+    for i in np.flatnonzero(np.diff(np.sign(descent))):
+        z = float(brentq(line.descent, grid[i], grid[i + 1], xtol=1e-13))
+        points.append(("minimum" if descent[i] > 0 else "maximum", z, line(z)))
+    if descent[-1] > 0:  # decreasing up to the vertex: beta = infinity
+        points.append(("minimum", math.inf, line(math.inf)))
+    return points
 
 
 def iteration(case: Case, start: object) -> float:
-    """Return the bound where the paper's iteration ends."""
+    """Bound at the end of the paper's fixed-point iteration."""
     risks = np.concatenate([[case.a], np.full(case.H - 1, case.b)])
     options = {"distance": case.distance, "delta": case.delta, "constant": case.constant}
     return optimal_posterior(risks, case.m, method="fixed-point", start=start, tol=1e-12, **options).bound
 
 
 def report(case: Case) -> None:
-    """Print the stationary points of one case, where the iteration ends, and the certified optimum."""
+    """Print the stationary points of one case, the results of the iteration, and the certified optimum."""
     print(
         f"\n{case.distance}: H = {case.H}, m = {case.m}, risks {case.a:g} (one) and {case.b:g}, delta = {case.delta:g}"
     )
@@ -118,7 +118,7 @@ def report(case: Case) -> None:
 
 
 def draw(path: str) -> None:
-    """Draw B along the curve for the four cases, minima marked."""
+    """Plot the bound along the line for the four cases, with its stationary points."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.0, 6.4), layout="constrained")

@@ -2,7 +2,7 @@
 How do five bounds compare?
 ===========================
 
-Bounds from arrays alone: four classifiers have made 21, 23, 24 and 40 errors on 250 rows.
+Bounds from arrays: four classifiers made 21, 23, 24 and 40 errors on 250 validation rows.
 """
 
 import matplotlib.pyplot as plt
@@ -16,8 +16,8 @@ risks = np.array([21, 23, 24, 40]) / m
 weights = [0.4, 0.3, 0.25, 0.05]
 
 # %%
-# A classifier is drawn for each row by these weights. Its bound for each distance, with the exact constant and with the
-# paper's.
+# The stochastic classifier draws one of them for each row by these weights. Its bound for each distance, with the exact
+# constant and with the paper's.
 
 print(f"{'distance':<10}{'bound':>10}{'paper':>10}{'ln I':>10}{'paper':>10}")
 for distance in DISTANCES:
@@ -27,7 +27,7 @@ for distance in DISTANCES:
 
 # %%
 # The weights with the smallest bound, and a proof: no weights have a bound smaller by more than the gap. Each bound
-# holds alone, so fix the distance and delta before you look.
+# holds alone, so fix the distance and delta in advance.
 
 for distance in DISTANCES:
     best = optimal_posterior(risks, m, distance=distance, delta=delta)
@@ -35,12 +35,12 @@ for distance in DISTANCES:
     print(f"{distance:<10}{format_up(best.bound, 4):>10}   gap {best.gap:.0e}   weights {shown}")
 
 # %%
-# One classifier with more and more errors.
+# The bounds of one classifier, by its number of errors.
 
 counts = np.arange(0, 126)
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for distance in DISTANCES:
     ax.plot(counts / m, [bound([1.0], [k / m], m, distance=distance, delta=delta) for k in counts], label=distance)
-ax.plot(counts / m, counts / m, color="black", linewidth=0.8, label="no bound: the share itself")
-ax.set(xlabel=f"share of errors on {m} rows", ylabel="bound", ylim=(0.0, 0.75))
+ax.plot(counts / m, counts / m, color="black", linewidth=0.8, label="validation error rate")
+ax.set(xlabel=f"error rate on {m} validation rows", ylabel="bound", ylim=(0.0, 0.75))
 ax.legend(frameon=False)

@@ -1,8 +1,8 @@
 """
-How often does it err?
-======================
+What is the error rate?
+=======================
 
-A table in, a classifier and a limit of its errors out. On the command line: ``pacbayes certify --dataset wdbc``.
+Train a classifier and bound its error rate. On the command line: ``pacbayes certify --dataset wdbc``.
 """
 
 import matplotlib.pyplot as plt
@@ -16,11 +16,11 @@ clf = CertifiedClassifier(random_state=0).fit(X, y)
 print(clf.certificate_)
 
 # %%
-# The picture compares the limit with two others. The hold-out is one classifier, chosen within the training rows. The
-# last bar is what you get without any classifier.
+# The figure compares the bound with two others. The holdout is one classifier, chosen within the training rows. The
+# last bar is the majority-class baseline.
 fig, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
 plot_certificate(clf, ax)
 
 # %%
-# ``explain`` says what the limit rests on. Read the lines that begin with "Assumed".
+# ``explain`` lists the assumptions. Read the lines that begin with "Assumed".
 print(clf.certificate_.explain())

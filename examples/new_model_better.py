@@ -2,8 +2,8 @@
 Is the new model better?
 ========================
 
-How much less often, and how much more often, does a new model err than the one in use? Both limits hold at once. On the
-command line: ``pacbayes compare``.
+Bound the difference in error rate between a new model and the one in use, from both sides. On the command line:
+``pacbayes compare``.
 """
 
 import matplotlib.pyplot as plt
@@ -20,15 +20,15 @@ old = LogisticRegression(C=0.01, max_iter=1000).fit(X_train, y_train)
 new = SVC().fit(X_train, y_train)
 
 # %%
-# The rows trained neither of the two. Only rows on which exactly one of them errs tell the two apart.
-found = compare_classifiers(old, new, X_new, y_new, names=("the old model", "the new model"))
-print(found.explain())
+# Neither model was trained on these rows. Only rows on which exactly one of them errs count.
+difference = compare_classifiers(old, new, X_new, y_new, names=("the old model", "the new model"))
+print(difference.explain())
 
 # %%
-# Where the bar does not touch zero, one of the two is better.
+# If the interval does not contain zero, one of the two is better.
 fig, ax = plt.subplots(figsize=(7, 2.2), layout="constrained")
-ax.hlines(0, 100 * found.lower, 100 * found.upper, color="0.7", linewidth=4, label="limits")
-ax.plot(100 * found.observed, 0, "o", label="observed")
+ax.hlines(0, 100 * difference.lower, 100 * difference.upper, color="0.7", linewidth=4, label="bounds")
+ax.plot(100 * difference.observed, 0, "o", label="observed")
 ax.axvline(0.0, color="black", linewidth=1)
-ax.set(yticks=[], xlabel="errors of the new model less those of the old one, percentage points")
+ax.set(yticks=[], xlabel="error rate of the new model minus that of the old one, percentage points")
 ax.legend(frameon=False)

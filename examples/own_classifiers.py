@@ -1,12 +1,12 @@
 """
-Can I bring my own classifiers?
-===============================
+Can I certify my own classifiers?
+=================================
 
-Ten classifiers of several kinds, trained by whatever means. All that is needed are rows that none of them has seen.
+Ten prefit classifiers of several kinds. They only need validation rows that none of them has seen.
 """
 
 # %%
-# Training is yours. The validation rows must not have been used for it, nor for choosing what to train.
+# The validation rows must not be used for training, nor for choosing what to train.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -33,42 +33,48 @@ for model in models:
     model.fit(X_train, y_train)
 
 # %%
-# If you would have taken one of them anyway, say so before you look: here number 5, three nearest neighbours. Then its
-# limit is nearly that of a hold-out.
+# If you would use one of them anyway, pre-specify it as the primary rule: here number 5, three nearest neighbours. Its
+# bound is then nearly that of a holdout.
 
-proposed = CertifiedClassifier.from_fitted(models, X_val, y_val, proposal=5, voting="best", random_state=0)
-print(proposed.certificate_)
+prespecified = CertifiedClassifier.from_fitted(models, X_val, y_val, proposal=5, voting="best", random_state=0)
+print(prespecified.certificate_)
 
 # %%
-# If not, the validation rows choose, and the bound pays for the choice. It holds for a classifier drawn for each new
-# row by the weights that were found.
+# Otherwise the choice is made on the validation rows, and the bound accounts for it. Here it is for a classifier drawn
+# for each new row by the optimised weights.
 
 clf = CertifiedClassifier.from_fitted(models, X_val, y_val, voting="stochastic", random_state=0)
 print(clf.certificate_)
 names = [type(model[-1] if hasattr(model, "steps") else model).__name__ for model in models]
-for name, wrong, weight in zip(names, clf.classifiers_.errors, clf.posterior_.weights, strict=True):
-    print(f"{name:<24}{wrong:>4} errors of {clf.classifiers_.m}   weight {weight:.4f}")
+for name, errors, weight in zip(names, clf.classifiers_.errors, clf.posterior_.weights, strict=True):
+    print(f"{name:<24}{errors:>4} errors of {clf.classifiers_.m}   weight {weight:.4f}")
 
 # %%
-# Predictions are enough, from a file of labels for example. Losses need not be 0 or 1: here half an error where the
-# right digit is the second choice.
+# Predictions are enough, from a file for example. Losses need not be 0 or 1: here the loss is one half where the true
+# digit is the second choice.
 
 same = ClassifierSet.from_predictions([model.predict(X_val) for model in models], y_val)
 print("the same risks:", np.array_equal(same.risks, clf.classifiers_.risks))
 
 order = [np.argsort(-model.predict_proba(X_val), axis=1) for model in models]
-losses = [np.where(o[:, 0] == y_val, 0.0, np.where(o[:, 1] == y_val, 0.5, 1.0)) for o in order]
+losses = [np.where(rank[:, 0] == y_val, 0.0, np.where(rank[:, 1] == y_val, 0.5, 1.0)) for rank in order]
 graded = ClassifierSet.from_losses(losses)
 print(f"bound on the graded loss: {format_up(optimal_posterior(graded.risks, graded.m).bound, 4)}")
 
 # %%
-# The exact limits of all ten, which hold at once as each has a tenth of delta, beside the bound for a draw.
+# The exact bounds of all ten, which hold jointly because each has a tenth of delta, and the bound of the stochastic
+# classifier.
 
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 labels = [f"{i}: {name}" for i, name in enumerate(names)]
-ax.barh(labels, binomial_upper(clf.classifiers_.errors, clf.classifiers_.m, clf.delta_ / 10), color="C1", label="limit")
-ax.barh(labels, clf.classifiers_.risks, color="C0", label="validation risk")
-ax.axvline(clf.certificate_.bound, color="C3", linestyle="--", label="bound of the draw")
+ax.barh(
+    labels,
+    binomial_upper(clf.classifiers_.errors, clf.classifiers_.m, clf.delta_ / 10),
+    color="C1",
+    label="exact bound",
+)
+ax.barh(labels, clf.classifiers_.risks, color="C0", label="validation error rate")
+ax.axvline(clf.certificate_.bound, color="C3", linestyle="--", label="bound of the stochastic classifier")
 ax.invert_yaxis()
-ax.set_xlabel("share of errors")
+ax.set_xlabel("error rate")
 ax.legend(frameon=False)

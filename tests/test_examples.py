@@ -80,11 +80,11 @@ def test_which_errors(run):
 def test_answer_where_sure(run):
     names, printed, figures = run("answer_where_sure")
     clf, data = names["clf"], names["data"]
-    answered = clf.answers(data.data[:200]).sum()
+    accepted = clf.answers(data.data[:200]).sum()
     assert figures == 1
     assert str(clf.certificate_) in printed
-    assert 0 < answered < 200
-    assert f"{answered} of 200 rows are answered" in printed
+    assert 0 < accepted < 200
+    assert f"{accepted} of 200 predictions are accepted" in printed
 
 
 def test_recall_of_90(run):
@@ -105,12 +105,12 @@ def test_recall_of_90(run):
 
 def test_new_model_better(run):
     names, printed, figures = run("new_model_better")
-    found = names["found"]
+    difference = names["difference"]
     wrong = [(names[name].predict(names["X_new"]) != names["y_new"]).mean() for name in ("old", "new")]
     assert figures == 1
-    assert found.explain() in printed
-    assert found.observed == pytest.approx(wrong[1] - wrong[0])
-    assert found.lower < found.observed < found.upper < 0.0
+    assert difference.explain() in printed
+    assert difference.observed == pytest.approx(wrong[1] - wrong[0])
+    assert difference.lower < difference.observed < difference.upper < 0.0
 
 
 def test_of_these_rows(run):
@@ -119,7 +119,7 @@ def test_of_these_rows(run):
     assert figures == 1
     assert batch.rows == 1000
     assert str(batch) in printed
-    assert f"in truth {wrong} of the 1000 are wrong" in printed
+    assert f"{wrong} of the 1000 predictions are wrong" in printed
     assert wrong <= batch.wrong
 
 
@@ -146,7 +146,7 @@ def test_how_many_rows(run):
 def test_seeds(run, tmp_path):
     _, printed, _ = run("seeds", str(tmp_path / "figure.svg"))
     page = (ROOT / "docs" / "certificates.md").read_text(encoding="utf-8")
-    low, high, mean = re.search(r"from ([\d.]+) to ([\d.]+) %, in the mean ([\d.]+) %", printed).groups()
+    low, high, mean = re.search(r"from ([\d.]+) to ([\d.]+) %, mean ([\d.]+) %", printed).groups()
     assert f"from {low} to {high} %" in page
     assert re.search(rf"\b{re.escape(mean)} %", page)
     assert (tmp_path / "figure.svg").read_text() == (ROOT / "docs/images/seeds.svg").read_text()
@@ -155,18 +155,18 @@ def test_seeds(run, tmp_path):
 def test_own_classifiers(run):
     names, printed, figures = run("own_classifiers")
     wrong = [int((model.predict(names["X_val"]) != names["y_val"]).sum()) for model in names["models"]]
-    clf, proposed = names["clf"], names["proposed"]
+    clf, prespecified = names["clf"], names["prespecified"]
     assert figures == 1
     assert len(wrong) == 10
     assert clf.classifiers_.errors.tolist() == wrong
     assert str(clf.certificate_) in printed
-    assert str(proposed.certificate_) in printed
+    assert str(prespecified.certificate_) in printed
     assert "the same risks: True" in printed
     # A loss of at most the error's: the bound on it is no larger than the error's own.
     assert (names["graded"].risks <= clf.classifiers_.risks).all()
-    # Nearly that of a hold-out.
+    # Nearly the bound of a holdout.
     assert names["models"][5].n_neighbors == 3
-    assert 1.0 < proposed.certificate_.bound / binomial_upper(wrong[5], len(names["y_val"]), 0.05) < 1.01
+    assert 1.0 < prespecified.certificate_.bound / binomial_upper(wrong[5], len(names["y_val"]), 0.05) < 1.01
 
 
 def test_certified_svm(run, tmp_path):
@@ -211,8 +211,8 @@ def test_forest_out_of_bag(run):
     assert best.bound == pytest.approx(4 * kl_roots(best.weights @ both @ best.weights, x)[1], rel=1e-9)
     # What the text says.
     assert 0.05 < validated.astype(float).mean() ** 2 < 0.15
-    assert str(names["divided"].certificate_) in printed
-    assert names["divided"].certificate_.bound < min(computed[:3]) / 4
+    assert str(names["certified"].certificate_) in printed
+    assert names["certified"].certificate_.bound < min(computed[:3]) / 4
 
 
 def test_training_prior(run):
@@ -235,7 +235,7 @@ def test_conjecture(run, tmp_path):
 def test_validation_size(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "argv", ["validation_size.py"])
     example = runpy.run_path(str(EXAMPLES / "validation_size.py"))
-    example["measured"].__globals__.update(REPEATS=1, SIZES=[0.3, 0.6])
+    example["measure"].__globals__.update(REPEATS=1, SIZES=[0.3, 0.6])
     found = example["table"]()
     assert all(0.0 < value <= 1.0 for rows in found.values() for row in rows for value in row.values())
     example["draw"](found, str(tmp_path / "figure.svg"))
@@ -245,7 +245,7 @@ def test_validation_size(capsys, monkeypatch, tmp_path):
 @pytest.mark.slow
 def test_the_comparison_in_the_documentation_is_what_the_example_prints(capsys):
     example = runpy.run_path(str(EXAMPLES / "validation_size.py"))
-    example["measured"].__globals__.update(SIZES=[0.5])
+    example["measure"].__globals__.update(SIZES=[0.5])
     text = (ROOT / "docs" / "certificates.md").read_text()
     for name, rows in example["table"]().items():
         numbers = [f"{rows[0][line]:.4f}" for line in ("stochastic", "Occam", "hold-out")]
@@ -268,7 +268,7 @@ def test_certify_your_classifier(capsys):
     names, printed = run_cells("certify-your-classifier"), capsys.readouterr().out
     assert printed.startswith("With probability at least 95 %, the soft vote errs on at most 4.2 % of new examples.")
     assert names["recall"].certificate_.reached.passed
-    wrong = int(re.search(r"wrong in truth: (\d+)", printed)[1])
+    wrong = int(re.search(r"observed errors: (\d+)", printed)[1])
     assert wrong <= int(re.search(r"at most (\d+) of these 1000 answers", printed)[1])
     assert names["again"].certificate_ == names["clf"].certificate_
 

@@ -58,7 +58,7 @@ def test_defaults_that_differ_from_the_papers():
         f"{len(DEFAULT_LAMBDAS)} values of λ instead of {LAMBDAS.size}, δ = {ours['delta']} instead of {DELTA}" in text
     )
     assert (ours["constant"], ours["split"], theirs.split) == ("exact", "shared", "independent")
-    assert "exact constants, one split for all machines instead of one for each" in text
+    assert "exact constants, one split for all SVMs instead of one for each" in text
     assert (ours["scale"], PROTOCOLS["wdbc"]) == (True, theirs)
     assert "standardised columns instead of raw ones" in text
 
@@ -85,7 +85,7 @@ def check(ran, tmp_path, monkeypatch, capsys):
     frame = good(300).rename(columns={"kind": "class"})
     frame.to_csv("data.csv", index=False)
     frame[:20].assign(a=frame["a"] + 0.01).to_csv("new.csv", index=False)
-    frame[:20].assign(old="no", new=frame["class"]).to_csv("said.csv", index=False)
+    frame[:20].assign(old="no", new=frame["class"]).to_csv("predictions.csv", index=False)
     Path("risks.csv").write_text("risk\n0.1\n0.2\n", encoding="utf-8")
     assert len(ran) >= 6
     for command, lines in ran:
