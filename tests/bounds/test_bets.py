@@ -219,7 +219,7 @@ def test_chosen_bets_are_nearly_the_best(monkeypatch):
     assert chosen.mean() < 1.03
     assert chosen.max() < 1.06
     # Without the quarter of a row the bet is too high.
-    monkeypatch.setattr(bets, "_ADDED", 0.0)
+    monkeypatch.setattr(bets, "_EXTRA_LOSS", 0.0)
     assert ratios_to_the_best_fixed_bet(60, 12).mean() > 1.005 * chosen.mean()
 
 
