@@ -89,7 +89,7 @@ def test_capitals_are_rounded_down_and_slopes_nearly_exact():
                 below = mpmath.fsum(logs) - mpf(bet.lower(w))
                 size = len(losses) + mpmath.fsum(abs(one) for one in logs)
                 assert 0 < below <= 20 * bets.EPS * size
-                assert abs(bet.rise(w) - mpmath.fsum(rises)) <= 8 * bets.EPS * mpmath.fsum(rises)
+                assert abs(bet.slope(w) - mpmath.fsum(rises)) <= 8 * bets.EPS * mpmath.fsum(rises)
 
 
 def test_rows_by_counts():

@@ -32,8 +32,8 @@ from pacbayes.bounds.binary_kl import kl_divergence, kl_roots
 # relative errors of `betaincc` are at most 3e-14 up to m = 1e6, 3e-12 up to 1e8 and 6e-11 anywhere (near m = 2e9), for
 # tails down to 1e-300.
 _MARGIN, _MARGIN_LARGE_M = 1e-10, 1e-9
-# Below the first level the inverse of `betaincc` may fail.  Below the second, close to the subnormal numbers, its values
-# lose digits, and so would the level minus the margin and the terms of a hypergeometric tail.
+# Below the first level the inverse of `betaincc` may fail.  Below the second, close to the subnormal numbers, its
+# values lose digits, and so would the level minus the margin and the terms of a hypergeometric tail.
 _SMALL, _SMALLEST = 1e-100, 1e-280
 # A tail of the hypergeometric distribution counts as above the level unless it is below by this relative margin plus
 # the rounding error.
@@ -258,10 +258,10 @@ def hypergeometric_upper(errors: int, m: int, rows: int, delta: float) -> int:
 def _lower_tail(errors: int, m: int, rows: int, new: int) -> float:
     """Probability that at most `errors` of all `errors + new` wrong examples are among the first `m`.
 
-    The tail is a sum of terms over the sum of all terms.  Each term is its neighbour times a ratio of integers, starting
-    at the mode: logarithms of large factorials would lose digits.  The k-th term has a relative error of at most
-    2 k epsilon (two products, a quotient and a step, half an epsilon each), the result twice that for the last k, plus
-    the errors of the sums.  Terms that underflow can only make the result too large.
+    The tail is a sum of terms over the sum of all terms.  Each term is its neighbour times a ratio of integers,
+    starting at the mode: logarithms of large factorials would lose digits.  The k-th term has a relative error of at
+    most 2 k epsilon (two products, a quotient and a step, half an epsilon each), the result twice that for the last k,
+    plus the errors of the sums.  Terms that underflow can only make the result too large.
     """
     wrong, right = errors + new, m + rows - errors - new
     first, last = max(0, wrong - rows), min(m, wrong)
