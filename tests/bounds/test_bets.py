@@ -190,7 +190,7 @@ def test_the_bet_where_little_is_known():
 def test_many_losses_are_put_together(monkeypatch):
     losses = np.random.default_rng(4).beta(0.5, 5.0, 3000)
     exact = best_bet(losses, 500, 0.05)
-    monkeypatch.setattr(bets, "_MOST_VALUES", 500)
+    monkeypatch.setattr(bets, "_MAX_VALUES", 500)
     assert best_bet(losses, 500, 0.05) == pytest.approx(exact, rel=1e-2)
 
 
