@@ -131,7 +131,7 @@ def test_other_problems(capfd):
 
 @pytest.mark.parametrize(("options", "error", "match"), [
     ({"formulation": "two-sided"}, ValueError, "unknown formulation 'two-sided'; known are one-sided, paper"),
-    ({"distance": "ch"}, ValueError, "method 'ccp' is for distance 'kl', got 'ch'"),
+    ({"distance": "ch"}, ValueError, "method 'ccp' requires distance 'kl', got 'ch'"),
     ({"n_init": 0}, ValueError, "n_init must be at least 1"),
     ({"max_iter": 1.5}, TypeError, "max_iter must be an integer"),
     ({"n_init": 2, "start": "prior"}, ValueError, "need start='random'"),
