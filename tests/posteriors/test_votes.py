@@ -260,7 +260,7 @@ def test_cantelli_never_rises_and_proves_nothing():
     assert bounds[-1] < bounds[0]
     vote = optimal_vote(errors, errors.shape[1], bound="cantelli")
     assert (vote.lower_bound, vote.gap) == (-math.inf, math.inf)
-    assert "nothing proved" in repr(vote)
+    assert "no proof of optimality" in repr(vote)
     assert vote.bound <= bounds[-1] + 1e-9
     # It beats tandem where classifiers err on their own.
     errors = np.random.default_rng(0).random((60, 4000)) < 0.3

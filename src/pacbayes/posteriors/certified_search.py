@@ -34,7 +34,7 @@ from pacbayes.bounds.distance import BoundFunction
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve
 
 # Fraction of the tolerance available to the search; the rest covers rounding.
-_TOLERANCE_FRACTION = 0.75
+_SEARCH_SHARE = 0.75
 # A cell that shrinks to less than this fraction of its length is not split.
 _GAIN = 0.7
 # Relative width in beta below which a lower bound of a cell may be sharp enough for a proof.
@@ -115,11 +115,7 @@ class CertifiedSearch:
             self._evaluate_closed_form(start, end)
             self._add(start, end, False)
         cells = self._cells
-        while (
-            cells
-            and cells[0].lower < self._best.bound - _TOLERANCE_FRACTION * tol
-            and self.evaluations < max_evaluations
-        ):
+        while cells and cells[0].lower < self._best.bound - _SEARCH_SHARE * tol and self.evaluations < max_evaluations:
             cell = heapq.heappop(cells)
             # Splitting does not help if the cell's lower bound exceeds the best bound up to rounding.
             close = cell.lower >= self._best.bound * (1.0 - 1e-11) and cell.lower >= self._node_lower(self._best)

@@ -8,10 +8,10 @@ With E the H x m matrix of errors, the weight of the classifiers that are wrong 
 the probability that two classifiers drawn independently are both wrong.
 
 Each classifier may have its own validation rows, such as the out-of-bag rows of a forest (`OwnRows`).  A pair is then
-evaluated on the validation rows of both: :math:`\hat\Lambda_{ij}` is the fraction of these on which both are wrong.  The
-theorem for pairs holds with the smallest number of such rows over all pairs, the theorem for single classifiers with the
-smallest number of rows of a classifier: equation (own-rows) of docs/mathematics.md.  The matrix :math:`\hat\Lambda` need
-not be positive semidefinite, so no lower bound over all weights is available.
+evaluated on the validation rows of both: :math:`\hat\Lambda_{ij}` is the fraction of these on which both are wrong.
+The theorem for pairs holds with the smallest number of such rows over all pairs, the theorem for single classifiers
+with the smallest number of rows of a classifier: equation (own-rows) of docs/mathematics.md.  The matrix
+:math:`\hat\Lambda` need not be positive semidefinite, so no lower bound over all weights is available.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ class TandemFactor:
     r"""Tandem risk T of distinct classifiers as a sum of squares, :math:`T = |A^\top \rho|^2` up to `slack`.
 
     Classifiers with identical errors form a group: T depends on the weights of the groups only, and for fixed group
-    weights the divergence is smallest if they are distributed within each group as in the prior.  Rows on which the same
-    classifiers are wrong are merged, weighted by their number; rows without errors are dropped.
+    weights the divergence is smallest if they are distributed within each group as in the prior.  Rows on which the
+    same classifiers are wrong are merged, weighted by their number; rows without errors are dropped.
     """
 
     #: A, shape (G, r).
@@ -286,7 +286,7 @@ def check_validated(validated: object, errors: BoolArray) -> BoolArray:
 
 
 def _count_pairs(rows: BoolArray) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    """Number of rows that are true for both classifiers, for each pair."""
+    """Count the rows that are true for both classifiers, for each pair."""
     n_classifiers, n_rows = rows.shape
     counts = np.zeros((n_classifiers, n_classifiers), dtype=np.int64)
     # Single precision counts exactly up to 2^24, more than a block has.
