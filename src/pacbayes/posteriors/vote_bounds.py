@@ -158,7 +158,7 @@ class VoteProblem:
         own = None if validated is None else OwnRows.of(errors, check_validated(validated, errors))
         if own is not None and own.least_pair == 0 and name != "first-order":
             raise ValueError(
-                f"validated must have a common row for every pair of classifiers with bound={name!r}; 'first-order' "
+                f"validated must leave every pair of classifiers a common row for bound={name!r}; 'first-order' "
                 "does not need one"
             )
         if own is None and name != "cantelli":
