@@ -8,8 +8,8 @@ If the vote is wrong, ties included, the weight `W` of the wrong classifiers is 
 
 and the PAC-Bayes-kl bound applies to the two means: to :math:`E W` with the empirical Gibbs risk G and the divergence
 K, and to :math:`E W^2`, the probability that two classifiers drawn independently are both wrong, with the empirical
-tandem risk T and the divergence 2K of the pair: equations (vote) and (tandem) of docs/mathematics.md.  For fixed `m`
-and `delta` each bound is a function of T, K and G.
+tandem risk T and the divergence 2K of the pair: equation (vote) and equation (tandem) of docs/mathematics.md.  For
+fixed `m` and `delta` each bound is a function of T, K and G.
 """
 
 from __future__ import annotations
