@@ -56,7 +56,7 @@ def _solve_arrays(p: FloatArray, s: FloatArray, x: FloatArray) -> tuple[FloatArr
     # s w = x - p ln(p/r) lies between x and x - p ln p, and -p ln p is at most s and at most (2/e) sqrt(p).
     w = np.minimum(start, (x + np.minimum(s, 0.7358 * np.sqrt(p))) / s)
     # The root is at least half the start: anything below is rounding noise, which the next step would amplify.
-    least = 0.45 * w
+    min_w = 0.45 * w
     for _ in range(_STEPS):
         decay = np.expm1(-w)
         D = -s * decay
@@ -64,7 +64,7 @@ def _solve_arrays(p: FloatArray, s: FloatArray, x: FloatArray) -> tuple[FloatArr
         newton = ((s * w - x) - p * np.log1p(D / p)) * (r / D)
         # The denominator is close to one, except where w is so small that the Newton step is rounding noise.
         halley = np.maximum(1.0 + newton * (p / r) * ((1.0 + decay) / (2.0 * decay)), 0.5)
-        w = np.maximum(w - newton / halley, least)
+        w = np.maximum(w - newton / halley, min_w)
     decay = np.expm1(-w)
     # exp(-w) from expm1(-w), recomputed only where the sum would lose more than one bit.
     exponential = 1.0 + decay
@@ -82,7 +82,7 @@ def _solve(p: float, s: float, x: float) -> tuple[float, float, float]:
     p = max(p, _FLOOR)
     x = min(x, _LARGEST_W * s)
     w = min(math.log1p((x + math.sqrt(x) * math.sqrt(x + 2.0 * p * s)) / s), (x + min(s, 0.7358 * math.sqrt(p))) / s)
-    least = 0.45 * w
+    min_w = 0.45 * w
     for _ in range(_STEPS):
         decay = math.expm1(-w)
         D = -s * decay
@@ -91,8 +91,8 @@ def _solve(p: float, s: float, x: float) -> tuple[float, float, float]:
         halley = 1.0 + newton * (p / r) * ((1.0 + decay) / (2.0 * decay))
         step = newton / halley if halley > 0.5 else 2.0 * newton
         w -= step
-        if w < least:
-            w = least
+        if w < min_w:
+            w = min_w
         elif abs(step) < 1e-6 * w:
             break
     return w, p - s * math.expm1(-w), s * math.exp(-w)

@@ -112,9 +112,9 @@ class KL(Distance):
         low, high = upper_root(low_risk, low_x), upper_root(high_risk, high_x)
         if high_risk == 1.0 or high.one_minus_r == 0.0 or low_risk == 0.0:
             return 0.0, math.inf
-        least = math.log(low.r / low.one_minus_r) - math.log(high_risk / (1.0 - high_risk))
-        most = math.log(high.r / high.one_minus_r) - math.log(low_risk / (1.0 - low_risk))
-        return max(least, 0.0), most
+        lower = math.log(low.r / low.one_minus_r) - math.log(high_risk / (1.0 - high_risk))
+        upper = math.log(high.r / high.one_minus_r) - math.log(low_risk / (1.0 - low_risk))
+        return max(lower, 0.0), upper
 
 
 def _change_of_logit(empirical: float, root: UpperRoot) -> float:

@@ -95,7 +95,7 @@ class CertifiedSearch:
         self.curve = curve
         self.function = function
         # The error of the ratio comes from exponents of the size of the log prior, and from the prior itself.
-        self._margin = 1e-12 - 8 * EPS * curve.least_log_mass + 4.0 * curve.mass_error
+        self._margin = 1e-12 - 8 * EPS * curve.min_log_mass + 4.0 * curve.mass_error
         self._nodes: list[Node] = []
         self._cells: list[Cell] = []
         self._n_cells = 0
@@ -196,7 +196,7 @@ class CertifiedSearch:
         # The tangent at infinity is vertical, at the smallest risk.
         above = max((free_b - free_a) / (b.beta - a.beta), 0.0) * (1.0 - 4 * EPS) if b.beta < math.inf else 0.0
         kl = free_a - a.beta * above - 4 * EPS * (abs(free_a) + a.beta * above)
-        return self._value_below(self.curve.least * (1.0 - 4 * EPS) + above, kl)
+        return self._value_below(self.curve.min_risk * (1.0 - 4 * EPS) + above, kl)
 
     def _refine(self, cell: Cell) -> float:
         """Replace a cell by smaller cells, or discard it if B is proved to be monotone in it.
@@ -207,9 +207,9 @@ class CertifiedSearch:
             return self._last_lower(cell.left, cell.right, cell)
         a, b = self._shrink(cell.left, cell.right) if cell.monotone else (cell.left, cell.right)
         beta_a, beta_b = a.point.beta, b.point.beta
-        least, most = (a.ratio, b.ratio) if cell.monotone else self._ratio_range(a.point, b.point)
+        min_ratio, max_ratio = (a.ratio, b.ratio) if cell.monotone else self._ratio_range(a.point, b.point)
         # B decreases if beta < ratio and increases if beta > ratio: a minimum is between `low` and `high`.
-        low, high = max(beta_a, least * (1.0 - self._margin)), min(beta_b, most * (1.0 + self._margin))
+        low, high = max(beta_a, min_ratio * (1.0 - self._margin)), min(beta_b, max_ratio * (1.0 + self._margin))
         if low >= beta_b or high <= beta_a:
             return math.inf
         if low >= high:  # equal up to rounding

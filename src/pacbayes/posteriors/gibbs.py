@@ -200,10 +200,10 @@ class GibbsCurve:
         self.risks = risks
         self.log_mass = log_mass
         self.mass_error = mass_error
-        self.least = float(risks[0])
+        self.min_risk = float(risks[0])
         self._above = risks - risks[0]
         self.spread = float(self._above[-1])
-        self.least_log_mass = float(log_mass.min())
+        self.min_log_mass = float(log_mass.min())
         # With few groups, and the mass of the first far from underflow, both sums are one matrix product.
         self._moments: FloatArray | None = None
         if risks.size <= _FEW and log_mass[0] > _SAFE:
@@ -227,7 +227,7 @@ class GibbsCurve:
         """Evaluate the curve at inverse temperature `beta`, which may be infinite."""
         if beta == math.inf:
             log_mass = float(self.log_mass[0])
-            return CurvePoint(beta, self.least, -log_mass, log_mass)
+            return CurvePoint(beta, self.min_risk, -log_mass, log_mass)
         if self._moments is not None:
             terms = self._below * beta
             total, above = (self._moments @ np.exp(terms, terms)).tolist()
@@ -239,7 +239,7 @@ class GibbsCurve:
             total, above = float(terms.sum()), float((terms * self._above).sum())
             log_normaliser = top + math.log(total)
         above /= total
-        return CurvePoint(beta, self.least + above, max(-beta * above - log_normaliser, 0.0), log_normaliser)
+        return CurvePoint(beta, self.min_risk + above, max(-beta * above - log_normaliser, 0.0), log_normaliser)
 
     def shares(self, point: CurvePoint) -> FloatArray:
         """Posterior mass of each group at a point of the curve, summing to one."""
@@ -259,11 +259,11 @@ class GibbsCurve:
         """
         beta = 0.0 if point.beta == math.inf else point.beta
         # L is rounded, so L - min, from which K was computed, has the same absolute error.
-        above = point.risk - self.least + EPS * point.risk
+        above = point.risk - self.min_risk + EPS * point.risk
         drop = beta * above
         size = 16.0 + point.kl + self._sum_error + drop + abs(point.log_normaliser)
         in_normaliser = 2 * EPS * size + self.mass_error
-        exponent = min(beta * self.spread, _VANISHED) - self.least_log_mass
+        exponent = min(beta * self.spread, _VANISHED) - self.min_log_mass
         largest = 2 * EPS * (16.0 + self._sum_error + exponent) + self.mass_error
         in_above = 2.0 * min(in_normaliser * self.spread, largest * above)
         in_kl = beta * in_above + in_normaliser + 4 * EPS * (drop + abs(point.log_normaliser))

@@ -196,8 +196,8 @@ class TandemDual:
         kl = max(float(weights @ (np.log(positive) - self._log_mass)), 0.0)
         error = float(self._error(u, w, base, np.float64(kappa)))
         square = float(u @ u)
-        least = 2.0 * float(w.min()) - square - error
-        return DualPoint(kappa, u, weights, tandem, kl, value - error, least, self.products - before)
+        least_tandem = 2.0 * float(w.min()) - square - error
+        return DualPoint(kappa, u, weights, tandem, kl, value - error, least_tandem, self.products - before)
 
     def _error(self, u: FloatArray, w: FloatArray, base: FloatArray, kappa: FloatArray | np.float64) -> FloatArray:
         """Bound the rounding error of D(u) and the difference between the factor and T.

@@ -152,8 +152,8 @@ class VoteProblem:
     ) -> VoteProblem:
         """Check the arguments."""
         name, kl = check_choice("bound", bound, VOTE_BOUNDS), get_distance("kl")
-        whole = kl.bound_function(m, delta, constant)
-        level = whole.delta
+        function = kl.bound_function(m, delta, constant)
+        level = function.delta
         errors = check_error_rows(error_rows, m)
         own = None if validated is None else OwnRows.of(errors, check_validated(validated, errors))
         if own is not None and own.least_pair == 0 and name != "first-order":
@@ -162,7 +162,7 @@ class VoteProblem:
                 "does not need one"
             )
         if own is None and name != "cantelli":
-            pairs = singles = whole
+            pairs = singles = function
         else:
             least, least_pair = (m, m) if own is None else (own.least, max(own.least_pair, 1))
             level_per_bound = half_level(level) if name == "cantelli" else level
