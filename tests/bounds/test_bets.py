@@ -66,6 +66,30 @@ def test_never_below_the_root_at_the_ends(b):
         check_root([0.0, 0.5], small, 0.05, counts=[4000, 1000])
 
 
+def test_a_search_that_ends_too_early_does_no_harm(monkeypatch):
+    # What is returned has passed the test of its capital, wherever the search has led.
+    search = bets._Capitals.root
+    for short in (1e-15, 1e-13, 1e-9, 0.5):
+        monkeypatch.setattr(bets._Capitals, "root", lambda self, level, s=short: search(self, level) * (1.0 - s))
+        for losses in kinds_of_losses(np.random.default_rng(14), 40):
+            check_root(losses, 0.7, 0.05, tolerance=0.6)
+
+
+def test_capitals_are_rounded_down_and_slopes_nearly_exact():
+    rng = np.random.default_rng(15)
+    for losses in itertools.chain(kinds_of_losses(rng, 9), kinds_of_losses(rng, 300)):
+        for b, w in itertools.product([1e-9, 0.3, 0.9, 1 - 1e-12], [0.0, 1e-9, 0.03, 1.0, 20.0, 39.9]):
+            bet = bets._bet(losses, b, None)
+            with mpmath.workdps(50):
+                stay, won = 1 - mpf(b), [mpf(b) * (1 - mpf(float(x))) * mpmath.exp(mpf(w)) for x in bet.values]
+                logs = [int(n) * mpmath.log(stay + one) for one, n in zip(won, bet.counts, strict=True)]
+                rises = [int(n) * one / (stay + one) for one, n in zip(won, bet.counts, strict=True)]
+                below = mpmath.fsum(logs) - mpf(bet.lower(w))
+                size = len(losses) + mpmath.fsum(abs(one) for one in logs)
+                assert 0 < below <= 20 * bets.EPS * size
+                assert abs(bet.slope(w) - mpmath.fsum(rises)) <= 8 * bets.EPS * mpmath.fsum(rises)
+
+
 def test_rows_by_counts():
     limit = check_root([0.0, 0.1, 1.0], 0.05, 0.05, counts=[900_000, 90_000, 10_000])
     assert 0.019 < limit < 0.0195

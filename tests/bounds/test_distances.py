@@ -246,5 +246,5 @@ def test_a_sixth_distance_in_one_class(registered, monkeypatch):
 def test_a_distance_must_have_a_name_and_not_that_of_another(name):
     wrong = Hoeffding()
     wrong.name = name
-    with pytest.raises((ValueError, TypeError), match=r"is another|names that begin so|with a name"):
+    with pytest.raises((ValueError, TypeError), match=r"differs from|names that begin with|with a name"):
         bound([1.0], [0.1], 50, distance=wrong)

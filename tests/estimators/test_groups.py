@@ -67,7 +67,7 @@ def test_certificates_follow_from_the_answers_in_groups_that_are_stored(tmp_path
     # As single rows they would have the exact limits of independent draws.
     forged = Forged.of(clf)
     forged["plan.division.unit"], forged["plan.division.units"] = "example", None
-    with pytest.raises(ValueError, match=r"Division\.n_rows must train or validate"):
+    with pytest.raises(ValueError, match=r"Division\.\w+ is not"):
         load(forged.write(tmp_path / "model"))
 
 

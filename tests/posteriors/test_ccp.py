@@ -100,10 +100,10 @@ def test_not_applicable_without_errors(name, formulation):
 
 @pytest.mark.parametrize(("options", "error", "match"), [
     ({"formulation": "two-sided"}, ValueError, "unknown formulation 'two-sided'; known are one-sided, paper"),
-    ({"distance": "ch"}, ValueError, "method 'ccp' is for distance 'kl', got 'ch'"),
+    ({"distance": "ch"}, ValueError, "method 'ccp' requires distance 'kl', got 'ch'"),
     ({"n_init": 0}, ValueError, "n_init must be at least 1"),
     ({"max_iter": 1.5}, TypeError, "max_iter must be an integer"),
-    ({"n_init": 2, "start": "prior"}, ValueError, "need start='random'"),
+    ({"n_init": 2, "start": "prior"}, ValueError, "requires start='random'"),
     ({"eps": 1e-3}, TypeError, "has no option 'eps'"),
 ])  # fmt: skip
 def test_wrong_options(options, error, match):

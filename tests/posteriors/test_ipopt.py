@@ -165,7 +165,7 @@ def test_the_hessian_of_the_papers_formulation(distance):
     ({"eps": 0.0}, ValueError, "eps must lie between 0 and 1/3"),
     ({"eps": 0.4}, ValueError, "eps must lie between 0 and 1/3"),
     ({"time_limit": 0}, ValueError, "time_limit must be positive"),
-    ({"solver_options": {"no_such_option": 1}}, ValueError, "Ipopt refused its options"),
+    ({"solver_options": {"no_such_option": 1}}, ValueError, "Ipopt rejected the options"),
     ({"speed": 1}, TypeError, "has no option 'speed'"),
 ])  # fmt: skip
 def test_wrong_options(options, error, match):

@@ -262,7 +262,7 @@ def test_the_result():
     assert {"bound", "lower_bound", "beta", "kl", "m", "delta", "distance", "method", "converged"} <= set(plain)
     with pytest.raises(AttributeError):
         posterior.bound = 0.0
-    assert "proved within" in repr(posterior)
+    assert "proved to be within" in repr(posterior)
     assert "Posterior over 4 classifiers" in posterior._repr_html_()
     ended = optimal_posterior(one_against_many(1000, 0.0, 0.2), 10, max_evaluations=5)
     assert not ended.converged

@@ -57,7 +57,7 @@ def test_where_the_iteration_ends():
     assert "max_iter = 2" in found.message
     assert (found.lower_bound, found.gap) == (-math.inf, math.inf)
     assert found.bound == bound(found.weights, risks, 100)
-    assert "nothing proved" in repr(found)
+    assert "no proof of optimality" in repr(found)
     assert optimal_posterior([0.0, 0.1, 0.2], 50, method="fixed-point", prior=[0.0, 0.5, 0.5]).weights[0] == 0.0
 
 

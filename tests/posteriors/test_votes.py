@@ -255,7 +255,7 @@ OWN = {"error_rows": [[1, 0, 0], [0, 0, 0]], "m": 3}
     (optimal_vote, ROWS, {"tol": 0.0}, ValueError, "tol must be positive"),
     (optimal_vote, ROWS, {"max_iter": 3}, TypeError, "bound 'tandem' has no option 'max_iter'; its options are max_pr"),
     (optimal_vote, ROWS, {"bound": "first"}, ValueError, "unknown bound"),
-    (optimal_vote, OWN, {"validated": [[1, 1, 1], [0, 0, 0]]}, ValueError, "none validates classifier 1"),
+    (optimal_vote, OWN, {"validated": [[1, 1, 1], [0, 0, 0]]}, ValueError, "has none for classifier 1"),
     (optimal_vote, OWN, {"validated": [[1, 1, 0], [0, 0, 1]]}, ValueError, "a common row for bound='tandem'"),
     (optimal_vote, OWN, {"validated": [[1, 1, 1]]}, ValueError, r"the shape of error_rows, \(2, 3\), got \(1, 3\)"),
     (optimal_vote, OWN, {"validated": [[0, 1, 1], [1, 1, 1]]}, ValueError, "an error of classifier 0 in row 0"),

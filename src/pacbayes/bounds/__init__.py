@@ -1,4 +1,4 @@
-"""The mathematics of one bound: binary kl and its roots, constants, the distances, `bound`; exact limits."""
+"""The mathematics of a single bound: kl inverses, constants, distances, the PAC-Bayesian bound and exact bounds."""
 
 from pacbayes.bounds.binary_kl import kl_divergence, kl_roots
 from pacbayes.bounds.binomial import chances, rows_needed

@@ -3,19 +3,19 @@ r"""The binary Kullback-Leibler divergence and its roots.
 .. math:: kl(p, q) = p \ln\frac{p}{q} + (1-p) \ln\frac{1-p}{1-q}
 
 is convex in `q` with its minimum 0 at `q = p`, so that ``kl(p, r) = x`` has at most one root on each
-side of `p`.  The upper one is the kl bound on a true risk when `p` is an empirical risk: equation (kl-root) of
-docs/mathematics.md.
+side of `p`.  If `p` is an empirical risk, the upper root is the kl bound on the true risk (the kl inverse): equation
+(kl-root) of docs/mathematics.md.
 
-How the root is found
----------------------
-With ``s = 1 - p`` and the unknown ``w = ln(s / (1 - r))`` the equation for the upper root reads
+Computing the root
+------------------
+With ``s = 1 - p`` and the unknown ``w = ln(s / (1 - r))``, the equation for the upper root is
 
 .. math:: f(w) = (s w - x) - p \ln(1 + D/p) = 0, \qquad D = s (1 - e^{-w}), \quad r = p + D,
 
-whose left side is convex in `w`, with ``f' = D / r`` and ``f'' = p (1 - r) / r**2``.  Halley's method from
-a point to the right of the root needs three steps for full precision in both `r` and `1 - r`, for
-all `p` and `x`; the logarithm of the ratio ``r / p`` is formed from ``D / p``, so nothing cancels.  The lower
-root is the upper root of the mirrored problem, ``(p, s) -> (s, p)``.
+whose left side is convex in `w`, with ``f' = D / r`` and ``f'' = p (1 - r) / r**2``.  Halley's method, started to the
+right of the root, needs three steps for full precision in both `r` and `1 - r`, for all `p` and `x`; the logarithm of
+``r / p`` is computed from ``D / p``, so nothing cancels.  The lower root is the upper root of the mirrored problem,
+``(p, s) -> (s, p)``.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from numpy.typing import ArrayLike
 from pacbayes._utils.arrays import EPS, FloatArray, usual_float_errors
 from pacbayes._utils.checks import check_between
 
-# Arrays are worked through in blocks of this many elements, whose temporaries stay in the cache.
+# Arrays are processed in blocks of this many elements, whose temporaries stay in the cache.
 _BLOCK = 8192
-# Where p and x are both below _TINY, kl(p, r) equals p ln(p/r) + r - p to all digits, which is homogeneous:
+# If p and x are both below _TINY, kl(p, r) equals p ln(p/r) + r - p to all digits, which is homogeneous:
 # both are scaled up by _SCALE, away from the subnormal numbers, and the root is scaled back.
 _TINY, _SCALE = 1e-200, 2.0**200
 _LOG_SCALE = math.log(_SCALE)
-# Outside that range p below _FLOOR is too small next to x to change the root; the floor keeps D/p finite.
+# Otherwise a p below _FLOOR is too small next to x to change the root; the floor keeps D/p finite.
 _FLOOR = 1e-290
-# s exp(-w) is zero from here on, whatever w is: x is cut at the value that leads there.
+# s exp(-w) underflows to zero from here on; x is clipped at the value that leads here.
 _LARGEST_W = 2000.0
 _STEPS = 3
 # The spacing of floating-point numbers between 1/2 and 1.
 _ULP = 0.5 * EPS
-# Measured relative errors of r stay below 2.5 EPS (tests/bounds/test_binary_kl.py); this is the safety margin.
+# Measured relative errors of r stay below 2.5 EPS (tests/bounds/test_binary_kl.py); the margin is three times that.
 _MARGIN = 8 * EPS
-# A relative error of w becomes an absolute one of the exponent in exp(-w).
+# A relative error of w is an absolute error of the exponent in exp(-w).
 _MARGIN_W = 3 * EPS
 
 
@@ -55,8 +55,8 @@ def _solve_arrays(p: FloatArray, s: FloatArray, x: FloatArray) -> tuple[FloatArr
     start = np.log1p((x + np.sqrt(x) * np.sqrt(x + 2.0 * p * s)) / s)
     # s w = x - p ln(p/r) lies between x and x - p ln p, and -p ln p is at most s and at most (2/e) sqrt(p).
     w = np.minimum(start, (x + np.minimum(s, 0.7358 * np.sqrt(p))) / s)
-    # The root is at least half the start: what falls below is rounding noise, which the next step would magnify.
-    least = 0.45 * w
+    # The root is at least half the start: anything below is rounding noise, which the next step would amplify.
+    min_w = 0.45 * w
     for _ in range(_STEPS):
         decay = np.expm1(-w)
         D = -s * decay
@@ -64,24 +64,25 @@ def _solve_arrays(p: FloatArray, s: FloatArray, x: FloatArray) -> tuple[FloatArr
         newton = ((s * w - x) - p * np.log1p(D / p)) * (r / D)
         # The denominator is close to one, except where w is so small that the Newton step is rounding noise.
         halley = np.maximum(1.0 + newton * (p / r) * ((1.0 + decay) / (2.0 * decay)), 0.5)
-        w = np.maximum(w - newton / halley, least)
+        w = np.maximum(w - newton / halley, min_w)
     decay = np.expm1(-w)
-    # exp(-w) from expm1(-w), computed anew only where the sum would lose more than a bit.
-    kept = 1.0 + decay
+    # exp(-w) from expm1(-w), recomputed only where the sum would lose more than one bit.
+    exponential = 1.0 + decay
     large = np.flatnonzero(decay < -0.5)
-    kept[large] = np.exp(-w[large])
-    return w, p - s * decay, s * kept
+    exponential[large] = np.exp(-w[large])
+    return w, p - s * decay, s * exponential
 
 
 def _solve(p: float, s: float, x: float) -> tuple[float, float, float]:
-    """`_solve_arrays` for one root, in plain floats, with which every search for a posterior spends most of its time.
+    """Solve for one root like `_solve_arrays`, in plain floats: posterior searches spend most of their time here.
 
-    The number of correct digits triples with each step: one below the cube root of the precision is the last.
+    The number of correct digits triples with each step, so iteration stops after a step below the cube root of the
+    precision.
     """
     p = max(p, _FLOOR)
     x = min(x, _LARGEST_W * s)
     w = min(math.log1p((x + math.sqrt(x) * math.sqrt(x + 2.0 * p * s)) / s), (x + min(s, 0.7358 * math.sqrt(p))) / s)
-    least = 0.45 * w
+    min_w = 0.45 * w
     for _ in range(_STEPS):
         decay = math.expm1(-w)
         D = -s * decay
@@ -90,17 +91,17 @@ def _solve(p: float, s: float, x: float) -> tuple[float, float, float]:
         halley = 1.0 + newton * (p / r) * ((1.0 + decay) / (2.0 * decay))
         step = newton / halley if halley > 0.5 else 2.0 * newton
         w -= step
-        if w < least:
-            w = least
+        if w < min_w:
+            w = min_w
         elif abs(step) < 1e-6 * w:
             break
     return w, p - s * math.expm1(-w), s * math.exp(-w)
 
 
 class UpperRoot(NamedTuple):
-    """The upper root of kl(p, r) = x: `r` and `1 - r` to full relative precision, `w`, and `r` rounded up.
+    """Upper root of kl(p, r) = x: `r` and `1 - r` to full relative precision, `w`, and `r` rounded up.
 
-    The absolute error of `w` is a few units in the last place of 1, so its relative error grows as `x` falls below
+    The absolute error of `w` is a few units in the last place of 1, so its relative error grows as `x` decreases below
     1e-20.
     """
 
@@ -111,7 +112,7 @@ class UpperRoot(NamedTuple):
 
 
 def upper_root(p: float, x: float) -> UpperRoot:
-    """Solve for one upper root, many times faster than the array code; arguments are not checked.
+    """Compute one upper root, many times faster than the array code; arguments are not checked.
 
     Examples
     --------
@@ -133,7 +134,7 @@ def upper_root(p: float, x: float) -> UpperRoot:
 
 
 def lower_root(p: float, x: float) -> float:
-    """Solve for one lower root, rounded down; the counterpart of `upper_root`.
+    """Compute one lower root, rounded down; the counterpart of `upper_root`.
 
     Examples
     --------
@@ -156,7 +157,7 @@ def lower_root(p: float, x: float) -> float:
     return min(_one_minus_down(rest * (1.0 + _MARGIN)), p)
 
 
-# Directed rounding of 1 - rest: for rest <= 1/2 the difference 1 - (1 - rest) is exact and shows the error.
+# Directed rounding of 1 - rest: for rest <= 1/2 the difference 1 - (1 - rest) is exact and reveals the rounding error.
 def _one_minus_up(rest: float) -> float:
     value = 1.0 - rest
     return value if 1.0 - value <= rest else value + _ULP
@@ -167,7 +168,7 @@ def _one_minus_down(rest: float) -> float:
     return value if 1.0 - value >= rest else value - _ULP
 
 
-# Directed rounding of value / _SCALE: multiplying back is exact and shows the error.
+# Directed rounding of value / _SCALE: multiplying back is exact and reveals the rounding error.
 def _unscale_up(value: float) -> float:
     small = value / _SCALE
     return small if small * _SCALE >= value else math.nextafter(small, 1.0)
@@ -196,13 +197,13 @@ def _roots_block(p: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def kl_roots(p: ArrayLike, x: ArrayLike) -> tuple[FloatArray | float, FloatArray | float]:
-    r"""Both roots `r` of :math:`kl(p, r) = x`, rounded outward.
+    r"""Kl inverses: both roots `r` of :math:`kl(p, r) = x`, rounded outward.
 
     The lower root is the smallest and the upper root the largest `r` in [0, 1] with
-    :math:`kl(p, r) \le x`.  When `p` is an empirical risk on `m` examples and
+    :math:`kl(p, r) \le x`.  If `p` is an empirical risk on `m` examples and
     :math:`x = (K + \ln I - \ln\delta)/m`, they are the two ends of the kl confidence interval.  The upper
-    root is never below the exact one, the lower never above it; the relative error of `r`, and of
-    `1 - r` where `r > 1/2`, is at most 1e-12, or one unit in the last place of `r` where that is larger.
+    root is never below the exact one, the lower root never above it.  The relative error of `r`, and of
+    `1 - r` if `r > 1/2`, is at most 1e-12, or one unit in the last place of `r` if that is larger.
 
     Parameters
     ----------
@@ -214,13 +215,13 @@ def kl_roots(p: ArrayLike, x: ArrayLike) -> tuple[FloatArray | float, FloatArray
     Returns
     -------
     lower, upper : ndarray or float
-        Double precision whatever the input; floats if both arguments are scalars.
+        Double precision; floats if both arguments are scalars.
         At ``p = 0`` they are 0 and :math:`1 - e^{-x}`, at ``p = 1`` they are :math:`e^{-x}` and 1.
-        Where there is no root on a side, the end of the interval, 0 or 1.
+        If there is no root on one side, the end of the interval, 0 or 1.
 
     See Also
     --------
-    kl_divergence : The function whose roots these are.
+    kl_divergence : The binary kl divergence.
     bound : The bound of a posterior, by default the upper root.
 
     References
@@ -246,9 +247,9 @@ def kl_roots(p: ArrayLike, x: ArrayLike) -> tuple[FloatArray | float, FloatArray
         return _roots_arrays(p, x)
 
 
-def _broadcast(p: ArrayLike, name: str, other: ArrayLike, most: float) -> tuple[FloatArray, FloatArray]:
-    """Check probabilities and the other argument, and broadcast them against each other."""
-    p, other = check_between("p", p, 0.0, 1.0), check_between(name, other, 0.0, most)
+def _broadcast(p: ArrayLike, name: str, other: ArrayLike, maximum: float) -> tuple[FloatArray, FloatArray]:
+    """Check probabilities and the second argument, and broadcast them against each other."""
+    p, other = check_between("p", p, 0.0, 1.0), check_between(name, other, 0.0, maximum)
     try:
         p, other = np.broadcast_arrays(p, other)
     except ValueError:
@@ -257,14 +258,14 @@ def _broadcast(p: ArrayLike, name: str, other: ArrayLike, most: float) -> tuple[
 
 
 def _roots_arrays(p: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return both roots of arrays of one shape, block by block."""
+    """Both roots of arrays of equal shape, block by block."""
     lower, upper = np.empty(p.shape), np.empty(p.shape)
     flat_p, flat_x = p.ravel(), x.ravel()
     flat_lower, flat_upper = lower.reshape(-1), upper.reshape(-1)
     for start in range(0, flat_p.size, _BLOCK):
         block = slice(start, start + _BLOCK)
         block_p, block_x = flat_p[block], flat_x[block]
-        # Closed forms and subnormal numbers are rare: they go one by one.
+        # Closed forms and subnormal numbers are rare: they are computed one by one.
         plain = (block_p >= _FLOOR) & (block_p < 1.0) & (block_x > 0.0) & (block_x < math.inf)
         plain &= np.maximum(block_p, block_x) >= _TINY
         if plain.all():
@@ -279,7 +280,7 @@ def _roots_arrays(p: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]
 
 
 def _excess(u: FloatArray, log_ratio: FloatArray) -> FloatArray:
-    """Return u - ln(1 + u), given also the logarithm, to full relative precision near u = 0 and near u = -1."""
+    """Compute u - ln(1 + u), with the logarithm precomputed, to full relative precision near u = 0 and u = -1."""
     t = u / (2.0 + u)
     square = t * t
     # ln(1 + u) = 2 artanh(t) = 2 t (1 + t^2/3 + t^4/5 + ...), and u - 2 t = u t.
@@ -294,8 +295,8 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> FloatArray | float:
 
     .. math:: kl(p, q) = p \ln\frac{p}{q} + (1-p) \ln\frac{1-p}{1-q}, \qquad 0 \ln 0 = 0.
 
-    Written as a sum of two non-negative terms it keeps its relative precision where `p` and `q`
-    nearly agree.  It is infinite where `q` is 0 or 1 and `p` is not.
+    Computed as a sum of two non-negative terms, it keeps its relative precision if `p` and `q`
+    nearly agree.  It is infinite if `q` is 0 or 1 and `p` is not equal to `q`.
 
     Parameters
     ----------
@@ -305,7 +306,7 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> FloatArray | float:
     Returns
     -------
     ndarray or float
-        Double precision whatever the input; a float if both arguments are scalars.
+        Double precision; a float if both arguments are scalars.
 
     See Also
     --------
@@ -329,10 +330,10 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> FloatArray | float:
     with np.errstate(all="ignore"):
         for weight, change, other in ((p, D, q), (1.0 - p, -D, 1.0 - q)):
             u = change / weight
-            # weight * (u - ln(1 + u)) tends to the change itself where the weight tends to zero, and equals it to
-            # all digits where the weight is so small that the ratio overflows.
+            # weight * (u - ln(1 + u)) tends to the change itself as the weight tends to zero, and equals it to
+            # all digits if the weight is so small that the ratio overflows.
             ratio = other / weight
-            # A subnormal ratio has lost its digits, its logarithm has not.
+            # A subnormal ratio has lost its digits, but its logarithm can be computed from the two logarithms.
             log_ratio = np.where(ratio < _FLOOR, np.log(other) - np.log(weight), np.log(ratio))
             total += np.where(np.isfinite(u), weight * _excess(u, log_ratio), change)
     return total if total.ndim else float(total)

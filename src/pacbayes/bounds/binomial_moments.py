@@ -1,24 +1,24 @@
-r"""Moments of the binomial distribution that make the constants ln I(m), for every m and rounded up.
+r"""Moments of the binomial distribution: the constants ln I(m) of the PAC-Bayes bounds, rounded up.
 
 A PAC-Bayesian bound with the distance :math:`\phi` holds with any constant
 
 .. math:: I(m) \ge \sup_{0 \le l \le 1} \sum_{k=0}^m \binom{m}{k} l^k (1-l)^{m-k} e^{n \phi(k/m,\, l)}
 
-(`n` is `m`, and `2m - 1` for ch).  A constant below the supremum makes the bound invalid, hence every
-function here returns a number that is at least the exact one.  They hold for losses in [0, 1], not only
-for 0-1 losses: the exponential is convex in the empirical risk, so the Bernoulli case is the worst.
+(`n` is `m`, and `2m - 1` for ch).  A constant below the supremum makes the bound invalid, so every
+function here rounds up.  The constants hold for all losses in [0, 1], not only for 0-1 losses: the exponential is
+convex in the empirical risk, so the Bernoulli case is the worst.
 
 The certified supremum
 ----------------------
-Where the worst risk has no closed form, `log_supremum` encloses it.  For :math:`F(l) = \sum_k u_k(l)`,
-:math:`u_k(l) = \binom{m}{k} l^k (1-l)^{m-k} e^{n \phi(k/m - l)}` with an even, convex :math:`\phi`, branch and bound on
-`l` in [0, 1/2].  On a cell :math:`c \pm h`, Taylor's formula for :math:`\ln u_k`, equation (cell) of
+If the worst risk has no closed form, `log_supremum` encloses the supremum of :math:`F(l) = \sum_k u_k(l)`,
+:math:`u_k(l) = \binom{m}{k} l^k (1-l)^{m-k} e^{n \phi(k/m - l)}` with an even, convex :math:`\phi`, by branch and bound
+on `l` in [0, 1/2].  On a cell :math:`c \pm h`, Taylor's formula for :math:`\ln u_k`, equation (cell) of
 docs/mathematics.md, gives
 
 .. math:: \sup_{|l-c| \le h} F(l) \le \max_{\pm} \sum_k u_k(c) \exp(\pm h g_k + \tfrac{1}{2} h^2 \max(G_k, 0)),
 
 where :math:`g_k` is the slope of :math:`\ln u_k` at `c` and :math:`G_k` an upper bound of its second derivative on the
-cell (a sum of exponentials of something linear in `l - c` is convex, so it is largest at an end).
+cell (a sum of exponentials of linear functions of `l - c` is convex, so its maximum is at an end).
 """
 
 import math
@@ -31,20 +31,20 @@ from scipy.special import gammaln, logsumexp, xlogy, zeta
 from pacbayes._utils.arrays import FloatArray, round_up
 from pacbayes.bounds.binary_kl import kl_divergence
 
-# Relative inflation of a quadrature or a sum; their errors, rounding included, are well below it.
+# Relative inflation of a quadrature or a sum; the errors, rounding included, are well below it.
 _SLACK = 1e-12
-# Cells in one NumPy call: enough to amortise its overhead, few enough to stay in the cache.
-_MOST_NUMBERS = 400_000
+# Array elements per NumPy call: enough to amortise its overhead, few enough to stay in the cache.
+_MAX_ELEMENTS = 400_000
 # Relative inflation for rounding: exponents are sums of terms below 1e5 in absolute value for m <= 1e4.
 _SUPREMUM_SLACK = 2e-11
-# An exponential is cut here rather than overflowing: such a cell is far above the supremum and is split again.
+# Exponents are clipped here to avoid overflow: such a cell is far above the supremum and is split anyway.
 _LARGEST_EXPONENT = 600.0
 
 Function = Callable[[FloatArray], FloatArray]
 
 
 def _stirling_error(n: FloatArray) -> FloatArray:
-    """Return ln n! - ln(sqrt(2 pi n) (n/e)**n) for n >= 1, the part of ln n! that does not cancel in a binomial."""
+    """Error of Stirling's formula, ln n! - ln(sqrt(2 pi n) (n/e)**n), for n >= 1."""
     inverse = 1.0 / n
     square = inverse * inverse
     series = inverse * (1 / 12 + square * (-1 / 360 + square * (1 / 1260 + square * (-1 / 1680 + square * (1 / 1188)))))
@@ -53,10 +53,10 @@ def _stirling_error(n: FloatArray) -> FloatArray:
 
 
 def log_binomial_peaks(m: int, k: FloatArray | None = None) -> FloatArray:
-    r"""Return :math:`\ln[\binom{m}{k} (k/m)^k (1-k/m)^{m-k}]` for `k`, or for all of 0..m.
+    r"""Log probabilities of `k` at its mode, :math:`\ln[\binom{m}{k} (k/m)^k (1-k/m)^{m-k}]`, for `k` or all of 0..m.
 
-    The binomial probability of `k` under the parameter `l` is this minus ``m kl(k/m, l)``, a form in which no
-    large numbers cancel.
+    The binomial log probability of `k` with parameter `l` is this minus ``m kl(k/m, l)``, a form without cancellation
+    of large numbers.
 
     Examples
     --------
@@ -75,11 +75,10 @@ def log_binomial_peaks(m: int, k: FloatArray | None = None) -> FloatArray:
 
 @lru_cache(maxsize=1024)
 def log_xi(m: int) -> float:
-    r"""Return :math:`\ln\xi(m)`, :math:`\xi(m) = \sum_k \binom{m}{k}(k/m)^k(1-k/m)^{m-k}`, rounded up.
+    r"""Log constant of the kl distance, :math:`\xi(m) = \sum_k \binom{m}{k}(k/m)^k(1-k/m)^{m-k}`, rounded up.
 
-    This is the constant of the kl distance, the same for every `l` in (0, 1): equation (xi) of docs/mathematics.md.  It
-    is :math:`1 + Q(m)` with Ramanujan's function Q, whose asymptotic expansion, cut after m**-5, is off by less than
-    1e-15 from m = 100 on.
+    The moment is the same for every `l` in (0, 1): equation (xi) of docs/mathematics.md.  It is :math:`1 + Q(m)` with
+    Ramanujan's function Q, whose asymptotic expansion, truncated after m**-5, has an error below 1e-15 from m = 100 on.
 
     Examples
     --------
@@ -99,7 +98,7 @@ _QUARTIC_SERIES = (-1.0) ** _N * (4.0**_N - 1.0) * zeta(2.0 * _N) / _N / math.pi
 
 
 def _half_square_minus_log_cosh(x: FloatArray) -> FloatArray:
-    """x^2/2 - ln cosh x for x >= 0, to full precision also near zero."""
+    """Compute x^2/2 - ln cosh x for x >= 0, to full precision also near zero."""
     near = np.minimum(x, 0.6) ** 2
     series = near**2 * np.polynomial.polynomial.polyval(near, _QUARTIC_SERIES)
     direct = 0.5 * x * x - (x + np.log1p(np.exp(-2.0 * x)) - math.log(2.0))
@@ -108,9 +107,9 @@ def _half_square_minus_log_cosh(x: FloatArray) -> FloatArray:
 
 @lru_cache(maxsize=1024)
 def log_square_moment(c: float, m: int) -> float:
-    r"""Return :math:`\ln E e^{c m (k/m - 1/2)^2}` for k binomial with parameter 1/2 and 0 < c <= 2, rounded up.
+    r"""Log moment :math:`\ln E e^{c m (k/m - 1/2)^2}` for k binomial with parameter 1/2 and 0 < c <= 2, rounded up.
 
-    Writing the exponential of a square as a Gaussian mean of exponentials gives equation (square-moment) of
+    Writing the exponential of a square as a Gaussian average of exponentials gives equation (square-moment) of
     docs/mathematics.md,
 
     .. math:: E e^{c m (k/m-1/2)^2} = \sqrt{\frac{m}{4 \pi c}} \int e^{-m v(t)} dt, \qquad
@@ -118,7 +117,7 @@ def log_square_moment(c: float, m: int) -> float:
 
     The integrand is a mixture of Gaussians of variance :math:`2c/m`, for which the trapezoid rule with the step
     :math:`h = \sqrt{c/m}` has the relative error :math:`2 e^{-4\pi^2} < 2\cdot10^{-17}` (Poisson summation).  `v` is
-    convex, so what lies beyond `T` is at most :math:`e^{-m v(T)} / (m v'(T))`; it is added.
+    convex, so the tail beyond `T` is at most :math:`e^{-m v(T)} / (m v'(T))`, which is added.
 
     Examples
     --------
@@ -137,13 +136,13 @@ def log_square_moment(c: float, m: int) -> float:
 
 
 def log_moment(m: int, exponents: FloatArray, risk: FloatArray) -> FloatArray:
-    """Return ln E e^{exponent(k)} for k binomial with parameter `risk`.
+    """Log moment ln E e^{exponent(k)} for k binomial with parameter `risk`.
 
-    `exponents` has one more dimension than `risk`: the last, for k = 0..m.
+    `exponents` has one more dimension than `risk`: the last one, for k = 0..m.
     """
     k = np.arange(m + 1) / m
     log_probability = log_binomial_peaks(m) - m * np.asarray(kl_divergence(k, risk[..., None]))
-    # At a risk of 0 or 1 the impossible k, whose distance may be infinite, do not count.
+    # At risk 0 or 1 the impossible k, whose distance may be infinite, have no weight.
     with np.errstate(invalid="ignore"):
         terms = np.where(log_probability == -np.inf, -np.inf, log_probability + exponents)
     return np.asarray(logsumexp(terms, axis=-1))
@@ -154,7 +153,7 @@ def _sum_exp(exponents: FloatArray) -> FloatArray:
 
 
 class CellBounds:
-    """F at the centre of cells and its upper bounds on them."""
+    """Moments F at the centres of cells, and upper bounds of F on the cells."""
 
     def __init__(self, m: int, n: int, phi: Function, slope: Function, curvature: Function) -> None:
         self.m, self.n = m, n
@@ -164,12 +163,12 @@ class CellBounds:
         self.log_binomial = log_binomial_peaks(m) - xlogy(self.k, fractions) - xlogy(m - self.k, 1.0 - fractions)
 
     def log_terms(self, c: FloatArray) -> FloatArray:
-        """Return ln u_k(c) for all k, along a new last axis if `c` has one of length one."""
+        """Compute ln u_k(c) for all k, along the last axis if `c` has one of length 1."""
         k, m = self.k, self.m
         return np.asarray(self.log_binomial + k * np.log(c) + (m - k) * np.log1p(-c) + self.n * self.phi(k / m - c))
 
     def __call__(self, center: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return F at each cell's centre, and its upper bound on the cell."""
+        """Compute F at the centre of each cell, and an upper bound of F on the cell."""
         c, h = center[:, None], half[:, None]
         k, m, n = self.k, self.m, self.n
         d = k / m - c
@@ -180,13 +179,13 @@ class CellBounds:
         return _sum_exp(terms), np.maximum(_sum_exp(bent - drift), _sum_exp(bent + drift))
 
     def first(self, end: float) -> float:
-        """Return an upper bound of F on [0, end]: there the term k = 0 is at most 1 and the others increase."""
+        """Upper bound of F on [0, end], where the term k = 0 is at most 1 and the others increase."""
         return 1.0 + float(np.exp(self.log_terms(np.array(end))[1:]).sum())
 
 
 @lru_cache(maxsize=1024)
 def log_supremum(m: int, n: int, phi: Function, slope: Function, curvature: Function, tol: float = 1e-9) -> float:
-    """Return an upper bound of ln sup F, at most `tol` above it where sup F is at least 1.002.
+    """Upper bound of ln sup F by branch and bound, at most `tol` above it if sup F is at least 1.002.
 
     Parameters
     ----------
@@ -202,8 +201,8 @@ def log_supremum(m: int, n: int, phi: Function, slope: Function, curvature: Func
 
     Examples
     --------
-    >>> two = lambda d: np.full_like(d, 2.0)
-    >>> pinsker = log_supremum(100, 200, lambda d: d * d, lambda d: 2 * d, two)
+    >>> curvature = lambda d: np.full_like(d, 2.0)
+    >>> pinsker = log_supremum(100, 200, lambda d: d * d, lambda d: 2 * d, curvature)
     >>> print(f"{np.exp(pinsker):.6f}")  # attained at l = 1/2
     4.356020
     """
@@ -212,7 +211,7 @@ def log_supremum(m: int, n: int, phi: Function, slope: Function, curvature: Func
     best, ceiling = 1.0, cells.first(first)
     edges = np.linspace(first, 0.5, 17)
     center, half = 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
-    batch = max(1, _MOST_NUMBERS // (m + 1))
+    batch = max(1, _MAX_ELEMENTS // (m + 1))
     while center.size:
         parts = [cells(center[i : i + batch], half[i : i + batch]) for i in range(0, center.size, batch)]
         value, worst = np.concatenate([v for v, _ in parts]), np.concatenate([w for _, w in parts])

@@ -13,15 +13,15 @@ from pacbayes._utils.checks import check_distribution, check_risks, least_sample
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.distances import get_distance
 
-# Sums over classifiers run over blocks that stay in the cache; the temporaries then cost no memory.
+# Sums over classifiers are computed in blocks that stay in the cache, without large temporaries.
 _BLOCK = 16_384
-# NumPy sums an aligned contiguous array of up to 2^27 terms pairwise with a relative error of at most 20 EPS; the terms
-# carry a few roundings each, and sums of blocks are added exactly.
+# NumPy's pairwise sum of an aligned contiguous array of up to 2^27 terms has a relative error of at most 20 EPS; each
+# term carries a few roundings, and block sums are added exactly.
 _ERROR = 40.0
 
 
 def average_risk(weights: FloatArray, risks: FloatArray, total: float) -> float:
-    """Return L = sum(weights * risks) / total, rounded up.
+    """Average risk L = sum(weights * risks) / total, rounded up.
 
     Examples
     --------
@@ -30,19 +30,19 @@ def average_risk(weights: FloatArray, risks: FloatArray, total: float) -> float:
     """
     partial = [float((weights[i : i + _BLOCK] * risks[i : i + _BLOCK]).sum()) for i in range(0, weights.size, _BLOCK)]
     if not any(partial) and not np.any((weights > 0.0) & (risks > 0.0)):
-        return 0.0  # exactly: for kl the difference between zero and next to zero is that of beta = inf
+        return 0.0  # exactly zero: the kl ratio is infinite there, and finite at the smallest positive risk
     return min(math.fsum(partial) / total * (1.0 + _ERROR * EPS) + weights.size * SMALLEST, float(risks.max()))
 
 
 def products_with_logs(weights: FloatArray) -> FloatArray:
-    """Return q ln q for every weight.
+    """Products q ln q for every weight q.
 
     Examples
     --------
     >>> products_with_logs(np.array([0.0, 1.0]))
     array([-0.,  0.])
     """
-    # The smallest subnormal stands for zero: its logarithm is finite and meets the weight zero.
+    # The smallest subnormal replaces zero: its logarithm is finite and is multiplied by the weight zero.
     return weights * np.log(np.maximum(weights, SMALLEST))
 
 
@@ -53,11 +53,11 @@ def divergence(
     prior_total: float,
     products: Callable[[slice], FloatArray] | None = None,
 ) -> float:
-    r"""Return :math:`K = \sum_i q_i \ln(q_i/p_i)` of the normalised distributions, rounded up.
+    r"""Kullback-Leibler divergence :math:`K = \sum_i q_i \ln(q_i/p_i)` of the normalised distributions, rounded up.
 
-    A prior of None is the uniform one.  Zero weights contribute nothing; a positive weight where the prior is zero
-    makes it infinite.  `products`, for the uniform prior, gives `products_with_logs` of some classifiers where they are
-    known already: millions of classifiers with few different weights need few logarithms.
+    None is the uniform prior.  Zero weights contribute nothing; a positive weight at zero prior makes the divergence
+    infinite.  `products`, for the uniform prior only, returns precomputed `products_with_logs` of a block of
+    classifiers: millions of classifiers with few distinct weights need few logarithms.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def divergence(
             sizes.append(-float((q * np.minimum(logs, 0.0)).sum()) - float((q * np.minimum(prior_logs, 0.0)).sum()))
     log_prior_total = math.log(weights.size) if prior is None else math.log(prior_total)
     kl = math.fsum(terms) / total - math.log(total) + log_prior_total
-    # Both totals are themselves sums of weights, with relative errors of the same size.
+    # Both totals are sums of weights too, with relative errors of the same size.
     error = _ERROR * EPS * (math.fsum(sizes) / total + abs(log_prior_total) + 2.0)
     return max(kl + error, 0.0)
 
@@ -101,8 +101,9 @@ def bound(
 
     .. math:: B(q) = f(L, K), \qquad L = \sum_i q_i \hat l_i, \quad K = \sum_i q_i \ln\frac{q_i}{p_i},
 
-    for all posteriors `q` at once, provided that no classifier depends on the examples its risk was measured on and
-    that the prior does not depend on them either.  With :math:`x = (K + \ln I(m) - \ln\delta)/m`:
+    for all posteriors `q` simultaneously, provided that no classifier depends on the examples that its risk was
+    measured on, and that the prior does not depend on these examples either.  With
+    :math:`x = (K + \ln I(m) - \ln\delta)/m`:
 
     ======== ============================================================
     distance B
@@ -117,28 +118,27 @@ def bound(
     Parameters
     ----------
     weights : array_like of shape (H,)
-        The posterior `q`.  A sum off by at most 1e-8 (1e-4 in single precision) is normalised, more is an error.
+        The posterior `q`.  Weights whose sum differs from 1 by at most 1e-8 (1e-4 in single precision) are normalised;
+        a larger difference is an error.
     risks : array_like of shape (H,)
         Empirical risks in [0, 1], each measured on `m` examples.
     m : int or array_like of int, shape (H,)
-        Number of validation examples behind each risk, one for all or one for each.  Of unequal ones the least counts:
-        the bound with it holds whatever more there are (equation (least-m) of docs/mathematics.md).
+        Number of validation examples behind each risk: one number for all, or one per classifier.  If they differ, the
+        smallest is used, for which the bound remains valid (equation (least-m) of docs/mathematics.md).
     distance : str or Distance
-        One of `DISTANCES`, the name of a distance that was registered, or a distance itself, such as
-        `pacbayes.bounds.Catoni`.
+        One of `DISTANCES`, the name of a registered distance, or an instance such as `pacbayes.bounds.Catoni`.
     delta : float
-        The bound fails with at most this probability.
+        The bound fails with probability at most `delta`.
     prior : array_like of shape (H,), optional
         The prior `p`, uniform by default; normalised like `weights`.
     constant : {"exact", "paper"}
-        Which constant :math:`I(m)`; see `log_constant`.
+        The constant :math:`I(m)`; see `log_constant`.
 
     Returns
     -------
     float
-        Rounded up: never below the bound of the normalised inputs in real arithmetic.  Not clipped: all but
-        kl can exceed 1.
-        Where a weight is positive and the prior zero, 1 for kl and infinity for the other four.
+        Rounded up: never below the bound of the normalised inputs in real arithmetic.  Not clipped: all bounds but kl
+        can exceed 1.  If a weight is positive where the prior is zero, 1 for kl and infinity for the other four.
 
     See Also
     --------

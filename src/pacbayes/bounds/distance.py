@@ -1,4 +1,4 @@
-"""What a distance is, and the bound it makes for a given sample size and confidence."""
+"""Base class of the distances, and the bound function of a distance, a sample size and a confidence level."""
 
 import math
 from abc import ABC, abstractmethod
@@ -18,16 +18,16 @@ CONSTANTS = ("exact", "paper")
 class Distance(ABC):
     r"""A convex distance :math:`\phi(\hat l, l)` between an empirical and a true risk.
 
-    The PAC-Bayesian theorem, equation (theorem) of docs/mathematics.md, says: with probability at least
-    :math:`1 - \delta` over the sample, for all posteriors at once,
+    By the PAC-Bayesian theorem, equation (theorem) of docs/mathematics.md, with probability at least
+    :math:`1 - \delta` over the sample, for all posteriors simultaneously,
 
     .. math:: \phi(L, l) \le x = \frac{K + \ln I(m) - \ln\delta}{n},
 
-    with `L` the posterior's empirical risk, `l` its true risk, `K` its divergence from the prior, `n` the `factor` of
-    `m`, and :math:`I(m)` at least the largest moment.  A subclass says what :math:`\phi`, the supremum of its moment
-    and its inverse are; the rest follows.  Adding a distance is writing one subclass.  An instance is taken wherever
-    the name of a distance is, and by its name once it is registered (`pacbayes.bounds.register_distance`).  Two
-    instances of one class with the same attributes are equal.
+    where `L` is the posterior's empirical risk, `l` its true risk, `K` its divergence from the prior, `n` the `factor`
+    for `m`, and :math:`I(m)` at least the largest moment.  A subclass defines :math:`\phi`, the supremum of its moment
+    and its inverse.  Instances are accepted wherever the name of a distance is; register a distance
+    (`pacbayes.bounds.register_distance`) to use it by name.  Two instances of a class with the same attributes are
+    equal.
 
     Examples
     --------
@@ -37,9 +37,9 @@ class Distance(ABC):
     (True, 0.03669, 0.2)
     """
 
-    #: What users call it; for one with a parameter, with the value of that.
+    #: Name of the distance, including the value of its parameter if it has one.
     name: str
-    #: Whether the theorem also bounds the true risk from below (through `lower`).
+    #: Whether the theorem also gives a lower bound on the true risk (by `lower`).
     two_sided: ClassVar[bool] = True
 
     def __eq__(self, other: object) -> bool:
@@ -49,63 +49,63 @@ class Distance(ABC):
         return hash((type(self), self.name))
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
-        return f"{type(self).__name__}({said})"
+        parameters = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({parameters})"
 
     @abstractmethod
     def value(self, empirical: ArrayLike, true: ArrayLike) -> FloatArray:
-        r"""Return :math:`\phi(\hat l, l)`; arrays broadcast."""
+        r"""Evaluate :math:`\phi(\hat l, l)`; arrays broadcast."""
 
     @abstractmethod
     def exact_log_constant(self, m: int) -> float:
-        """Return ln I(m), at least the largest `log_moment` over all true risks, rounded up."""
+        """Log constant ln I(m), at least the largest `log_moment` over all true risks, rounded up."""
 
     @abstractmethod
     def upper(self, empirical: float, x: float) -> float:
-        r"""Return the largest `l` with :math:`\phi(\hat l, l) \le x`, rounded up; it may exceed 1."""
+        r"""Largest `l` with :math:`\phi(\hat l, l) \le x`, rounded up; it may exceed 1."""
 
     @abstractmethod
     def slopes(self, empirical: float, x: float) -> tuple[float, float]:
-        """Return the partial derivatives of `upper` in the empirical risk and in `x`."""
+        """Partial derivatives of `upper` in the empirical risk and in `x`."""
 
     def lower(self, empirical: float, x: float) -> float:
-        r"""Return the smallest `l` with :math:`\phi(\hat l, l) \le x`, rounded down; it may be negative."""
+        r"""Smallest `l` with :math:`\phi(\hat l, l) \le x`, rounded down; it may be negative."""
         raise NotImplementedError(f"the {self.name} bound is one-sided")
 
     def paper_log_constant(self, m: int) -> float:
-        """Return the constant of Sahu and Hemachandra, rounded up: ln(2 sqrt(m)) unless a subclass differs."""
+        """Log constant of Sahu and Hemachandra, rounded up: ln(2 sqrt(m)) unless overridden."""
         return round_up(math.log(2.0 * math.sqrt(m)))
 
     def factor(self, m: int) -> int:
-        """Return `n`, the factor of the distance in the exponent of the moment."""
+        """Factor `n` of the distance in the exponent of the moment."""
         return m
 
     def ratio(self, empirical: float, x: float) -> float:
-        """Return the ratio of the two `slopes`, 1/n of equation (ratio) of docs/mathematics.md.
+        """Ratio of the two `slopes`, equation (ratio) of docs/mathematics.md over n.
 
-        A subclass overrides it where a form without cancellation exists.
+        Override it if a form without cancellation exists.
         """
         in_risk, in_x = self.slopes(empirical, x)
         return in_risk / in_x
 
     def upper_and_ratio(self, empirical: float, x: float) -> tuple[float, float]:
-        """Return `upper` and `ratio` together; a subclass overrides it where they share work."""
+        """Compute `upper` and `ratio` together; override it if they share work."""
         return self.upper(empirical, x), self.ratio(empirical, x)
 
     def ratio_is_monotone(self, empirical: float, x: float) -> bool:
-        """Return whether `ratio` is known never to fall where the risk falls and the threshold rises.
+        """Whether `ratio` is proved to be non-decreasing on paths with decreasing risk and increasing threshold.
 
-        This is about all paths with risks up to `empirical` and thresholds up to `x`.  True is a proof, which makes
-        the search for the optimal posterior fast; False is always safe.
+        The proof covers all risks up to `empirical` and all thresholds up to `x`.  True makes the search for the
+        optimal posterior fast; False is always safe.
         """
         return False
 
     def ratio_range(self, low_risk: float, high_risk: float, low_x: float, high_x: float) -> tuple[float, float]:
-        """Return bounds of `ratio` for risks and thresholds in a box; used where it is not known to be monotone."""
+        """Bounds of `ratio` for risks and thresholds in a box, used if it is not proved to be monotone."""
         return 0.0, math.inf
 
     def log_moment(self, m: int, risk: ArrayLike) -> FloatArray:
-        r"""Return :math:`\ln E e^{n \phi(k/m,\, l)}` for `k` binomial with parameters `m` and `l` = `risk`."""
+        r"""Log moment :math:`\ln E e^{n \phi(k/m,\, l)}` for `k` binomial with parameters `m` and `l` = `risk`."""
         m = check_sample_size(m)
         risk = check_between("risk", risk, 0.0, 1.0)
         k = np.arange(m + 1) / m
@@ -113,23 +113,23 @@ class Distance(ABC):
             return log_moment(m, self.factor(m) * self.value(k, risk[..., None]), risk)
 
     def log_constant(self, m: int, constant: str = "exact") -> float:
-        """Logarithm of the exact or the paper's constant I(m); see `pacbayes.log_constant`."""
+        """Log of the exact or the paper's constant I(m); see `pacbayes.log_constant`."""
         m = check_sample_size(m)
         exact = check_choice("constant", constant, CONSTANTS) == "exact"
         with usual_float_errors():
             return self.exact_log_constant(m) if exact else self.paper_log_constant(m)
 
     def bound_function(self, m: int, delta: float = 0.05, constant: str = "exact") -> "BoundFunction":
-        """Return the bound as a function of the empirical risk and the divergence."""
+        """Create the bound as a function of the empirical risk and the divergence."""
         return BoundFunction(self, check_sample_size(m), check_level(delta), constant)
 
 
 @dataclass(frozen=True)
 class BoundFunction:
-    r"""The bound :math:`B = f(L, K)` of one distance for fixed `m`, `delta` and constant.
+    r"""The bound :math:`B = f(L, K)` of a distance for fixed `m`, `delta` and constant.
 
     `f` is non-decreasing in the empirical risk `L` and in the divergence `K`, and rounded up.  Arguments are not
-    checked: this is the inner loop of every search.
+    checked, since this is the inner loop of every search.
 
     Examples
     --------
@@ -157,26 +157,26 @@ class BoundFunction:
         object.__setattr__(self, "factor", self.distance.factor(self.m))
 
     def threshold(self, kl: float) -> float:
-        """Return x = (K + ln I - ln delta) / n, equation (theorem), rounded up; a negative one counts as 0."""
+        """Threshold x = (K + ln I - ln delta) / n, equation (theorem), rounded up and clipped at 0."""
         return max(round_up((kl + self.log_term) / self.factor), 0.0)
 
     def __call__(self, risk: float, kl: float) -> float:
-        """Return B = f(L, K), rounded up."""
+        """Evaluate B = f(L, K), rounded up."""
         return self.distance.upper(risk, self.threshold(kl))
 
     def partials(self, risk: float, kl: float) -> tuple[float, float]:
-        """Return dB/dL and dB/dK."""
+        """Partial derivatives dB/dL and dB/dK."""
         in_risk, in_x = self.distance.slopes(risk, self.threshold(kl))
         return in_risk, in_x / self.factor
 
     def value_and_ratio(self, risk: float, kl: float) -> tuple[float, float]:
-        """Return B and `ratio` together, which for kl takes one root instead of two."""
+        """Compute B and `ratio` together, with one root instead of two for kl."""
         value, ratio = self.distance.upper_and_ratio(risk, self.threshold(kl))
         return value, self.factor * ratio
 
     def ratio(self, risk: float, kl: float) -> float:
-        """Return (dB/dL) / (dB/dK), n times that of the distance: equation (ratio).
+        """Ratio (dB/dL) / (dB/dK), n times the ratio of the distance: equation (ratio).
 
-        A Gibbs posterior is stationary where this is its inverse temperature, equation (fixed-point).
+        A Gibbs posterior is stationary if this equals its inverse temperature, equation (fixed-point).
         """
         return self.factor * self.distance.ratio(risk, self.threshold(kl))

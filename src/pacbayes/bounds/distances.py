@@ -1,6 +1,6 @@
-"""The distances, by name: kl, linear, squared, Pinsker's and the sixth-degree polynomial ch of the paper; Catoni's.
+"""The distances kl, linear, squared, Pinsker and ch (a sixth-degree polynomial) of the paper, and Catoni's distance.
 
-A new one is a subclass of `Distance`, here or in your own project.
+To add a distance, subclass `Distance`, here or in your own project.
 """
 
 from __future__ import annotations
@@ -34,21 +34,22 @@ from pacbayes.bounds.binary_kl import UpperRoot, kl_divergence, lower_root, uppe
 from pacbayes.bounds.binomial_moments import log_square_moment, log_supremum, log_xi
 from pacbayes.bounds.distance import Distance
 
-# Digits of Catoni's parameter where it is chosen: at the minimum the bound is flat, and the name stays short.
+# Digits of Catoni's C when it is chosen automatically: the bound is flat at its minimum, and the name stays short.
 _DIGITS = 3
-# No use is near its ends; within, no bound overflows.
+# Largest C, and inverse of the smallest; no bound overflows in this range.
 _LARGEST_C = 1e100
-#: Catoni's distance without its parameter, which the estimators choose on the training rows.
+#: Catoni's distance without its parameter C, which the estimators then choose on the training rows.
 CATONI = "catoni"
-# At most as many digits as a number has that means something.
+# Catoni's distance with its parameter; the number of digits is limited to those that a float has.
 _WITH_PARAMETER = re.compile(r"catoni\(([0-9]{1,20}(?:\.[0-9]{0,20})?(?:e[+-]?[0-9]{1,3})?)\)")
 _REGISTRY: dict[str, Distance] = {}
 
 
 class KL(Distance):
-    r""":math:`\phi = kl`, the tightest of the five when all use one constant: the bound is the upper kl root.
+    r"""Binary kl distance, :math:`\phi = kl`: the bound is the upper kl root (Seeger-Maurer bound).
 
-    Its moment is the same for every true risk in (0, 1): :math:`\xi(m)`, equation (xi) of docs/mathematics.md.
+    With equal constants it is the tightest of the five.  Its moment is the same for every true risk in (0, 1):
+    :math:`\xi(m)`, equation (xi) of docs/mathematics.md.
 
     Examples
     --------
@@ -59,23 +60,23 @@ class KL(Distance):
     name = "kl"
 
     def value(self, empirical: ArrayLike, true: ArrayLike) -> FloatArray:
-        """Return the binary kl divergence."""
+        """Evaluate the binary kl divergence."""
         return np.asarray(kl_divergence(empirical, true))
 
     def exact_log_constant(self, m: int) -> float:
-        """Return ln xi(m)."""
+        """Log constant ln xi(m)."""
         return log_xi(m)
 
     def upper(self, empirical: float, x: float) -> float:
-        """Return the largest r with kl(L, r) <= x, equation (kl-root), rounded up; at most 1."""
+        """Largest r with kl(L, r) <= x, equation (kl-root), rounded up; at most 1."""
         return upper_root(empirical, x).rounded
 
     def lower(self, empirical: float, x: float) -> float:
-        """Return the smallest r with kl(L, r) <= x, rounded down; at least 0."""
+        """Smallest r with kl(L, r) <= x, rounded down; at least 0."""
         return lower_root(empirical, x)
 
     def slopes(self, empirical: float, x: float) -> tuple[float, float]:
-        """Return (logit r - logit L) r (1-r) / (r-L) and r (1-r) / (r-L)."""
+        """Slopes (logit r - logit L) r (1-r) / (r-L) and r (1-r) / (r-L)."""
         root = upper_root(empirical, x)
         if root.one_minus_r == 0.0:
             return 0.0, 0.0
@@ -85,39 +86,39 @@ class KL(Distance):
         return _change_of_logit(empirical, root) * in_x, in_x
 
     def ratio(self, empirical: float, x: float) -> float:
-        """Return logit r - logit L, infinite at L = 0."""
+        """Ratio logit r - logit L, infinite at L = 0."""
         return self.upper_and_ratio(empirical, x)[1]
 
     def upper_and_ratio(self, empirical: float, x: float) -> tuple[float, float]:
-        """Return the upper root and logit r - logit L."""
+        """Compute the upper root and logit r - logit L."""
         root = upper_root(empirical, x)
         return root.rounded, _change_of_logit(empirical, root)
 
     def ratio_is_monotone(self, empirical: float, x: float) -> bool:
-        r"""Return whether :math:`L + r \le 1`.
+        r"""Whether :math:`L + r \le 1`.
 
-        Where the risk changes by dL < 0 and x rises, the ratio :math:`\rho/m` changes by at least
+        If the risk changes by dL < 0 and x increases, the ratio :math:`\rho/m` changes by at least
         :math:`dL\,[(\rho/m)/(r-L) - 1/(L(1-L))]`, equation (kl-monotone) of docs/mathematics.md.  Now
-        :math:`\rho/m = \int_L^r dt/(t(1-t))`, and for :math:`L + r \le 1` the integrand is largest at the end `L`: the
-        bracket is not positive.  No root is needed for it: the condition says that
-        :math:`kl(L, 1-L) = (1-2L) \ln((1-L)/L)` is at least x.
+        :math:`\rho/m = \int_L^r dt/(t(1-t))`, and for :math:`L + r \le 1` the integrand is largest at `L`, so the
+        bracket is not positive.  The condition is equivalent to :math:`kl(L, 1-L) = (1-2L) \ln((1-L)/L) \ge x` and can
+        be checked without a root.
         """
         if not 0.0 < empirical < 0.5:
             return empirical == 0.0
         return (1.0 - 2.0 * empirical) * math.log((1.0 - empirical) / empirical) * (1.0 - 1e-12) >= x
 
     def ratio_range(self, low_risk: float, high_risk: float, low_x: float, high_x: float) -> tuple[float, float]:
-        """Return bounds of logit r - logit L from bounds of r and L."""
+        """Bounds of logit r - logit L from bounds of r and L."""
         low, high = upper_root(low_risk, low_x), upper_root(high_risk, high_x)
         if high_risk == 1.0 or high.one_minus_r == 0.0 or low_risk == 0.0:
             return 0.0, math.inf
-        least = math.log(low.r / low.one_minus_r) - math.log(high_risk / (1.0 - high_risk))
-        most = math.log(high.r / high.one_minus_r) - math.log(low_risk / (1.0 - low_risk))
-        return max(least, 0.0), most
+        lower = math.log(low.r / low.one_minus_r) - math.log(high_risk / (1.0 - high_risk))
+        upper = math.log(high.r / high.one_minus_r) - math.log(low_risk / (1.0 - low_risk))
+        return max(lower, 0.0), upper
 
 
 def _change_of_logit(empirical: float, root: UpperRoot) -> float:
-    """Return logit r - logit L: ln((1-L)/(1-r)) + ln(r/L), the second from r - L without cancellation."""
+    """Compute logit r - logit L as ln((1-L)/(1-r)) + ln(r/L), the second term from r - L without cancellation."""
     if empirical == 0.0:
         return math.inf
     change = (empirical - 1.0) * math.expm1(-root.w) / empirical
@@ -130,7 +131,9 @@ _RATE = 0.12330156148224453
 
 
 class Linear(Distance):
-    r""":math:`\phi(\hat l, l) = l - \hat l`: the bound is :math:`L + x`, and the optimal posterior has a closed form.
+    r"""Linear distance, :math:`\phi(\hat l, l) = l - \hat l`: the bound is :math:`L + x`.
+
+    The optimal posterior has a closed form, equation (closed-form) of docs/mathematics.md.
 
     The moment is :math:`[e^{l} (1 - l + l/e)]^m`, largest at :math:`l = 1/(e-1) \approx 0.582`, so that
     :math:`\ln I(m) = m (1/(e-1) + \ln(1 - 1/e)) = 0.12330156... m`.
@@ -145,28 +148,28 @@ class Linear(Distance):
     two_sided = False
 
     def value(self, empirical: ArrayLike, true: ArrayLike) -> FloatArray:
-        """Return the true minus the empirical risk."""
+        """Evaluate the true minus the empirical risk."""
         return np.subtract(true, empirical, dtype=np.float64)
 
     def exact_log_constant(self, m: int) -> float:
-        """Return m (1/(e-1) + ln(1 - 1/e)), rounded up."""
+        """Log constant m (1/(e-1) + ln(1 - 1/e)), rounded up."""
         return round_up(m * _RATE, 2)
 
     def paper_log_constant(self, m: int) -> float:
-        """Return the exact constant: the paper's supremum, printed there at l = 0.58."""
+        """Log of the exact constant, which the paper uses too (as the supremum at l = 0.58)."""
         return self.exact_log_constant(m)
 
     def log_moment(self, m: int, risk: ArrayLike) -> FloatArray:
-        """Return m (l + ln(1 - l + l/e)), the closed form of the binomial sum."""
+        """Log moment m (l + ln(1 - l + l/e)), the closed form of the binomial sum."""
         risk = check_between("risk", risk, 0.0, 1.0)
         return np.asarray(check_sample_size(m) * (risk + np.log1p(risk * math.expm1(-1.0))))
 
     def upper(self, empirical: float, x: float) -> float:
-        """Return L + x, rounded up."""
+        """Compute L + x, rounded up."""
         return round_up(empirical + x)
 
     def slopes(self, empirical: float, x: float) -> tuple[float, float]:
-        """Return 1 and 1."""
+        """Slopes 1 and 1."""
         return 1.0, 1.0
 
     def ratio_is_monotone(self, empirical: float, x: float) -> bool:
@@ -175,10 +178,10 @@ class Linear(Distance):
 
 
 class Squared(Distance):
-    r""":math:`\phi(\hat l, l) = c (l - \hat l)^2` with `c` = 1: the bound is :math:`L + \sqrt{x/c}`.
+    r"""Squared distance, :math:`\phi(\hat l, l) = c (l - \hat l)^2` with `c` = 1: the bound is :math:`L + \sqrt{x/c}`.
 
-    The moment is largest at :math:`l = 1/2` for every :math:`c \le 2` (equation (one-half) of
-    docs/mathematics.md), where it is below :math:`\sqrt 2` for c = 1 and about :math:`1.346035 m^{1/4}` for c = 2.
+    The moment is largest at :math:`l = 1/2` for every :math:`c \le 2` (equation (one-half) of docs/mathematics.md).
+    There it is below :math:`\sqrt 2` for c = 1 and about :math:`1.346035 m^{1/4}` for c = 2.
 
     Examples
     --------
@@ -191,36 +194,38 @@ class Squared(Distance):
     c = 1.0
 
     def value(self, empirical: ArrayLike, true: ArrayLike) -> FloatArray:
-        """Return c times the squared difference."""
+        """Evaluate c times the squared difference."""
         return np.asarray(self.c * np.subtract(true, empirical, dtype=np.float64) ** 2)
 
     def exact_log_constant(self, m: int) -> float:
-        """Return ln E e^{c m (k/m - 1/2)^2} at l = 1/2, the supremum, rounded up."""
+        """Log of the supremum E e^{c m (k/m - 1/2)^2}, attained at l = 1/2, rounded up."""
         return log_square_moment(self.c, m)
 
     def upper(self, empirical: float, x: float) -> float:
-        """Return L + sqrt(x/c), rounded up."""
+        """Compute L + sqrt(x/c), rounded up."""
         return round_up(empirical + math.sqrt(x / self.c))
 
     def lower(self, empirical: float, x: float) -> float:
-        """Return L - sqrt(x/c), rounded down."""
+        """Compute L - sqrt(x/c), rounded down."""
         return difference_down(empirical, math.sqrt(x / self.c))
 
     def slopes(self, empirical: float, x: float) -> tuple[float, float]:
-        """Return 1 and 1 / (2 sqrt(c x))."""
+        """Slopes 1 and 1 / (2 sqrt(c x))."""
         return 1.0, 0.5 / math.sqrt(self.c * x) if x > 0.0 else math.inf
 
     def ratio(self, empirical: float, x: float) -> float:
-        """Return 2 sqrt(c x)."""
+        """Ratio 2 sqrt(c x)."""
         return 2.0 * math.sqrt(self.c * x)
 
     def ratio_is_monotone(self, empirical: float, x: float) -> bool:
-        """Return True: the ratio is a function of x alone, increasing."""
+        """Return True: the ratio depends on x only and is increasing."""
         return True
 
 
 class Pinsker(Squared):
-    r""":math:`\phi(\hat l, l) = 2 (l - \hat l)^2 \le kl(\hat l, l)`: the bound is :math:`L + \sqrt{x/2}`.
+    r"""Pinsker's distance (McAllester's bound), :math:`\phi(\hat l, l) = 2 (l - \hat l)^2 \le kl(\hat l, l)`.
+
+    The bound is :math:`L + \sqrt{x/2}`.
 
     Examples
     --------
@@ -233,12 +238,12 @@ class Pinsker(Squared):
     c = 2.0
 
 
-# The largest m for which the supremum over l is enclosed (a tenth of a second); above it ln xi(m) is used.
+# Largest m for which the supremum over l is enclosed (in a tenth of a second); for larger m, ln xi(m) is used.
 _LARGEST_ENCLOSED_M = 10_000
 
 
 def ch_polynomial(d: Number) -> Number:
-    r"""Return :math:`d^2 + \frac{2}{9} d^4 + \frac{16}{135} d^6`, half of a lower bound of kl at distance `d`.
+    r"""Polynomial :math:`d^2 + \frac{2}{9} d^4 + \frac{16}{135} d^6`, half of a lower bound of kl at distance `d`.
 
     Examples
     --------
@@ -260,10 +265,10 @@ def _ch_curvature(d: FloatArray) -> FloatArray:
 
 
 def ch_root(R: float) -> tuple[float, float]:
-    r"""Return the root `t` of :math:`t + \frac{2}{9} t^2 + \frac{16}{135} t^3 = R` and its slope dt/dR.
+    r"""Root `t` of :math:`t + \frac{2}{9} t^2 + \frac{16}{135} t^3 = R` and its slope dt/dR.
 
-    The left side is convex and increasing, and both :math:`R` and :math:`(135 R/16)^{1/3}` lie above the root: Newton's
-    method descends to it from the smaller one, without the cancellation of Cardano's formula.
+    The left side is convex and increasing, and both :math:`R` and :math:`(135 R/16)^{1/3}` are above the root: Newton's
+    method, started at the smaller of the two, avoids the cancellation in Cardano's formula.
 
     Examples
     --------
@@ -272,7 +277,7 @@ def ch_root(R: float) -> tuple[float, float]:
     0.097765 0.95525
     """
     t = min(R, math.cbrt(R) * math.cbrt(135.0 / 16.0))
-    if R > 1e100:  # the cubic term is all, to all digits
+    if R > 1e100:  # the other terms vanish next to the cubic one
         return t, t / (3.0 * R) if math.inf > R else 0.0
     for _ in range(6):
         residual = t * (1.0 + t * (2.0 / 9.0 + t * (16.0 / 135.0))) - R
@@ -281,13 +286,13 @@ def ch_root(R: float) -> tuple[float, float]:
 
 
 class CH(Distance):
-    r""":math:`\phi(\hat l, l) = d^2 + \frac{2}{9} d^4 + \frac{16}{135} d^6`, :math:`d = l - \hat l`, and n = 2m - 1.
+    r"""Sixth-degree polynomial, :math:`\phi = d^2 + \frac{2}{9} d^4 + \frac{16}{135} d^6` of :math:`d = l - \hat l`.
 
-    Twice this polynomial is the sixth-degree lower bound of kl of Fedotov, Harremoës and Topsøe.  The bound is
-    :math:`L + \sqrt{r_{CH}(x)}` with the root of `ch_root`.
+    Here n = 2m - 1.  Twice the polynomial is the lower bound of kl of Fedotov, Harremoës and Topsøe.  The PAC-Bayes
+    bound is :math:`L + \sqrt{r_{CH}(x)}` with the root of `ch_root`.
 
-    Its moment is not largest at l = 1/2.  Up to m = 10 000 the supremum is enclosed to 1e-9 by branch and bound
-    (`pacbayes.bounds.binomial_moments.log_supremum`); above, :math:`\xi(m)` is used, an upper bound because
+    The moment is not largest at l = 1/2.  Up to m = 10 000 the supremum is enclosed to 1e-9 by branch and bound
+    (`pacbayes.bounds.binomial_moments.log_supremum`).  For larger m, :math:`\xi(m)` is used, an upper bound because
     :math:`(2m-1) \phi \le 2m\phi \le m\,kl`.
 
     Examples
@@ -299,7 +304,7 @@ class CH(Distance):
     name = "ch"
 
     def value(self, empirical: ArrayLike, true: ArrayLike) -> FloatArray:
-        """Return the polynomial of the difference."""
+        """Evaluate the polynomial of the difference."""
         return np.asarray(ch_polynomial(np.subtract(true, empirical, dtype=np.float64)))
 
     def factor(self, m: int) -> int:
@@ -307,71 +312,71 @@ class CH(Distance):
         return 2 * m - 1
 
     def exact_log_constant(self, m: int) -> float:
-        """Return ln of the supremum for m <= 10 000, ln xi(m) above."""
+        """Log of the supremum for m <= 10 000, ln xi(m) for larger m."""
         if m > _LARGEST_ENCLOSED_M:
             return log_xi(m)
         return log_supremum(m, 2 * m - 1, ch_polynomial, _ch_slope, _ch_curvature)
 
     def paper_log_constant(self, m: int) -> float:
-        """Return ln(4m (1 - e^{-phi(1/2)})) = ln(0.9334 m); invalid at m = 1: warn and return the exact one."""
+        """Log constant ln(4m (1 - e^{-phi(1/2)})) = ln(0.9334 m); at m = 1, where it is invalid, the exact one."""
         if m == 1:
             warn_caller(
-                "the paper's constant of ch at m = 1 (0.9334) is below the true one (1.3044) and gives an invalid "
-                "bound; the true one is used"
+                "the paper's constant of ch at m = 1 (0.9334) is smaller than the exact constant (1.3044) and would "
+                "make the bound invalid; the exact constant is used"
             )
             return self.exact_log_constant(m)
         return round_up(math.log(4.0 * m * -math.expm1(-ch_polynomial(0.5))), 8)
 
     def upper(self, empirical: float, x: float) -> float:
-        """Return L + sqrt(r_CH(x)), rounded up."""
+        """Compute L + sqrt(r_CH(x)), rounded up."""
         return round_up(empirical + math.sqrt(ch_root(x)[0]), 8)
 
     def lower(self, empirical: float, x: float) -> float:
-        """Return L - sqrt(r_CH(x)), rounded down."""
+        """Compute L - sqrt(r_CH(x)), rounded down."""
         return difference_down(empirical, math.sqrt(ch_root(x)[0]))
 
     def slopes(self, empirical: float, x: float) -> tuple[float, float]:
-        """Return 1 and r_CH'(x) / (2 sqrt(r_CH(x)))."""
+        """Slopes 1 and r_CH'(x) / (2 sqrt(r_CH(x)))."""
         t, slope = ch_root(x)
         return 1.0, 0.5 * slope / math.sqrt(t) if t > 0.0 else math.inf
 
     def ratio(self, empirical: float, x: float) -> float:
-        """Return 2 sqrt(r_CH(x)) / r_CH'(x)."""
+        """Ratio 2 sqrt(r_CH(x)) / r_CH'(x)."""
         t = ch_root(x)[0]
         return 2.0 * math.sqrt(t) * (1.0 + t * (4.0 / 9.0 + t * (16.0 / 45.0)))
 
     def ratio_is_monotone(self, empirical: float, x: float) -> bool:
-        """Return True: the ratio is a function of x alone, increasing."""
+        """Return True: the ratio depends on x only and is increasing."""
         return True
 
 
 @dataclass(frozen=True, repr=False)
 class Catoni(Distance):
-    r""":math:`\phi(\hat l, l) = -\ln(1 - l (1 - e^{-C})) - C \hat l`: Catoni's bound for a `C` fixed beforehand.
+    r"""Catoni's distance with a pre-specified `C`, :math:`\phi(\hat l, l) = -\ln(1 - l (1 - e^{-C})) - C \hat l`.
 
-    Its moment is one for every true risk, so that there is no constant to pay: with probability at least
-    :math:`1 - \delta`, for all posteriors at once, equation (catoni) of docs/mathematics.md,
+    Its moment is 1 for every true risk, so the bound has no constant.  With probability at least :math:`1 - \delta`,
+    for all posteriors simultaneously, equation (catoni) of docs/mathematics.md,
 
     .. math:: l \le \frac{1 - e^{-C L - (K - \ln\delta)/m}}{1 - e^{-C}}.
 
-    The optimal posterior is the Gibbs posterior of the inverse temperature `C m`.  For `C` the logit of the bound minus
-    that of `L` it is the Chernoff limit, the kl bound without its constant; away from there it is larger.  A `C` chosen
-    after the validation errors were seen makes the bound invalid: choose it from an expected risk (`Catoni.expecting`),
-    or let the estimators do so on the training rows (``distance="catoni"``).
+    The optimal posterior is the Gibbs posterior of inverse temperature `C m` [1]_.  If `C` is the logit of the bound
+    minus the logit of `L`, the bound is the Chernoff bound, that is the kl bound without its constant; for any other
+    `C` it is larger.  A `C` chosen from the validation errors makes the bound invalid.  Choose it from an expected risk
+    (`Catoni.expecting`), or let the estimators choose it on the training rows (``distance="catoni"``).
 
     Parameters
     ----------
     C : float
-        Positive, fixed without looking at the validation errors.
+        Positive, fixed before validation.
 
     See Also
     --------
-    pacbayes.bound : Takes it as `distance`, as does all that takes the name of one.
+    pacbayes.bound : The PAC-Bayesian bound, with `distance`.
 
     Notes
     -----
-    Its name is ``catoni(C)`` with the digits of `C`; by that name it is known everywhere, on the command line too.
-    Only the upper side follows from the theorem: the distance rises with the true risk.
+    The name is ``catoni(C)`` with the digits of `C`, and is accepted wherever the name of a distance is, including the
+    command line.  The bound is one-sided, because the distance increases with the true risk.
 
     References
     ----------
@@ -394,24 +399,24 @@ class Catoni(Distance):
     two_sided = False
 
     def __post_init__(self) -> None:
-        given: Any = self.C
-        C = check_number("C", given, "a number")
+        value: Any = self.C
+        C = check_number("C", value, "a number")
         if not 1.0 / _LARGEST_C <= C <= _LARGEST_C:
-            raise ValueError(f"C must be positive, from 1e-100 to 1e100, got {given!r}")
+            raise ValueError(f"C must be positive, from 1e-100 to 1e100, got {value!r}")
         object.__setattr__(self, "C", C)
         object.__setattr__(self, "name", f"catoni({C!r})")
 
     @classmethod
     def expecting(cls, risk: float, m: int, delta: float = 0.05) -> Self:
-        r"""Return the distance whose bound is smallest where the empirical risk is `risk` and the divergence 0.
+        r"""Choose `C` to minimise the bound at an expected empirical risk and divergence 0.
 
-        The minimum over `C` is Chernoff's limit `r`, the kl root at :math:`x = \ln(1/\delta)/m`, and is reached at
-        :math:`C = \mathrm{logit}\,r - \mathrm{logit}\,L`, equation (catoni-C), here with three digits.
+        The minimum over `C` is the Chernoff bound `r`, the kl root at :math:`x = \ln(1/\delta)/m`, and is attained at
+        :math:`C = \mathrm{logit}\,r - \mathrm{logit}\,L`, equation (catoni-C), here rounded to three digits.
 
         Parameters
         ----------
         risk : float
-            The risk that is expected, from elsewhere than the validation rows; above 0 and below 1.
+            The expected risk, strictly between 0 and 1.  It must not depend on the validation rows.
         m : int
             Number of validation examples.
         delta : float
@@ -433,33 +438,33 @@ class Catoni(Distance):
         return f"Catoni(C={self.C!r})"
 
     def value(self, empirical: ArrayLike, true: ArrayLike) -> FloatArray:
-        """Return -ln(1 - l (1 - e^-C)) - C l^."""
+        """Evaluate -ln(1 - l (1 - e^-C)) - C l^."""
         true = np.asarray(true, dtype=np.float64)
-        # Where l (1 - e^-C) rounds to one the difference to it is e^-C and 1 - l.
+        # For large C, l (1 - e^-C) may round to 1: split the difference into 1 - l and l e^-C.
         log = np.log1p(true * math.expm1(-self.C)) if self.C < 1.0 else np.log((1.0 - true) + true * math.exp(-self.C))
         return np.asarray(-log - self.C * np.asarray(empirical, dtype=np.float64))
 
     def exact_log_constant(self, m: int) -> float:
-        """Return 0: the moment is (1 - l + l e^-C)^m / (1 - l (1 - e^-C))^m, which is one."""
+        """Return 0: the moment is (1 - l + l e^-C)^m / (1 - l (1 - e^-C))^m = 1."""
         return 0.0
 
     def paper_log_constant(self, m: int) -> float:
-        """Return 0, as `exact_log_constant`: the paper has no such bound."""
+        """Return 0 like `exact_log_constant`; the paper does not have this bound."""
         return 0.0
 
     def upper(self, empirical: float, x: float) -> float:
-        """Return (1 - e^(-C L - x)) / (1 - e^-C), rounded up; at most 1 / (1 - e^-C)."""
+        """Compute (1 - e^(-C L - x)) / (1 - e^-C), rounded up; at most 1 / (1 - e^-C)."""
         exponent = self._exponent(empirical, x)
-        # At most seven roundings, none of which a difference amplifies.
+        # At most seven roundings, and no cancellation.
         return round_up(math.expm1(-exponent) / math.expm1(-self.C), 8.0)
 
     def slopes(self, empirical: float, x: float) -> tuple[float, float]:
-        """Return C e^(-C L - x) / (1 - e^-C) and the same without the first factor."""
+        """Slopes C e^(-C L - x) / (1 - e^-C) and the same without the factor C."""
         in_x = -math.exp(-self._exponent(empirical, x)) / math.expm1(-self.C)
         return self.C * in_x, in_x
 
     def ratio(self, empirical: float, x: float) -> float:
-        """Return C."""
+        """Ratio, which is the constant C."""
         return self.C
 
     def ratio_is_monotone(self, empirical: float, x: float) -> bool:
@@ -467,7 +472,7 @@ class Catoni(Distance):
         return True
 
     def _exponent(self, empirical: float, x: float) -> float:
-        """Return C L + x, not rounded down where the product is too small to have all its digits."""
+        """Compute C L + x; a subnormal product, which loses digits, is rounded up."""
         product = self.C * empirical
         if product < SMALLEST_NORMAL and empirical > 0.0:
             product += SMALLEST
@@ -475,13 +480,13 @@ class Catoni(Distance):
 
 
 def register_distance(distance: Distance) -> None:
-    """Make a distance available by its name wherever one is asked for.
+    """Register a distance, so that it can be used by its name.
 
     Parameters
     ----------
     distance : Distance
-        An instance of a subclass; a name that is taken is refused.  One that is handed over itself need not be
-        registered, but that a saved model can be loaded again.
+        An instance of a subclass, whose name is not registered yet.  Instances can be used without being registered;
+        to load a saved model, its distance must be registered.
 
     Examples
     --------
@@ -493,16 +498,16 @@ def register_distance(distance: Distance) -> None:
     if not isinstance(distance, Distance):
         raise TypeError(f"distance must be an instance of Distance with a name, got {distance!r}")
     if isinstance(distance, Catoni):
-        raise ValueError(f"{distance!r} need not be registered: its name {distance.name!r} is known")
+        raise ValueError(f"{distance!r} need not be registered: its name {distance.name!r} is accepted already")
     if getattr(distance, "name", None) in _REGISTRY:
         raise ValueError(f"a distance named {distance.name!r} is registered already")
     _REGISTRY[_checked(distance).name] = distance
 
 
 def get_distance(distance: str | Distance) -> Distance:
-    """Return the distance with this name; a `Distance` is returned as it is.
+    """Look up a distance by name; an instance of `Distance` is returned as it is.
 
-    ``"catoni(0.4)"`` is `Catoni` with the parameter 0.4, as its name says.
+    ``"catoni(0.4)"`` is `Catoni` with C = 0.4.
 
     Examples
     --------
@@ -515,34 +520,36 @@ def get_distance(distance: str | Distance) -> Distance:
         raise TypeError(f"distance must be an instance of Distance, got the class {distance.__name__}")
     if distance == CATONI:
         raise ValueError(
-            "distance 'catoni' needs its parameter, fixed without looking at the validation errors: Catoni(C), or its "
-            "name, such as 'catoni(0.4)'"
+            "distance 'catoni' needs its parameter C, fixed before validation: use Catoni(C), or its name, such as "
+            "'catoni(0.4)'"
         )
-    found = _WITH_PARAMETER.fullmatch(distance) if isinstance(distance, str) else None
-    return Catoni(float(found[1])) if found else _REGISTRY[check_choice("distance", distance, _REGISTRY)]
+    match = _WITH_PARAMETER.fullmatch(distance) if isinstance(distance, str) else None
+    return Catoni(float(match[1])) if match else _REGISTRY[check_choice("distance", distance, _REGISTRY)]
 
 
 def _checked(distance: Distance) -> Distance:
-    """Return a distance that is given itself, or raise if it has no name, or that of another."""
+    """Raise if a distance has no valid name, or the name of a different registered distance."""
     name = getattr(distance, "name", None)
     if not isinstance(name, str) or not name:
         raise TypeError(f"distance must be an instance of Distance with a name, got {type(distance).__name__}")
     if name.startswith(CATONI) and type(distance) is not Catoni:
-        raise ValueError(f"a distance must not be named {name!r}: names that begin so are those of Catoni(C)")
+        raise ValueError(
+            f"a distance must not be named {name!r}: names that begin with 'catoni' are those of Catoni(C)"
+        )
     if _REGISTRY.get(name, distance) != distance:
-        raise ValueError(f"a distance named {name!r} is registered already, and {distance!r} is another")
+        raise ValueError(f"a distance named {name!r} is registered already, and differs from {distance!r}")
     return distance
 
 
 for _distance in (KL(), Pinsker(), CH(), Linear(), Squared()):
     register_distance(_distance)
 
-#: The five distances of the paper; others that come with the library are registered below this line.
+#: Names of the five distances of the paper.
 DISTANCES = tuple(_REGISTRY)
 
 
 def log_constant(distance: str | Distance, m: int, constant: str = "exact") -> float:
-    r"""Logarithm of the constant :math:`I(m)` of a distance.
+    r"""Log of the constant :math:`I(m)` of a distance.
 
     .. math:: I(m) \ge \sup_{0\le l\le 1} \sum_{k=0}^m \binom{m}{k} l^k (1-l)^{m-k} e^{n\phi(k/m,\, l)},
               \qquad n = m \text{, and } 2m - 1 \text{ for ch}.
@@ -550,25 +557,27 @@ def log_constant(distance: str | Distance, m: int, constant: str = "exact") -> f
     Parameters
     ----------
     distance : str or Distance
-        One of `DISTANCES`, or a distance itself, such as `pacbayes.bounds.Catoni`, whose constant is one.
+        One of `DISTANCES`, the name of a registered distance, or an instance such as `pacbayes.bounds.Catoni`, whose
+        constant is 1.
     m : int
-        Number of validation examples, from 1 to 1e9 and beyond.
+        Number of validation examples, at least 1.
     constant : {"exact", "paper"}
-        "exact" is the supremum itself, rounded up (by less than 1e-9 or a relative 1e-15), with one exception:
+        "exact" is the supremum, rounded up (by less than 1e-9 or a relative 1e-15), except for ch and m > 10 000:
 
         ======== ============================================================ =======================
-        distance value                                                        where it is the supremum
+        distance value                                                        equal to the supremum for
         ======== ============================================================ =======================
-        linear   m (1/(e-1) + ln(1 - 1/e)), reached at l = 1/(e-1)            every m
-        squared  ln E exp(m (k/m - 1/2)^2), reached at l = 1/2                every m
-        pinsker  ln E exp(2m (k/m - 1/2)^2), reached at l = 1/2               every m
+        linear   m (1/(e-1) + ln(1 - 1/e)), attained at l = 1/(e-1)           every m
+        squared  ln E exp(m (k/m - 1/2)^2), attained at l = 1/2               every m
+        pinsker  ln E exp(2m (k/m - 1/2)^2), attained at l = 1/2              every m
         kl       ln xi(m), the same for all l in (0, 1)                       every m
         ch       enclosed by branch and bound on l                            m <= 10 000
-        ch       ln xi(m), an upper bound since (2m-1) phi <= m kl            never (m > 10 000)
+        ch       ln xi(m), an upper bound since (2m-1) phi <= m kl            no m > 10 000
         ======== ============================================================ =======================
 
-        "paper" is what Sahu and Hemachandra (2019) use: the same for linear, ``ln(2 sqrt(m))`` for squared, pinsker and
-        kl, ``ln(0.9334 m)`` for ch.  The last is invalid at m = 1, where a warning is given and the exact one returned.
+        "paper" is the constant of Sahu and Hemachandra (2019): the same for linear, ``ln(2 sqrt(m))`` for squared,
+        pinsker and kl, ``ln(0.9334 m)`` for ch.  The last is invalid at m = 1, where the exact constant is returned
+        with a warning.
 
     Returns
     -------
@@ -577,8 +586,8 @@ def log_constant(distance: str | Distance, m: int, constant: str = "exact") -> f
 
     See Also
     --------
-    bound : The bound that these constants are part of.
-    pacbayes.bounds.Distance : What a distance is.
+    bound : The PAC-Bayesian bound with these constants.
+    pacbayes.bounds.Distance : Base class of the distances.
 
     References
     ----------

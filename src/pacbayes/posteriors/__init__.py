@@ -1,4 +1,4 @@
-"""From risks, sample size and prior to the best posterior; from rows of errors to the best vote."""
+"""Posteriors and majority votes with the smallest PAC-Bayes bounds."""
 
 from pacbayes.posteriors.gibbs import gibbs_posterior
 from pacbayes.posteriors.optimal import optimal_posterior

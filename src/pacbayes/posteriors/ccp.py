@@ -1,18 +1,18 @@
 r"""The convex-concave procedure for the kl bound.
 
-The bound is the least r >= L(q) with :math:`K(q) + c \le m\,kl(L(q), r)`, c = ln I - ln delta: a convex function is
-at most another one.  The procedure replaces the larger one by its tangent plane at the current point
+The bound is the smallest r >= L(q) with :math:`K(q) + c \le m\,kl(L(q), r)`, c = ln I - ln delta; both sides of the
+constraint are convex.  The procedure replaces the right side by its tangent plane at the current point
 :math:`(q^0, r^0)`,
 
 .. math:: \widehat{kl}(q, r) = kl(L^0, r^0) - \frac{\rho^0}{m}\,(L - L^0) + \frac{r^0 - L^0}{r^0 (1 - r^0)} (r - r^0),
           \qquad \frac{\rho^0}{m} = \ln\frac{r^0}{1 - r^0} - \ln\frac{L^0}{1 - L^0},
 
-and solves the convex program that is left: minimise r subject to :math:`K(q) + c \le m\,\widehat{kl}(q, r)` and
-r >= L.  A tangent plane lies below, so the new point is feasible, and since the old one is, r never rises.  This is
-``formulation="one-sided"``.  The paper adds the reverse inequality, :math:`kl(L, r) \le` (the tangent plane of the
-divergence, :math:`\sum_i q_i \ln(q_i^0/p_i)` plus c, over m).  With both, :math:`q^0` is the only feasible point,
-by equation (stuck) of docs/mathematics.md; docs/paper-notes.md shows that a one-sided round is one step of the paper's
-fixed-point iteration.
+and solves the resulting convex program: minimise r subject to :math:`K(q) + c \le m\,\widehat{kl}(q, r)` and
+r >= L.  The tangent plane is below the function, so the new point satisfies the original constraint, and r never
+increases because the current point is feasible.  This is ``formulation="one-sided"``.  The paper adds the reverse
+inequality, :math:`kl(L, r) \le` (the tangent plane of the divergence, :math:`\sum_i q_i \ln(q_i^0/p_i)` plus c, over
+m).  With both inequalities :math:`q^0` is the only feasible point, by equation (stuck) of docs/mathematics.md;
+docs/paper-notes.md shows that a one-sided round is one step of the paper's fixed-point iteration.
 """
 
 import math
@@ -31,7 +31,7 @@ from pacbayes.posteriors.paper_schemes import start_weights
 from pacbayes.posteriors.posterior import Posterior, Problem
 
 FORMULATIONS = ("one-sided", "paper")
-# Clarabel's own tolerances are 1e-8, with which the paper's procedure drifts from its start three times as far.
+# Clarabel's default tolerances are 1e-8, with which the paper's procedure drifts three times as far from its start.
 _TOLERANCES = {"tol_feas": 1e-10, "tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10}
 _NOT_APPLICABLE = (
     "not applicable: the average empirical risk of the start is zero, where kl(L, r) has no subgradient and hence no "
@@ -40,9 +40,9 @@ _NOT_APPLICABLE = (
 
 
 class _Round:
-    """The convex program of one round, compiled once; each round sets its parameters."""
+    """The convex program of a round, compiled once; each round sets its parameters."""
 
-    def __init__(self, problem: Problem, used: Any, both: bool, options: Mapping[str, Any]) -> None:
+    def __init__(self, problem: Problem, used: Any, two_sided: bool, options: Mapping[str, Any]) -> None:
         cp = self._cvxpy = import_optional("cvxpy", "method 'ccp'")
         import_optional("clarabel", "method 'ccp'")
         self.problem, self.used, self._options = problem, used, options
@@ -58,16 +58,17 @@ class _Round:
         risk = risks @ q
         tangent = self._constant + self._in_risk * risk + self._in_r * r
         kl = -cp.sum(cp.entr(q)) - log_prior @ q
-        # Divided by m, as in the paper: multiplied, Clarabel stops early from some starts where zero risk is best.
+        # Divided by m, as in the paper: without the division Clarabel stops early from some starts if zero risk is
+        # optimal.
         constraints = [(kl + function.log_term) / function.m <= tangent, r >= risk, cp.sum(q) == 1, q >= 0]
         self._log_ratio = cp.Parameter(used.size)
-        if both:
+        if two_sided:
             distance = cp.rel_entr(risk, r) + cp.rel_entr(1 - risk, 1 - r)
             constraints.append(distance <= (self._log_ratio @ q + function.log_term) / function.m)
         self._program = cp.Problem(cp.Minimize(r), constraints)
 
     def value(self, weights: FloatArray) -> tuple[float, float, float]:
-        """Return L, (K + c)/m and the bound of weights."""
+        """Empirical risk L, threshold (K + c)/m and bound of weights."""
         problem = self.problem
         risk = average_risk(weights, problem.risks, 1.0)
         kl = divergence(weights, 1.0, problem.prior, problem.prior_total)
@@ -75,27 +76,26 @@ class _Round:
         return risk, x, float(kl_roots(risk, x)[1])
 
     def next(self, weights: FloatArray) -> tuple[FloatArray | None, str]:
-        """Return the weights after one round, or None, and Clarabel's status."""
+        """Solve one round; the new weights, or None if there are none, and Clarabel's status."""
         risk, _, r = self.value(weights)
         in_risk = math.log(risk / r) - math.log((1.0 - risk) / (1.0 - r))
         in_r = (r - risk) / (r * (1.0 - r))
         self._in_risk.value, self._in_r.value = in_risk, in_r
         self._constant.value = float(kl_divergence(risk, r)) - in_risk * risk - in_r * r
-        inside = weights[self.used]
-        self._log_ratio.value = np.log(np.maximum(inside, SMALLEST)) - self._log_prior
+        self._log_ratio.value = np.log(np.maximum(weights[self.used], SMALLEST)) - self._log_prior
         try:
             with warnings.catch_warnings():
-                # An inaccurate solution is judged by its own bound.
+                # The bound of an inaccurate solution is computed from its weights anyway.
                 warnings.filterwarnings("ignore", message="Solution may be inaccurate", category=UserWarning)
                 self._program.solve(solver="CLARABEL", **self._options)
         except self._cvxpy.SolverError as error:
             return None, str(error).splitlines()[0]
-        found, status = self._q.value, str(self._program.status)
-        if found is None or not np.isfinite(found).all() or not found.max() > 0.0:
+        solution, status = self._q.value, str(self._program.status)
+        if solution is None or not np.isfinite(solution).all() or not solution.max() > 0.0:
             return None, status
-        result = np.zeros_like(weights)
-        result[self.used] = np.maximum(found, 0.0)
-        return result / result.sum(), status
+        new_weights = np.zeros_like(weights)
+        new_weights[self.used] = np.maximum(solution, 0.0)
+        return new_weights / new_weights.sum(), status
 
 
 def ccp(
@@ -114,21 +114,21 @@ def ccp(
     Parameters
     ----------
     problem : Problem
-        What to minimise; its distance must be kl.
+        The problem to solve; its distance must be kl.
     tol : float
-        A run ends when a round lowers the bound by less than this.
+        A run has converged when a round decreases the bound by less than `tol`.
     formulation : {"one-sided", "paper"}
-        See the module; the paper's cannot leave its start but for the solver's tolerance.
+        See the module docstring; "paper" leaves its start only by the solver's tolerance.
     start : {"random", "prior"} or array_like
-        First iterate; "random" draws exponential weights.
+        Initial weights; "random" draws exponential weights.
     random_state : int
-        Seed of the random start; those of further starts follow it.
+        Seed of the first random start; further starts use the following integers.
     n_init : int
-        Number of random starts; the best end is returned, the bounds of all are in `details`.
+        Number of random starts.  The best result is returned; `details` has the bounds of all.
     max_iter : int
-        Largest number of rounds of a run.
+        Maximum number of rounds of a run.
     solver_options : mapping, optional
-        Clarabel's own settings by name; `tol_feas`, `tol_gap_abs` and `tol_gap_rel` are 1e-10 by default.
+        Settings of Clarabel; `tol_feas`, `tol_gap_abs` and `tol_gap_rel` are 1e-10 by default.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def ccp(
     0.209 0.379 0.337
     """
     if problem.function.distance.name != "kl":
-        raise ValueError(f"method 'ccp' is for distance 'kl', got {problem.function.distance.name!r}")
+        raise ValueError(f"method 'ccp' requires distance 'kl', got {problem.function.distance.name!r}")
     check_choice("formulation", formulation, FORMULATIONS)
     for name, value in (("n_init", n_init), ("max_iter", max_iter)):
         if isinstance(value, bool) or not isinstance(value, int):
@@ -148,7 +148,7 @@ def ccp(
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
     if n_init > 1 and not (isinstance(start, str) and start == "random"):
-        raise ValueError(f"n_init = {n_init} starts need start='random'; a given start has one run")
+        raise ValueError(f"n_init = {n_init} requires start='random'; other starts are run once")
     used = np.flatnonzero(problem.normalised_prior)
     program = _Round(problem, used, formulation == "paper", _TOLERANCES | dict(solver_options or {}))
     runs = [_run(program, start_weights(start, random_state + i, problem), tol, max_iter) for i in range(n_init)]
@@ -173,7 +173,7 @@ def ccp(
 
 
 def _run(program: _Round, weights: FloatArray, tol: float, max_iter: int) -> dict[str, Any]:
-    """Run from one start; the best weights, the bounds of all rounds that lowered it, and how it ended."""
+    """Run the procedure from one start; the best weights, the trace of decreasing bounds, and the final status."""
     risk, _, value = program.value(weights)
     run: dict[str, Any] = {"weights": weights, "trace": [value], "converged": False, "status": ""}
     if risk == 0.0:
@@ -185,13 +185,13 @@ def _run(program: _Round, weights: FloatArray, tol: float, max_iter: int) -> dic
         if new is None:
             return run | {"message": f"Clarabel: {status} in round {step}", "status": status}
         risk, _, value = program.value(new)
-        fall = run["trace"][-1] - value
-        if fall > 0.0:
+        decrease = run["trace"][-1] - value
+        if decrease > 0.0:
             run["weights"] = new
             run["trace"].append(value)
-        if fall < tol:
-            message = f"the bound fell by {max(fall, 0.0):.1e}, less than tol = {tol:g}, in round {step}"
+        if decrease < tol:
+            message = f"the bound decreased by {max(decrease, 0.0):.1e}, less than tol = {tol:g}, in round {step}"
             return run | {"message": message, "converged": True}
         if risk == 0.0:
             return run | {"message": f"the average empirical risk reached zero in round {step}", "converged": True}
-    return run | {"message": f"the bound still fell by {fall:.1e} in round max_iter = {max_iter}"}
+    return run | {"message": f"the bound still decreased by {decrease:.1e} in round max_iter = {max_iter}"}

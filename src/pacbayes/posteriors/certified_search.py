@@ -1,7 +1,7 @@
-r"""The global minimum of a bound over the simplex, with proof: branch and bound on the Gibbs curve.
+r"""Certified global minimum of a bound over the simplex, by branch and bound on the Gibbs curve.
 
-What a cell proves
-------------------
+Lower bounds of a cell
+----------------------
 In the plane of (L, K) all posteriors lie above all tangents of the Gibbs curve: for every posterior `q` and every
 :math:`\beta \ge 0`,
 
@@ -11,16 +11,16 @@ equation (variational).  On a cell :math:`[a, b]` of inverse temperatures, that 
 :math:`L(b) \le L(q) \le L(a)`, hence
 
 * ``B >= f(L(b), K(a))``, because f is non-decreasing: equation (corner);
-* ``B >= min(B(a), B(b), f(V))`` with `V` the point where the tangents at `a` and `b` meet, if the ratio
-  :math:`\rho = (\partial f/\partial L)/(\partial f/\partial K)` never falls on a path in the cell's box on which `L`
-  falls and `K` rises: equation (tangents).  For along the tangent of slope -a from the curve to `V`, f has the
-  derivative proportional to :math:`a - \rho`, which changes sign at most once, from + to -: the least value is at an
-  end; likewise along the other tangent.
+* ``B >= min(B(a), B(b), f(V))`` with `V` the intersection of the tangents at `a` and `b`, if the ratio
+  :math:`\rho = (\partial f/\partial L)/(\partial f/\partial K)` is non-decreasing on every path in the cell's box on
+  which `L` decreases and `K` increases: equation (tangents).  Along the tangent of slope -a from the curve to `V`, the
+  derivative of f is proportional to :math:`a - \rho`, which changes sign at most once, from + to -, so the minimum is
+  at an end; likewise along the other tangent.
 
-The error of the second is quadratic in the length of the cell, so few cells are needed.  Moreover B falls where
-:math:`\rho > \beta` and rises where :math:`\rho < \beta`, equation (fixed-point): with bounds of the ratio on the cell,
-its ends move inwards without loss.  For squared, pinsker and ch this is the paper's fixed-point iteration, run from
-both ends: equation (both-sides).  The names are those of docs/mathematics.md, which has the proofs.
+The error of the second bound is quadratic in the length of the cell, so few cells are needed.  Moreover, B decreases in
+:math:`\beta` if :math:`\rho > \beta` and increases if :math:`\rho < \beta`, equation (fixed-point): bounds of the ratio
+on the cell allow to move its ends inwards.  For squared, pinsker and ch this is the paper's fixed-point iteration, run
+from both ends: equation (both-sides).  The equations and their proofs are in docs/mathematics.md.
 """
 
 import heapq
@@ -33,54 +33,54 @@ from pacbayes._utils.arrays import EPS, SMALLEST_NORMAL, round_down, round_up
 from pacbayes.bounds.distance import BoundFunction
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve
 
-# The share of the tolerance that the search uses; the rest is for rounding.
-_SHARE = 0.75
-# A cell whose ends move to less than this part of it is not split.
+# Fraction of the tolerance available to the search; the rest covers rounding.
+_SEARCH_SHARE = 0.75
+# A cell that shrinks to less than this fraction of its length is not split.
 _GAIN = 0.7
-# Part of its inverse temperature up to which a cell may be narrow enough for a proof.
+# Relative width in beta below which a lower bound of a cell may be sharp enough for a proof.
 _WIDE = 0.05
-# A factor exp(-_FAR) is below the tolerances that people ask for.
+# A factor exp(-_FAR) is below any tolerance used in practice.
 _FAR = 20.0
-# No search starts beyond this multiple of n: there the ratio is, unless it is infinite, below beta.  Without it the
-# next risk being a subnormal number away would put the first step at infinity.
+# First finite beta of the search, at most this multiple of n: beyond, the ratio is below beta unless it is infinite.
+# Without this limit the first step would be infinite if the second smallest risk is only a subnormal number larger.
 _FARTHEST = 1e4
-# A risk smaller by this part of the bound changes the bound by less than a unit in the last place, with logarithmic
-# factors to spare: next to zero kl has the slope ln(r/L).
+# Decreasing the risk by this fraction of the bound changes the bound by less than a unit in the last place, with
+# logarithmic factors to spare: next to zero kl has the slope ln(r/L).
 _SAME = 1e-4 * EPS
-# So many units in the last place are no difference between two bounds: up to 7 were seen next to a minimum.
+# Bounds that differ by at most this many units in the last place count as equal: up to 7 occur next to a minimum.
 _ROUNDING = 16.0
-# Rounding errors of divergences lie below this.
+# Upper bound of the rounding errors of divergences.
 _LARGEST_ERROR = 1e-9
 
 
 class Node(NamedTuple):
-    """A point of the curve with its bound B and the ratio (dB/dL)/(dB/dK)."""
+    """A point on the curve with its bound B and its ratio (dB/dL)/(dB/dK)."""
 
     point: CurvePoint
     bound: float
     ratio: float
 
     @property
-    def miss(self) -> float:
-        """How far the point is from a stationary one: the ratio minus the inverse temperature."""
+    def residual(self) -> float:
+        """Residual of the stationarity condition: the ratio minus the inverse temperature."""
         return self.ratio - self.point.beta
 
 
 class Cell(NamedTuple):
-    """The part of the curve between two nodes, with a lower bound of B on it (but for B at its ends)."""
+    """The part of the curve between two nodes, with a lower bound of B in its interior."""
 
     lower: float
-    #: Makes cells of equal lower bounds comparable.
+    #: Tie-breaker for cells with equal lower bounds on the heap.
     order: int
     left: Node
     right: Node
-    #: Whether the ratio is known never to fall in the cell.
+    #: Whether the ratio is proved to be non-decreasing in the cell.
     monotone: bool
 
 
 @dataclass(frozen=True)
 class Minimum:
-    """The best point found, a proved lower bound of B on the simplex, and what the search took."""
+    """The best point, a proved lower bound of B on the simplex, and the cost of the search."""
 
     point: CurvePoint
     lower_bound: float
@@ -89,67 +89,67 @@ class Minimum:
 
 
 class CertifiedSearch:
-    """Branch and bound for one bound function on one Gibbs curve."""
+    """Branch and bound for a bound function on a Gibbs curve."""
 
     def __init__(self, curve: GibbsCurve, function: BoundFunction) -> None:
         self.curve = curve
         self.function = function
-        # The ratio inherits the rounding of exponents of the size of the prior's logarithms, and of the prior itself.
-        self._margin = 1e-12 - 8 * EPS * curve.least_log_mass + 4.0 * curve.mass_error
+        # The error of the ratio comes from exponents of the size of the log prior, and from the prior itself.
+        self._margin = 1e-12 - 8 * EPS * curve.min_log_mass + 4.0 * curve.mass_error
         self._nodes: list[Node] = []
         self._cells: list[Cell] = []
         self._n_cells = 0
-        # The least lower bound of cells that cannot be made smaller.
+        # Smallest lower bound of all cells that are not split any further.
         self._finished = math.inf
-        # From here on nearly all mass has the least risk.
+        # From here on nearly all mass is on the smallest risk.
         self._far = min(_FAR / max(curve.next_above, SMALLEST_NORMAL), _FARTHEST * function.factor)
         self._best = self._node(0.0)
 
     def run(self, tol: float, max_evaluations: int) -> Minimum:
         """Search until the gap is at most `tol`, or for about `max_evaluations` evaluations of the curve.
 
-        Called again with a smaller tolerance, it goes on.
+        A further call with a smaller tolerance continues the search.
         """
         if not self._n_cells:
             start, end = self._best, self._node(math.inf)
             self._evaluate_closed_form(start, end)
             self._add(start, end, False)
         cells = self._cells
-        while cells and cells[0].lower < self._best.bound - _SHARE * tol and self.evaluations < max_evaluations:
+        while cells and cells[0].lower < self._best.bound - _SEARCH_SHARE * tol and self.evaluations < max_evaluations:
             cell = heapq.heappop(cells)
-            # Above what rounding leaves of the best node nothing can be gained.
+            # Splitting does not help if the cell's lower bound exceeds the best bound up to rounding.
             close = cell.lower >= self._best.bound * (1.0 - 1e-11) and cell.lower >= self._node_lower(self._best)
             self._finished = min(self._finished, cell.lower if close else self._refine(cell))
         lower = min(cells[0].lower if cells else math.inf, self._finished, self._least_node())
         return Minimum(self._best.point, lower, self.evaluations, self._n_cells)
 
     def polish(self) -> CurvePoint:
-        """Return the stationary point next to the best one, or the best one if that is lower: equation (fixed-point).
+        """Move the best point to the nearest stationary point, equation (fixed-point), unless that has a larger bound.
 
-        The bound is flat at its minimum: 16 of its digits leave 8 of the inverse temperature, and of the weights.  The
-        miss is not flat there.  Its root is approached by secants, as long as it falls, after a first step that brings
-        it nearer wherever B is convex.
+        The bound is flat at its minimum: 16 digits of the bound determine 8 digits of beta and of the weights.  The
+        residual is not flat there.  Its root is approximated by the secant method, as long as the residual decreases,
+        after a first step that decreases it wherever B is convex.
         """
         best = self._best
         last, node = best, self._node(best.ratio)
-        while abs(node.miss) < abs(last.miss) < math.inf:
-            step = node.miss * (node.point.beta - last.point.beta) / (last.miss - node.miss)
+        while abs(node.residual) < abs(last.residual) < math.inf:
+            step = node.residual * (node.point.beta - last.point.beta) / (last.residual - node.residual)
             last, node = node, self._node(max(node.point.beta + step, 0.0))
         return (last if last.bound <= round_up(best.bound, _ROUNDING) else best).point
 
     def _evaluate_closed_form(self, start: Node, end: Node) -> None:
-        """Evaluate the optimum itself where the ratio is constant, as for linear: equation (closed-form).
+        """Evaluate the optimum directly if the ratio is constant, as for linear: equation (closed-form).
 
-        A ratio that is the same at both ends of the curve is the inverse temperature of a stationary point.  Whether it
-        is the minimum is for the search to prove, as always.
+        A ratio that is equal at both ends of the curve is the inverse temperature of a stationary point.  The search
+        still has to prove that it is the minimum.
         """
         if start.ratio == end.ratio:
             self._node(start.ratio)
 
     def _least_node(self) -> float:
-        """Return a lower bound of B at all nodes, where what was dropped on the way has its least bound."""
+        """Lower bound of B at all nodes, where discarded parts of the curve attain their minimum."""
         lower = self._node_lower(self._best)
-        # Rounding errors are far smaller than the difference to the nodes left out.
+        # The other nodes are farther away than any rounding error.
         near = self._best.bound + 1e3 * (self._best.bound - lower)
         return min(self._node_lower(node) for node in self._nodes if node.bound <= near)
 
@@ -163,11 +163,11 @@ class CertifiedSearch:
 
     @property
     def evaluations(self) -> int:
-        """Number of points of the curve evaluated."""
+        """Number of evaluated points on the curve."""
         return len(self._nodes)
 
     def _value_below(self, risk: float, kl: float) -> float:
-        """f, rounded down instead of up."""
+        """Evaluate f, rounded down instead of up."""
         return round_down(self.function(max(risk, 0.0), max(kl, 0.0)), 64)
 
     def _node_lower(self, node: Node) -> float:
@@ -175,7 +175,7 @@ class CertifiedSearch:
         return self._value_below(node.point.risk - in_risk, node.point.kl - in_kl)
 
     def _add(self, left: Node, right: Node, monotone: bool, lower: float = -math.inf) -> None:
-        """Put a cell on the heap; `monotone` and `lower` say what is known from a larger one."""
+        """Push a cell onto the heap; `monotone` and `lower` are inherited from the cell that contains it."""
         if not monotone:
             threshold = self.function.threshold(right.point.kl)
             monotone = self.function.distance.ratio_is_monotone(left.point.risk, threshold)
@@ -185,40 +185,34 @@ class CertifiedSearch:
         self._n_cells += 1
 
     def _corner(self, a: CurvePoint, b: CurvePoint) -> float:
-        """Return f at the least risk and the least divergence between two points, a lower bound of B between them.
-
-        Equation (corner).
-        """
+        """Lower bound of B between two points: f at the smallest risk and divergence, equation (corner)."""
         return self._value_below(b.risk - self.curve.errors(b)[0], a.kl - self.curve.errors(a)[1])
 
     def _tangents(self, a: CurvePoint, b: CurvePoint) -> float:
-        """Return f where the tangents cross, a lower bound of B between two points (but for B at them).
-
-        Equation (tangents).
-        """
-        # Both tangents are lowered by the larger of their errors, which leaves the risk at their crossing in place.
+        """Lower bound of B strictly between two points: f at the intersection of the tangents, equation (tangents)."""
+        # Both tangents are lowered by the larger of their errors, which does not change the risk at the intersection.
         error = max(self.curve.errors(a)[2], self.curve.errors(b)[2])
         free_a, free_b = -a.log_normaliser - error, -b.log_normaliser - error
-        # The tangent at infinity is vertical, at the least risk.
+        # The tangent at infinity is vertical, at the smallest risk.
         above = max((free_b - free_a) / (b.beta - a.beta), 0.0) * (1.0 - 4 * EPS) if b.beta < math.inf else 0.0
         kl = free_a - a.beta * above - 4 * EPS * (abs(free_a) + a.beta * above)
-        return self._value_below(self.curve.least * (1.0 - 4 * EPS) + above, kl)
+        return self._value_below(self.curve.min_risk * (1.0 - 4 * EPS) + above, kl)
 
     def _refine(self, cell: Cell) -> float:
-        """Replace a cell by smaller ones, or by none if B provably falls or rises in it.
+        """Replace a cell by smaller cells, or discard it if B is proved to be monotone in it.
 
-        Return infinity then, and the lower bound of what is left of a cell that is too small to be replaced.
+        Return infinity in both cases, and the lower bound of a cell that is too small to be split.
         """
         if self._is_point(cell.left.point, cell.right.point, cell.monotone):
             return self._last_lower(cell.left, cell.right, cell)
         a, b = self._shrink(cell.left, cell.right) if cell.monotone else (cell.left, cell.right)
         beta_a, beta_b = a.point.beta, b.point.beta
-        least, most = (a.ratio, b.ratio) if cell.monotone else self._ratio_range(a.point, b.point)
-        # B falls where beta < ratio and rises where beta > ratio: only what lies between can hold a minimum.
-        low, high = max(beta_a, least * (1.0 - self._margin)), min(beta_b, most * (1.0 + self._margin))
+        min_ratio, max_ratio = (a.ratio, b.ratio) if cell.monotone else self._ratio_range(a.point, b.point)
+        # B decreases if beta < ratio and increases if beta > ratio: a minimum is between `low` and `high`.
+        low, high = max(beta_a, min_ratio * (1.0 - self._margin)), min(beta_b, max_ratio * (1.0 + self._margin))
         if low >= beta_b or high <= beta_a:
             return math.inf
-        if low >= high:  # equal but for rounding: a point
+        if low >= high:  # equal up to rounding
             return self._last_lower(a, b, cell)
         inner = [beta for beta in self._inner(a, b, low, high) if beta_a < beta < beta_b]
         if not inner:
@@ -233,30 +227,32 @@ class CertifiedSearch:
         return math.inf
 
     def _is_point(self, a: CurvePoint, b: CurvePoint, monotone: bool) -> bool:
-        """Return whether a cell's lower bound loses less by its length than by the rounding errors of its ends.
+        """Whether the length of a cell affects its lower bound less than the rounding errors of its ends.
 
-        Measured in divergence: the tangents cross below the curve by at most (b - a)(L(a) - L(b)), the corner lies
-        below it by at most b (L(a) - L(b)).  The tangents of a cell without end cross at the least risk, above the
+        Measured in divergence: the tangents intersect at most (b - a)(L(a) - L(b)) below the curve, and the corner is
+        at most b (L(a) - L(b)) below it.  The tangents of an unbounded cell intersect at the smallest risk, above the
         divergence at `a`.
         """
         if b.beta == math.inf:
             return a.risk - b.risk <= _SAME * self._best.bound
         loss = (b.beta - a.beta if monotone else b.beta) * (a.risk - b.risk)
-        # Nearly always far more than any rounding error.
+        # Compare with a constant first: the loss is nearly always far larger than any rounding error.
         return loss < _LARGEST_ERROR and loss <= max(self.curve.errors(a)[2], self.curve.errors(b)[2])
 
     def _last_lower(self, a: Node, b: Node, cell: Cell) -> float:
-        """Return the best lower bound known between two nodes of a cell that is not split again.
+        """Best lower bound between two nodes of a cell that is not split any further.
 
-        Tangents of nearly the same slope cross just anywhere; the corner is then the better bound.
+        The intersection of tangents of nearly equal slope is dominated by rounding; the corner is then the better
+        bound.
         """
         lower = max(cell.lower, self._corner(a.point, b.point))
         return max(lower, self._tangents(a.point, b.point)) if cell.monotone else lower
 
     def _shrink(self, a: Node, b: Node) -> tuple[Node, Node]:
-        """Move both ends of a cell in which the ratio never falls past where B falls or rises, while that gains much.
+        """Move both ends of a cell with monotone ratio inwards, past the parts on which B is monotone.
 
-        It ends where the cell may be narrow enough for a proof; before, a lower bound would be computed in vain.
+        Stop when little is gained, or when the cell may be narrow enough for a proof; a lower bound computed earlier
+        would be useless.
         """
         while True:
             beta_a, beta_b = a.point.beta, b.point.beta
@@ -267,19 +263,19 @@ class CertifiedSearch:
             a, b = self._node(low), self._node(high)
 
     def _ratio_range(self, a: CurvePoint, b: CurvePoint) -> tuple[float, float]:
-        """Return bounds of the ratio between two points from the box they span."""
+        """Bounds of the ratio between two points, from the box that they span."""
         threshold, factor = self.function.threshold, self.function.factor
         low, high = self.function.distance.ratio_range(b.risk, a.risk, threshold(a.kl), threshold(b.kl))
         return factor * low, factor * high
 
     def _inner(self, a: Node, b: Node, low: float, high: float) -> list[float]:
-        """Return where to evaluate next in a cell whose minima lie between `low` and `high`."""
+        """Choose where to evaluate next in a cell whose minima lie between `low` and `high`."""
         beta_a, beta_b = a.point.beta, b.point.beta
         if high == math.inf:
             return [low, max(self._far, 4.0 * low)]
         if high - low < _GAIN * (beta_b - beta_a):
             return [low, high]
-        # Little is gained at the ends: split where the ratio crosses beta if it does, else in the middle of the scale.
+        # Little is gained at the ends: split where the ratio crosses beta if it does, else in the middle.
         left, right = a.ratio - beta_a, beta_b - b.ratio
         if 0.0 < left < math.inf and 0.0 < right < math.inf:
             return [beta_a + (beta_b - beta_a) * min(max(left / (left + right), 0.05), 0.95)]

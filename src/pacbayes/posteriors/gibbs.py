@@ -1,13 +1,13 @@
-r"""The curve of Gibbs posteriors, on which every optimal posterior lies.
+r"""The curve of Gibbs posteriors, which contains every optimal posterior.
 
-For a given empirical risk `L` between the least risk and the prior's, the smallest divergence `K` from the prior is
-that of
+For an empirical risk `L` between the smallest risk and the risk of the prior, the divergence `K` from the prior is
+minimised by
 
 .. math:: q_i(\beta) \propto p_i e^{-\beta \hat l_i}, \qquad 0 \le \beta \le \infty,
 
-equation (gibbs) of docs/mathematics.md, and for larger `L` the prior itself is better in both.  A bound that is
-non-decreasing in `L` and in `K` is therefore minimised over the whole simplex by some :math:`q(\beta)`: a problem in
-`H` dimensions has become one in a single one.
+equation (gibbs) of docs/mathematics.md; for larger `L` the prior itself is better in both.  A bound that is
+non-decreasing in `L` and `K` is therefore minimised over the whole simplex by some :math:`q(\beta)`, which reduces a
+problem in `H` dimensions to one dimension.
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ from numpy.typing import ArrayLike, NDArray
 from pacbayes._utils.arrays import EPS, FloatArray, usual_float_errors
 from pacbayes._utils.checks import check_distribution, check_number, check_risks
 
-# Classifiers looked up at a time, and prior weights added one after the other.
+# Number of classifiers per table lookup, and of prior weights summed sequentially.
 _BLOCK, _SUM_BLOCK = 65_536, 2_048
-# Up to this many groups the worst error of a sum in any order stays small.
+# Up to this many groups the error of a sum in any order is small enough.
 _FEW = 2_048
-# Logarithm of a mass next to which terms lost by underflow do not count.
+# Log mass next to which terms lost by underflow are negligible.
 _SAFE = -600.0
-# exp(-_VANISHED) is nothing next to any positive number of double precision, even multiplied by _VANISHED.
+# exp(-_VANISHED) is negligible next to any positive double, even multiplied by _VANISHED.
 _VANISHED = 2_000.0
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The distinct risks of a set of classifiers, in increasing order, and which classifier has which.
+    """Classifiers grouped by risk: the distinct risks in increasing order, and the group of each classifier.
 
-    A classifier's risk is known by its key; `keys` are those of the groups.  Keys without a classifier, or whose prior
-    mass is zero, belong to no group.
+    The risk of a classifier is identified by an integer key; `keys` are the keys of the groups.  Keys without a
+    classifier or without prior mass have no group.
     """
 
     #: Distinct risks, increasing, shape (G,).
     risks: FloatArray
-    #: Prior mass of each, shape (G,), summing to `total`.
+    #: Prior mass of each group, shape (G,), summing to `total`.
     mass: FloatArray
-    #: The key of each group, shape (G,), and of each classifier, shape (H,); keys lie below `n_keys`.
+    #: Key of each group, shape (G,), and of each classifier, shape (H,); all keys are below `n_keys`.
     keys: NDArray[np.intp]
     index: NDArray[np.int32]
     n_keys: int
-    #: The prior, or None for the uniform one, and its sum: not divided, for a subnormal weight would lose digits.
+    #: The prior, or None for the uniform one, and its sum.  Not normalised: a subnormal weight would lose digits.
     prior: FloatArray | None
     total: float
-    #: Bound of the relative rounding error of `mass`.
+    #: Bound on the relative rounding error of `mass`.
     mass_error: float
 
     @property
@@ -60,47 +60,47 @@ class Groups:
         return self.index.size
 
     def spread(self, shares: FloatArray) -> FloatArray:
-        """Return the weights of all classifiers from the posterior mass of each group, shared out as in the prior."""
+        """Distribute the posterior mass of each group among its classifiers in proportion to the prior."""
         if self.prior is None:
             return self._take(self.table(self.equal_parts(shares)))
-        return self._share_of_group(self.prior) * self._take(self.table(shares))
+        return self._conditional_prior(self.prior) * self._take(self.table(shares))
 
     def equal_parts(self, shares: FloatArray) -> FloatArray:
-        """Return the weight of one classifier of each group, for the uniform prior."""
+        """Weight of a single classifier of each group, for the uniform prior."""
         return shares / (self.mass * self.size)
 
     def table(self, values: FloatArray) -> FloatArray:
-        """Return a number for each group as a table of all keys, zero where a key has no group."""
+        """Scatter values of the groups into a table of all keys, with zeros for keys without a group."""
         table = np.zeros(self.n_keys)
         table[self.keys] = values
         return table
 
     def _take(self, table: FloatArray) -> FloatArray:
-        """Return each classifier's entry of a table of all keys."""
+        """Look up the entry of each classifier in a table of all keys."""
         entries = np.empty(self.size)
-        # In blocks: NumPy widens the index, which for all classifiers takes as much memory again as the result.  Keys
-        # are inside the table, and only a mode that does not look writes straight into the result.
+        # In blocks: NumPy converts the index to int64, which would double the memory.  All keys are valid; mode="clip"
+        # skips the bounds check, without which `take` would buffer its output.
         for start in range(0, self.size, _BLOCK):
             block = slice(start, start + _BLOCK)
             table.take(self.index[block], out=entries[block], mode="clip")
         return entries
 
     def concentration(self) -> FloatArray:
-        """Return the sum of squares of the classifiers' shares of each group, shape (G,)."""
+        """Sum of squared prior weights within each group, normalised to sum to one there, shape (G,)."""
         if self.prior is None:
             return 1.0 / (self.mass * self.size)
-        squares = np.square(self._share_of_group(self.prior))
+        squares = np.square(self._conditional_prior(self.prior))
         return np.bincount(self.index, squares, self.n_keys).astype(np.float64)[self.keys]
 
-    def _share_of_group(self, prior: FloatArray) -> FloatArray:
-        """Return the prior weight of each classifier as a share of its group's, zero where that has none."""
+    def _conditional_prior(self, prior: FloatArray) -> FloatArray:
+        """Prior weight of each classifier divided by the mass of its group; zero if it has no group."""
         mass = np.ones(self.n_keys)
         mass[self.keys] = self.mass
         return prior / self._take(mass)
 
 
 def group_risks(risks: FloatArray, m: int | None, prior: FloatArray | None, total: float = 1.0) -> Groups:
-    """Group classifiers of equal risk: by counting where ``risks * m`` are integers, by sorting otherwise.
+    """Group classifiers of equal risk, by counting if all ``risks * m`` are integers and by sorting otherwise.
 
     A risk within a few units in the last place of a multiple of 1/m counts as that multiple.
 
@@ -109,7 +109,7 @@ def group_risks(risks: FloatArray, m: int | None, prior: FloatArray | None, tota
     risks : ndarray of shape (H,)
         Checked risks.
     m : int or None
-        Number of validation examples; None to group exactly equal numbers only.
+        Number of validation examples; None to group exactly equal risks only.
     prior : ndarray of shape (H,) or None
         The prior; None for the uniform one.
     total : float
@@ -121,12 +121,12 @@ def group_risks(risks: FloatArray, m: int | None, prior: FloatArray | None, tota
     >>> groups.risks, groups.mass, groups.index
     (array([0.1, 0.2, 0.5]), array([0.25, 0.5 , 0.25]), array([2, 1, 2, 5], dtype=int32))
     """
-    counted = None if m is None else _count(risks, m)
-    if m is None or counted is None:
+    counts = None if m is None else _count(risks, m)
+    if m is None or counts is None:
         values, inverse, sizes = np.unique(risks, return_inverse=True, return_counts=True)
         index = inverse.astype(np.int32)
     else:
-        index, sizes = counted
+        index, sizes = counts
         values = np.arange(m + 1) / m
     if prior is None:
         mass, error = sizes / risks.size, EPS
@@ -137,56 +137,56 @@ def group_risks(risks: FloatArray, m: int | None, prior: FloatArray | None, tota
 
 
 def _sum_by_key(index: NDArray[np.int32], prior: FloatArray, n_keys: int) -> tuple[FloatArray, float]:
-    """Sum the prior over each group, and a bound of the relative error.
+    """Sum the prior over each key, with a bound on the relative error.
 
-    `np.bincount` adds one after the other, which is off by up to a unit in the last place per term: so in blocks, whose
-    sums are added with compensation.
+    `np.bincount` sums sequentially, with an error of up to one unit in the last place per term.  So it is applied to
+    blocks, whose sums are added with compensation.
     """
-    total, lost = np.zeros(n_keys), np.zeros(n_keys)
+    total, compensation = np.zeros(n_keys), np.zeros(n_keys)
     block = max(_SUM_BLOCK, n_keys)
     for start in range(0, index.size, block):
-        part = np.bincount(index[start : start + block], prior[start : start + block], n_keys)
-        new = total + part
-        larger, smaller = np.maximum(total, part), np.minimum(total, part)
-        lost += (larger - new) + smaller
+        block_sum = np.bincount(index[start : start + block], prior[start : start + block], n_keys)
+        new = total + block_sum
+        larger, smaller = np.maximum(total, block_sum), np.minimum(total, block_sum)
+        compensation += (larger - new) + smaller
         total = new
-    most = min(block, int(np.bincount(index, minlength=n_keys).max()))
-    return total + lost, (0.5 * most + 4.0) * EPS
+    max_terms = min(block, int(np.bincount(index, minlength=n_keys).max()))
+    return total + compensation, (0.5 * max_terms + 4.0) * EPS
 
 
 def _count(risks: FloatArray, m: int) -> tuple[NDArray[np.int32], NDArray[np.intp]] | None:
-    """Return ``risks * m`` and how often each number occurs; None unless all are integers."""
+    """Error counts ``risks * m`` and the number of classifiers with each count; None unless all are integers."""
     if m > max(4 * risks.size, 100_000):
-        return None  # a table of all counts would be larger than the risks: sorting is cheaper
+        return None  # sorting is cheaper than a table of all counts, which would be larger than the risks
     index = np.empty(risks.size, dtype=np.int32)
     sizes = np.zeros(m + 1, dtype=np.intp)
     block = max(_BLOCK, m)
     for start in range(0, risks.size, block):
         scaled = risks[start : start + block] * m
         counts = np.rint(scaled)
-        # Nearly always the risks are quotients as a computer rounds them, which is seen with fewer passes.
+        # Risks are nearly always correctly rounded quotients, which this test accepts with fewer passes.
         if not (counts / m == risks[start : start + block]).all():
             scaled -= counts
             if (np.abs(scaled, out=scaled) > 4 * EPS * counts).any():
                 return None
-        part = index[start : start + block]
-        part[:] = counts
-        sizes += np.bincount(part, minlength=m + 1)
+        index_block = index[start : start + block]
+        index_block[:] = counts
+        sizes += np.bincount(index_block, minlength=m + 1)
     return index, sizes
 
 
 class CurvePoint(NamedTuple):
-    """A Gibbs posterior: its inverse temperature, empirical risk, divergence and log-normaliser."""
+    """A Gibbs posterior: its inverse temperature, empirical risk, divergence and log normaliser."""
 
     beta: float
     risk: float
     kl: float
-    #: ln sum_i p_i exp(-beta (l_i - least risk))
+    #: ln sum_i p_i exp(-beta (l_i - smallest risk))
     log_normaliser: float
 
 
 class GibbsCurve:
-    """The Gibbs posteriors of grouped classifiers as points (L, K).
+    """Gibbs posteriors of grouped classifiers as points (L, K).
 
     Examples
     --------
@@ -200,34 +200,34 @@ class GibbsCurve:
         self.risks = risks
         self.log_mass = log_mass
         self.mass_error = mass_error
-        self.least = float(risks[0])
+        self.min_risk = float(risks[0])
         self._above = risks - risks[0]
         self.spread = float(self._above[-1])
-        self.least_log_mass = float(log_mass.min())
-        # Few groups, of which the first has a mass far from underflow: both sums as one matrix product.
+        self.min_log_mass = float(log_mass.min())
+        # With few groups, and the mass of the first far from underflow, both sums are one matrix product.
         self._moments: FloatArray | None = None
         if risks.size <= _FEW and log_mass[0] > _SAFE:
             mass = np.exp(log_mass)
             self._moments = np.array([mass, mass * self._above])
             self._below = -self._above
-        # Worst error of a sum in units of EPS, pairwise or (as in a matrix product) in any order.
+        # Error bound of a sum in units of EPS: pairwise, or in any order for a matrix product.
         self._sum_error = 2.0 * math.log2(risks.size + 1) + (0.5 * risks.size if self._moments is not None else 0.0)
 
     @classmethod
     def of(cls, groups: Groups) -> GibbsCurve:
-        """Return the curve of grouped classifiers."""
+        """Create the curve of grouped classifiers."""
         return cls(groups.risks, np.log(groups.mass) - math.log(groups.total), groups.mass_error)
 
     @property
     def next_above(self) -> float:
-        """How far the second smallest risk lies above the least; infinity if there is none."""
+        """Difference of the second smallest and the smallest risk; infinity if there is only one."""
         return float(self._above[1]) if self._above.size > 1 else math.inf
 
     def at(self, beta: float) -> CurvePoint:
-        """Return the point of inverse temperature `beta`, infinity included."""
+        """Evaluate the curve at inverse temperature `beta`, which may be infinite."""
         if beta == math.inf:
             log_mass = float(self.log_mass[0])
-            return CurvePoint(beta, self.least, -log_mass, log_mass)
+            return CurvePoint(beta, self.min_risk, -log_mass, log_mass)
         if self._moments is not None:
             terms = self._below * beta
             total, above = (self._moments @ np.exp(terms, terms)).tolist()
@@ -239,31 +239,31 @@ class GibbsCurve:
             total, above = float(terms.sum()), float((terms * self._above).sum())
             log_normaliser = top + math.log(total)
         above /= total
-        return CurvePoint(beta, self.least + above, max(-beta * above - log_normaliser, 0.0), log_normaliser)
+        return CurvePoint(beta, self.min_risk + above, max(-beta * above - log_normaliser, 0.0), log_normaliser)
 
     def shares(self, point: CurvePoint) -> FloatArray:
-        """Return the posterior mass of each group at a point of the curve, summing to one."""
+        """Posterior mass of each group at a point of the curve, summing to one."""
         if point.beta == math.inf:
             return np.where(self._above == 0.0, 1.0, 0.0)
         shares = np.exp(self.log_mass - point.beta * self._above - point.log_normaliser)
         return np.asarray(shares / shares.sum())
 
     def errors(self, point: CurvePoint) -> tuple[float, float, float]:
-        r"""Return bounds of the rounding errors of a point's risk, divergence and log-normaliser.
+        r"""Bounds on the rounding errors of a point's risk, divergence and log normaliser.
 
-        An exponent of size e carries an error of a few e units in the last place, which becomes a relative error of its
-        term.  Averaged over the posterior, :math:`-\ln p_i` is at most :math:`K + \ln G` and :math:`\beta(\hat l_i -
-        \min)` is :math:`\beta(L - \min)`.  The error of :math:`L - \min` is at most this average times the spread of
-        the risks, and at most the largest error of a term times :math:`L - \min`, which is less for a large beta.
-        Terms with exponents beyond `_VANISHED` are so small that their errors do not count.
+        An exponent of size e has an error of a few e units in the last place, which is a relative error of its term.
+        Averaged over the posterior, :math:`-\ln p_i` is at most :math:`K + \ln G` and :math:`\beta(\hat l_i - \min)` is
+        :math:`\beta(L - \min)`.  The error of :math:`L - \min` is at most this average times the spread of the risks,
+        and at most the largest error of a term times :math:`L - \min`, which is smaller for large beta.  The errors of
+        terms with exponents beyond `_VANISHED` are negligible.
         """
         beta = 0.0 if point.beta == math.inf else point.beta
-        # L is rounded, and L - min, from which K was computed, is not known better than that.
-        above = point.risk - self.least + EPS * point.risk
+        # L is rounded, so L - min, from which K was computed, has the same absolute error.
+        above = point.risk - self.min_risk + EPS * point.risk
         drop = beta * above
         size = 16.0 + point.kl + self._sum_error + drop + abs(point.log_normaliser)
         in_normaliser = 2 * EPS * size + self.mass_error
-        exponent = min(beta * self.spread, _VANISHED) - self.least_log_mass
+        exponent = min(beta * self.spread, _VANISHED) - self.min_log_mass
         largest = 2 * EPS * (16.0 + self._sum_error + exponent) + self.mass_error
         in_above = 2.0 * min(in_normaliser * self.spread, largest * above)
         in_kl = beta * in_above + in_normaliser + 4 * EPS * (drop + abs(point.log_normaliser))
@@ -271,7 +271,7 @@ class GibbsCurve:
 
 
 def check_prior(prior: ArrayLike | None, size: int) -> tuple[FloatArray | None, float]:
-    """Return the prior, not yet divided by its sum, and the sum; None and one for the uniform one."""
+    """Check the prior; the prior before normalisation and its sum, or None and 1 for the uniform prior."""
     return (None, 1.0) if prior is None else check_distribution("prior", prior, size)
 
 
@@ -283,8 +283,8 @@ def gibbs_posterior(risks: ArrayLike, beta: float, prior: ArrayLike | None = Non
     risks : array_like of shape (H,)
         Empirical risks in [0, 1].
     beta : float
-        Inverse temperature, from 0 (the prior) to infinity (the prior restricted to the classifiers of least risk among
-        those of positive prior weight).
+        Inverse temperature, from 0 (the prior) to infinity (the prior restricted to the classifiers with the smallest
+        risk among those with positive prior weight).
     prior : array_like of shape (H,), optional
         Uniform by default.
 
@@ -295,8 +295,8 @@ def gibbs_posterior(risks: ArrayLike, beta: float, prior: ArrayLike | None = Non
 
     See Also
     --------
-    optimal_posterior : The inverse temperature with the smallest bound, with proof.
-    bound : The bound of any weights.
+    optimal_posterior : The posterior with the smallest bound.
+    bound : The PAC-Bayesian bound of any posterior.
 
     References
     ----------

@@ -1,19 +1,19 @@
-r"""Ipopt as a reference: a local minimum of the bound over the whole simplex, by a general interior-point solver.
+r"""Local minima of the bound over the whole simplex by Ipopt, a general interior-point solver, for reference.
 
-Two formulations of the same problem.  The paper's has the variables q, and r for kl:
+There are two formulations of the problem.  The paper's has the variables q, and r for kl:
 
 .. math:: \min_{q, r} r \quad\text{s.t.}\quad kl(L(q), r) = \frac{K(q) + \ln I - \ln\delta}{n},\; r \ge L(q),\;
           \sum_i q_i = 1,\; q_i \ge \epsilon,
 
-and for the other distances :math:`\min_q f(L(q), K(q))`.  Its Hessian is dense, H times H.  The lifted one gives
-L, K and r their own variables and scales the weights to :math:`v_i = H q_i`:
+and for the other distances :math:`\min_q f(L(q), K(q))`.  Its Hessian is a dense H x H matrix.  The lifted formulation
+has L, K and r as additional variables and scales the weights to :math:`v_i = H q_i`:
 
 .. math:: \min_{v, L, K, r} r \quad\text{s.t.}\quad \phi(L, r) = \frac{K + \ln I - \ln\delta}{n},\; r \ge L,\;
           L = \sum_i \hat l_i q_i,\; K = \sum_i q_i \ln\frac{q_i}{p_i},\; \sum_i q_i = 1,\; q_i \ge \epsilon.
 
-Its Hessian is a diagonal and four entries, and a start near the simplex stays there: Ipopt moves every variable of a
-start to a distance of `bound_push` = 0.01 from its bounds, which for the paper's q and H > 100 is a point whose weights
-sum to H/100 (see docs/paper-notes.md).
+Its Hessian is diagonal except for four entries, and a start near the simplex stays there.  Ipopt moves every variable
+of the start to a distance of at least `bound_push` = 0.01 from its bounds, which in the paper's formulation with
+H > 100 results in weights that sum to H/100 (see docs/paper-notes.md).
 """
 
 import math
@@ -35,9 +35,9 @@ from pacbayes.posteriors.posterior import Posterior, Problem
 FORMULATIONS = ("lifted", "paper")
 
 _SOLVED = {"Solve_Succeeded", "Solved_To_Acceptable_Level"}
-# The paper's table has E (unknown error), R (restoration failed) and M (iterations); T, time, is ours.  To AMPL, Ipopt
-# reports invalid numbers and failed steps as "unknown error"; here E is also for the rest (infeasible, tiny steps),
-# which the table has no letter for: `message` tells them apart.
+# The paper's table has E (unknown error), R (restoration failed) and M (maximum iterations); we add T (time limit).
+# Through AMPL, Ipopt reports invalid numbers and failed steps as "unknown error"; here E also stands for all other
+# failures (infeasible, tiny steps), for which the table has no letter.  `message` distinguishes them.
 _LETTERS = {
     "Restoration_Failed": "R",
     "Maximum_Iterations_Exceeded": "M",
@@ -48,16 +48,16 @@ _LETTERS = {
 
 @dataclass(frozen=True)
 class Program:
-    """A nonlinear program in CasADi's symbols, with its start and bounds; the first variables are weights / scale."""
+    """Nonlinear program in CasADi symbols, with start and variable bounds; the first variables are weights / scale."""
 
     variables: Any
     objective: Any
     constraints: Any
-    #: 0 for an equation, infinity for an inequality >= 0.
+    #: Upper bounds of the constraints: 0 for an equation, infinity for an inequality >= 0.
     upper: list[float]
     start: FloatArray
-    least: FloatArray
-    largest: FloatArray
+    lower_bounds: FloatArray
+    upper_bounds: FloatArray
     scale: float
     options: dict[str, Any]
 
@@ -74,29 +74,28 @@ def ipopt(
     time_limit: float | None = None,
     solver_options: Mapping[str, Any] | None = None,
 ) -> Posterior:
-    """Minimise the bound by Ipopt; the result is a local minimum, without proof.
+    """Minimise the bound by Ipopt; the result is a local minimum without a certified lower bound.
 
     Parameters
     ----------
     problem : Problem
-        What to minimise, with one of the five distances.
+        The problem to solve, with one of the paper's five distances.
     tol : float
-        Ipopt's own `tol`: the scaled error of the optimality conditions.
+        Ipopt's `tol`: the scaled error of the optimality conditions.
     formulation : {"lifted", "paper"}
-        See the module; "paper" is slow and fails for many classifiers.
+        See the module docstring; "paper" is slow, and fails with many classifiers.
     eps : float
-        Least weight of a classifier of positive prior; the others have the weight zero.
+        Smallest weight of a classifier with positive prior weight; all others have weight zero.
     start : {"random", "prior"} or array_like
-        First iterate; "random" draws exponential weights.
+        Initial weights; "random" draws exponential weights.
     random_state : int
         Seed of the random start.
     max_iter : int
-        Largest number of iterations.
+        Maximum number of iterations.
     time_limit : float, optional
-        Seconds of processor time for the solver, which looks at it once an iteration; building the program is not
-        counted.
+        CPU time of the solver in seconds, checked once per iteration; building the program does not count.
     solver_options : mapping, optional
-        Ipopt's own options by name, such as ``{"bound_push": 1e-9}``; they override the others.
+        Options of Ipopt, such as ``{"bound_push": 1e-9}``; they take precedence over the other parameters.
 
     Examples
     --------
@@ -116,12 +115,12 @@ def ipopt(
     build = _lifted if formulation == "lifted" else _paper
     program = build(casadi, problem, used, np.maximum(first[used], eps), eps)
     options = {"tol": tol, "max_iter": max_iter} | ({} if time_limit is None else {"max_cpu_time": float(time_limit)})
-    found, status, iterations = _solve(casadi, program, options | dict(solver_options or {}))
+    solution, status, n_iter = _solve(casadi, program, options | dict(solver_options or {}))
     return problem.posterior(
-        _weights(found[: used.size] * program.scale, used, first),
+        _weights(solution[: used.size] * program.scale, used, first),
         method="ipopt",
         converged=status in _SOLVED,
-        n_iter=iterations,
+        n_iter=n_iter,
         message=f"Ipopt: {status}",
         details={
             "status": "" if status in _SOLVED else _LETTERS.get(status, "E"),
@@ -133,8 +132,8 @@ def ipopt(
 
 
 def _solve(casadi: Any, program: Program, options: Mapping[str, Any]) -> tuple[FloatArray, str, int]:
-    """Run Ipopt silently and return the last point, the status and the number of iterations."""
-    # By default Ipopt widens bounds by 1e-8, which would put weights below eps and arguments of logarithms below zero.
+    """Run Ipopt silently; the last iterate, the status and the number of iterations."""
+    # By default Ipopt relaxes bounds by 1e-8, which would allow weights below eps and logarithms of negative numbers.
     quiet = {"print_level": 0, "sb": "yes", "bound_relax_factor": 0.0}
     settings = {"print_time": False, "show_eval_warnings": False} | program.options
     settings |= {f"ipopt.{name}": value for name, value in (quiet | dict(options)).items()}
@@ -142,24 +141,26 @@ def _solve(casadi: Any, program: Program, options: Mapping[str, Any]) -> tuple[F
     try:
         solver = casadi.nlpsol("solver", "ipopt", nlp, settings)
     except RuntimeError as error:
-        raise ValueError(f"Ipopt refused its options {dict(options)}: {str(error).strip().splitlines()[-1]}") from error
-    found = solver(x0=program.start, lbx=program.least, ubx=program.largest, lbg=0.0, ubg=program.upper)
+        raise ValueError(
+            f"Ipopt rejected the options {dict(options)}: {str(error).strip().splitlines()[-1]}"
+        ) from error
+    result = solver(x0=program.start, lbx=program.lower_bounds, ubx=program.upper_bounds, lbg=0.0, ubg=program.upper)
     stats = solver.stats()
-    return np.asarray(found["x"], dtype=np.float64).ravel(), stats["return_status"], int(stats["iter_count"])
+    return np.asarray(result["x"], dtype=np.float64).ravel(), stats["return_status"], int(stats["iter_count"])
 
 
-def _weights(found: FloatArray, used: Any, first: FloatArray) -> FloatArray:
-    """Return the last iterate as a distribution; the start where the solver left nothing usable."""
+def _weights(solution: FloatArray, used: Any, first: FloatArray) -> FloatArray:
+    """Normalise the last iterate; the start if the solver failed without a usable iterate."""
     weights = np.zeros_like(first)
-    if np.isfinite(found).all() and found.max() > 0.0:
-        weights[used] = np.maximum(found, 0.0)
+    if np.isfinite(solution).all() and solution.max() > 0.0:
+        weights[used] = np.maximum(solution, 0.0)
     else:
         weights = first
     return np.asarray(weights / weights.sum())
 
 
 def _lifted(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: float) -> Program:
-    """Give L, K and r their own variables, and scale the weights to average one."""
+    """Build the lifted formulation: L, K and r are variables, and the weights are scaled to an average of one."""
     function, risks, prior = problem.function, problem.risks[used], problem.normalised_prior[used]
     size = used.size
     weights = weights / weights.sum()
@@ -180,9 +181,9 @@ def _lifted(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: 
         constraints=constraints,
         upper=[0.0, math.inf, 0.0, 0.0, 0.0],
         start=np.append(weights * size, [first_risk, first_kl, function(first_risk, first_kl)]),
-        # L and r are arguments of logarithms for kl; a risk that is always zero is not.
-        least=np.append(np.full(size, eps * size), [0.0 if risks.max() > 0.0 else -1.0, -math.inf, 0.0]),
-        largest=np.append(
+        # For kl, L and r are arguments of logarithms, unless all risks are zero.
+        lower_bounds=np.append(np.full(size, eps * size), [0.0 if risks.max() > 0.0 else -1.0, -math.inf, 0.0]),
+        upper_bounds=np.append(
             np.full(size, math.inf), [1.0 if bounded else math.inf, math.inf, 1.0 if bounded else math.inf]
         ),
         scale=1.0 / size,
@@ -191,7 +192,7 @@ def _lifted(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: 
 
 
 def _paper(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: float) -> Program:
-    """Use the weights alone, and r for kl."""
+    """Build the paper's formulation: the variables are the weights, and r for kl."""
     function, risks, prior = problem.function, problem.risks[used], problem.normalised_prior[used]
     with_root = function.distance.name == "kl"
     q = casadi.MX.sym("q", used.size)
@@ -209,18 +210,18 @@ def _paper(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: f
         constraints=constraints,
         upper=[0.0, 0.0, math.inf] if with_root else [0.0],
         start=np.append(weights, [function(first_risk, first_kl)] * with_root),
-        least=np.append(np.full(used.size, eps), [0.0] * with_root),
-        largest=np.append(np.full(used.size, math.inf), [1.0] * with_root),
+        lower_bounds=np.append(np.full(used.size, eps), [0.0] * with_root),
+        upper_bounds=np.append(np.full(used.size, math.inf), [1.0] * with_root),
         scale=1.0,
         options={"hess_lag": _dense_hessian(casadi, function, risks, prior, with_root)},
     )
 
 
 def _dense_hessian(casadi: Any, function: BoundFunction, risks: FloatArray, prior: FloatArray, with_root: bool) -> Any:
-    r"""Return the Hessian of the paper's Lagrangian by the chain rule through (L, K, r).
+    r"""Hessian of the Lagrangian in the paper's formulation, by the chain rule through (L, K, r).
 
-    CasADi finds it by itself, but takes half a minute for 1000 classifiers.  With J the Jacobian of (L, K, r) and
-    G, g the Hessian and gradient of the Lagrangian in (L, K, r), it is :math:`J^T G J + g_K\, diag(1/q_i)`.
+    CasADi can derive it automatically, but takes half a minute for 1000 classifiers.  With the Jacobian J of (L, K, r)
+    and the Hessian G and gradient g of the Lagrangian in (L, K, r), it is :math:`J^T G J + g_K\, diag(1/q_i)`.
     """
     risk, kl, r = (casadi.SX.sym(name) for name in "LKr")
     factor, multipliers = casadi.SX.sym("factor"), casadi.SX.sym("multipliers", 3 if with_root else 1)
@@ -255,7 +256,7 @@ def _dense_hessian(casadi: Any, function: BoundFunction, risks: FloatArray, prio
 
 
 def _excess(casadi: Any, function: BoundFunction, risk: Any, kl: Any, r: Any) -> Any:
-    """Return phi(L, r) - (K + ln I - ln delta) / n; a risk that is the constant zero has no logarithm."""
+    """Constraint phi(L, r) - (K + ln I - ln delta) / n; a risk that is constant zero has no logarithm."""
     name = function.distance.name
     if name == "kl":
         first = 0.0 if risk.is_constant() else risk * casadi.log(risk / r)
@@ -270,7 +271,7 @@ def _excess(casadi: Any, function: BoundFunction, risk: Any, kl: Any, r: Any) ->
 
 
 def _value(casadi: Any, function: BoundFunction, risk: Any, kl: Any) -> Any:
-    """Return f(L, K) of a distance with an explicit inverse; for ch the paper's radicals."""
+    """Bound f(L, K) of a distance with an explicit inverse; for ch by the paper's radicals."""
     x = (kl + function.log_term) / function.factor
     name = function.distance.name
     if name == "linear":
@@ -284,8 +285,8 @@ def _value(casadi: Any, function: BoundFunction, risk: Any, kl: Any) -> Any:
 
 
 def _square_factor(function: BoundFunction) -> float:
-    """Return c of the distance c (l - l^)^2."""
+    """Factor c of the distance c (l - l^)^2."""
     distance = function.distance
     if distance.name not in ("squared", "pinsker"):
-        raise ValueError(f"method 'ipopt' knows the five distances of the paper, not {distance.name!r}")
+        raise ValueError(f"method 'ipopt' supports the five distances of the paper, not {distance.name!r}")
     return float(distance.value(0.0, 1.0))

@@ -1,4 +1,4 @@
-"""One door to all methods."""
+"""Posteriors with the smallest PAC-Bayes bound: the common interface of all methods."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pacbayes.posteriors.ipopt import ipopt
 from pacbayes.posteriors.paper_schemes import fixed_point, ordered_subsets
 from pacbayes.posteriors.posterior import Posterior, Problem
 
-#: The gap between bound and lower bound where nobody asks for another.
+#: Default tolerance of the gap between bound and lower bound.
 USUAL_TOL = 1e-9
 
 
 def certified(problem: Problem, tol: float, *, max_evaluations: int = 100_000) -> Posterior:
-    """Find the global minimum with proof; see `pacbayes.posteriors.certified_search`."""
+    """Find the certified global minimum; see `pacbayes.posteriors.certified_search`."""
     search = CertifiedSearch(problem.curve, problem.function)
-    # What the usual tolerance proves stays proved; for a smaller one the search goes on to where rounding decides.
+    # A tolerance below the default continues the search down to rounding; the first lower bound remains valid.
     minima = [search.run(goal, max_evaluations) for goal in ((tol,) if tol >= USUAL_TOL else (USUAL_TOL, tol))]
     last, lower_bound = minima[-1], max(minimum.lower_bound for minimum in minima)
     point = search.polish()
@@ -53,12 +53,12 @@ METHODS: dict[str, Callable[..., Posterior]] = {
 }
 
 
-def check_options(owner: str, solve: Callable[..., Any], options: dict[str, Any]) -> None:
-    """Raise if a method has no option of a name."""
-    known = [p.name for p in inspect.signature(solve).parameters.values() if p.kind is p.KEYWORD_ONLY]
+def check_options(method: str, solve: Callable[..., Any], options: dict[str, Any]) -> None:
+    """Raise if a method does not have an option."""
+    valid = [p.name for p in inspect.signature(solve).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for option in options:
-        if option not in known:
-            raise TypeError(f"{owner} has no option {option!r}; its options are {', '.join(known)}")
+        if option not in valid:
+            raise TypeError(f"{method} has no option {option!r}; its options are {', '.join(valid)}")
 
 
 def optimal_posterior(
@@ -82,38 +82,39 @@ def optimal_posterior(
     risks : array_like of shape (H,)
         Empirical risks in [0, 1], each measured on `m` examples that the classifier was not trained on.
     m : int or array_like of int, shape (H,)
-        Number of validation examples behind each risk, one for all or one for each; of unequal ones the least counts,
-        as for `bound`.
+        Number of validation examples behind each risk: one number for all, or one per classifier.  If they differ, the
+        smallest is used, as in `bound`.
     distance, delta, prior, constant
         As for `bound`.
     method : {"certified", "fixed-point", "ordered-subsets", "ipopt", "ccp"}
-        "certified" finds the global minimum over the whole simplex and proves it; "fixed-point" is the paper's
-        scheme, which ends at a stationary point; "ordered-subsets" is the paper's search over the first H' classifiers
-        by risk (uniform prior only); "ipopt" and "ccp" (kl only) are general solvers to compare with, which need
-        ``pip install casadi cvxpy clarabel``, prove nothing and are slow.
+        - "certified": the global minimum over the whole simplex, by branch and bound, with a proved lower bound.
+        - "fixed-point": the paper's fixed-point iteration, which converges to a stationary point.
+        - "ordered-subsets": the paper's search over the first H' classifiers by risk (uniform prior only).
+        - "ipopt" and "ccp" (kl only): general solvers for comparison, slow and without a lower bound.  They require
+          ``pip install casadi cvxpy clarabel``.
     tol : float
         certified and ordered-subsets: the absolute gap between bound and lower bound; fixed-point: the Euclidean norm
-        of the last change of the weights; ipopt: its own `tol`; ccp: the fall of the bound in a round.
+        of the last change of the weights; ipopt: Ipopt's `tol`; ccp: the decrease of the bound in a round.
     **options
         certified: ``max_evaluations=100_000``.  fixed-point: ``start="random"`` ("prior", or an array),
         ``random_state=0``, ``max_iter=10_000``.  ordered-subsets: ``size_tol=1e-6``, ``max_evaluations=100_000``.
         ipopt: ``formulation="lifted"`` ("paper"), ``eps=1e-10``, ``start``, ``random_state``, ``max_iter=3000``,
-        ``time_limit=None`` (seconds), ``solver_options=None`` (Ipopt's own); see `pacbayes.posteriors.ipopt`.
+        ``time_limit=None`` (seconds), ``solver_options=None`` (of Ipopt); see `pacbayes.posteriors.ipopt`.
         ccp: ``formulation="one-sided"`` ("paper"), ``start``, ``random_state``, ``n_init=1``, ``max_iter=100``,
-        ``solver_options=None`` (Clarabel's own); see `pacbayes.posteriors.ccp`.
+        ``solver_options=None`` (of Clarabel); see `pacbayes.posteriors.ccp`.
 
     Returns
     -------
     Posterior
-        The weights, the bound (computed anew by `bound`), and for "certified" a `lower_bound` below which no
-        posterior's bound lies.
+        The weights, their bound (recomputed by `bound`), and for "certified" a `lower_bound` on the bounds of all
+        posteriors.
 
     See Also
     --------
-    bound : The bound of given weights.
-    gibbs_posterior : The family that every optimal posterior belongs to.
-    Posterior : What is returned.
-    StochasticSVC : Classifiers, their posterior and its certificate in one.
+    bound : The PAC-Bayesian bound of any posterior.
+    gibbs_posterior : The Gibbs posteriors, which include every optimal posterior.
+    Posterior : The result.
+    StochasticSVC : Estimator that trains classifiers and certifies their posterior.
 
     References
     ----------

@@ -1,24 +1,24 @@
-r"""The weights of a majority vote with the smallest bound on its risk; how votes are counted: certificates/voting.py.
+r"""Majority votes whose weights minimise a bound on their risk.
 
-Where a proof is to be had, the search is that of `pacbayes.posteriors.tandem` or, for the first-order bound, of
-`pacbayes.posteriors.certified_search`.  Two bounds are minimised by a descent by convex problems: Chebyshev-Cantelli's,
-and the tandem bound of classifiers with rows of their own.
+The tandem and the first-order bound are minimised globally, by `pacbayes.posteriors.tandem` and
+`pacbayes.posteriors.certified_search`.  The Chebyshev-Cantelli bound, and the tandem bound of classifiers with their
+own validation rows, are minimised by a descent (a convex-concave procedure).
 
 The descent
 -----------
-For a fixed :math:`\mu` the former is, but for a positive factor and a constant,
+For fixed :math:`\mu` the Chebyshev-Cantelli bound is, up to a positive factor and a constant,
 
 .. math:: h_\mu(T, K, G) = T^+(T, 2K) - 2\mu\, g(G, K),
 
-with g the lower root :math:`G^-` for :math:`\mu \ge 0` and the upper root :math:`G^+` for :math:`\mu < 0`; the latter
-is that with :math:`\mu = 0`.
+where g is the lower root :math:`G^-` for :math:`\mu \ge 0` and the upper root :math:`G^+` for :math:`\mu < 0`; the
+tandem bound corresponds to :math:`\mu = 0`.
 
-The upper roots are concave functions and the lower root is a convex one (the argument of `pacbayes.posteriors.tandem`,
-and the same for the smallest `r`), so :math:`h_\mu` is concave: it lies below its tangent plane.  Where T is a
-difference of two sums of squares (`TandemFactor.concave`), so does its concave part.  The weights that minimise what is
-left, a problem :math:`T + \kappa K + c^\top\rho` of `TandemDual`, therefore have a smaller :math:`h_\mu` than those
-where the plane touches, and the best mu for them makes the bound smaller still.  The bound never rises; it ends at a
-stationary point, one for each start.
+The upper roots are concave and the lower root is convex (see `pacbayes.posteriors.tandem`; the argument for the
+smallest `r` is the same), so :math:`h_\mu` is concave and lies below its tangent plane.  If T is a difference of two
+sums of squares (`TandemFactor.concave`), its concave part lies below its tangent plane too.  Minimising the tangent
+plane over the weights is a problem :math:`T + \kappa K + c^\top\rho` of `TandemDual`.  Its solution has a smaller
+:math:`h_\mu` than the current weights, and the best :math:`\mu` for it decreases the bound further.  The bound never
+increases and converges to a stationary point, which depends on the start.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ from pacbayes.posteriors.posterior import Posterior, Result
 from pacbayes.posteriors.tandem import TandemDual, TandemSearch
 from pacbayes.posteriors.vote_bounds import VoteProblem, VoteValues
 
-# The share of the tolerance to which an inner problem is solved.
+# Tolerance of an inner problem as a fraction of the tolerance of the search.
 _INNER = 1e-3
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class VotePosterior(Result):
-    """The weights of a majority vote, the bound of its risk, and what is proved about it.
+    """Weights of a majority vote with a bound on its risk, the result of `optimal_vote`.
 
-    `bound` is computed anew from `weights` by `vote_bound`, so that results compare.
+    `bound` is recomputed from `weights` by `vote_bound`, so that results are comparable.
 
     See Also
     --------
-    optimal_vote : What makes one.
-    vote_bound : How its bound is computed.
+    optimal_vote : The weights with the smallest bound.
+    vote_bound : The bound of any weights.
 
     References
     ----------
@@ -68,17 +68,17 @@ class VotePosterior(Result):
     >>> from pacbayes import optimal_vote
     >>> errors = np.random.default_rng(0).random((25, 1000)) < 0.2
     >>> optimal_vote(errors, 1000)  # doctest: +ELLIPSIS
-    VotePosterior(bound=0.2924, proved within ... of the least of all weights; tandem, m=1000, delta=0.05)
+    VotePosterior(bound=0.2924, proved to be within ... of the global minimum; tandem, m=1000, delta=0.05)
     """
 
-    #: T, the share of rows on which two classifiers drawn by the weights both err, rounded up.
+    #: T, the empirical tandem risk, rounded up.
     tandem_risk: float
-    #: G, the empirical risk of one classifier drawn by the weights, rounded up.
+    #: G, the empirical Gibbs risk, rounded up.
     gibbs_risk: float
-    #: Where the Chebyshev-Cantelli inequality is taken; None for the other bounds.
+    #: Parameter of the Chebyshev-Cantelli inequality; None for the other bounds.
     mu: float | None
 
-    _title, _others = "Vote of", "weights"
+    _title = "Vote of"
 
     def _facts(self) -> tuple[str, dict[str, str], dict[str, str]]:
         line = f"{self.method}, m={self.m}, delta={self.delta:g}"
@@ -87,20 +87,20 @@ class VotePosterior(Result):
 
 
 class State(NamedTuple):
-    """Weights of the distinct classifiers, their T, K and G, and their bound."""
+    """Weights of the distinct classifiers with their T, K, G and bound."""
 
     weights: FloatArray
     tandem: float
     kl: float
     gibbs: float
     bound: float
-    #: Where Chebyshev-Cantelli's inequality is taken; 0 for the tandem bound.
+    #: Parameter of the Chebyshev-Cantelli inequality; 0 for the tandem bound.
     mu: float
 
 
 @dataclass(frozen=True)
 class Descent:
-    """Where a descent ended, after how many inner problems, and whether the bound had stopped falling."""
+    """Final state of a descent, the number of inner problems, and whether the bound has converged."""
 
     state: State
     steps: int
@@ -108,14 +108,14 @@ class Descent:
 
 
 class VoteDescent:
-    """Descents for one problem, from weights of the distinct classifiers."""
+    """Descent for a vote problem, started from weights of the distinct classifiers."""
 
     def __init__(self, problem: VoteProblem) -> None:
         self.problem = problem
         self.dual = TandemDual(problem.factor)
 
     def run(self, weights: FloatArray, tol: float, max_iter: int) -> Descent:
-        """Go down from `weights` until a step gains less than a hundredth of `tol`, or for `max_iter` steps."""
+        """Descend from `weights` until a step gains less than a hundredth of `tol`, or for `max_iter` steps."""
         state = self._state(weights)
         u: FloatArray | None = None
         for step in range(max_iter):
@@ -128,12 +128,12 @@ class VoteDescent:
             u = point.u
             new = self._state(point.weights)
             if not new.bound < state.bound - 0.01 * tol:
-                return Descent(min(state, new, key=lambda found: found.bound), step + 1, True)
+                return Descent(min(state, new, key=lambda candidate: candidate.bound), step + 1, True)
             state = new
         return Descent(state, max_iter, False)
 
     def _state(self, weights: FloatArray) -> State:
-        """Return T, K, G and the bound of weights of the distinct classifiers, without directed rounding."""
+        """Compute T, K, G and the bound for weights of the distinct classifiers, without directed rounding."""
         factor = self.problem.factor
         tandem, gibbs = factor.value(weights), min(float(weights @ factor.risks), 1.0)
         logs = np.log(np.maximum(weights, np.finfo(np.float64).tiny)) - factor.log_mass
@@ -142,11 +142,11 @@ class VoteDescent:
         return State(weights, tandem, kl, gibbs, bound, 0.0 if mu is None else mu)
 
     def _slopes(self, state: State) -> tuple[float, float] | None:
-        """Return kappa and gamma, the slopes of h in K and G as multiples of that in T; None where nothing descends."""
+        """Slopes kappa and gamma of h in K and G relative to the slope in T; None if no descent is possible."""
         pairs, singles = self.problem.pairs, self.problem.singles
         in_tandem, in_pair = pairs.partials(state.tandem, 2.0 * state.kl)
         if state.mu == -math.inf or not 0.0 < in_tandem < math.inf:
-            return None  # the bound is 1 here, or no two classifiers of the vote err together
+            return None  # the bound is 1, or no two classifiers of the vote are wrong on the same row
         if state.mu >= 0.0:
             in_gibbs, in_kl = lower_slopes(singles, state.gibbs, state.kl)
         else:
@@ -157,7 +157,7 @@ class VoteDescent:
 
 
 def lower_slopes(function: BoundFunction, risk: float, kl: float) -> tuple[float, float]:
-    r"""Return the partial derivatives of the lower kl root in the risk L and the divergence K.
+    r"""Partial derivatives of the lower kl root in the risk L and the divergence K.
 
     From :math:`kl(L, r) = x`: :math:`dr = [(\mathrm{logit}\,L - \mathrm{logit}\,r)\,dL - dx]\, r (1-r)/(L-r)`.
 
@@ -177,7 +177,7 @@ def lower_slopes(function: BoundFunction, risk: float, kl: float) -> tuple[float
 
 
 def _tandem(problem: VoteProblem, tol: float, *, max_problems: int = 500) -> VotePosterior:
-    """Find the global minimum of the tandem bound with proof; see `pacbayes.posteriors.tandem`."""
+    """Find the certified global minimum of the tandem bound; see `pacbayes.posteriors.tandem`."""
     minimum = TandemSearch(problem.factor, problem.pairs).run(tol, max_problems)
     return _proved(
         problem,
@@ -190,19 +190,20 @@ def _tandem(problem: VoteProblem, tol: float, *, max_problems: int = 500) -> Vot
 
 
 def _first_order(problem: VoteProblem, tol: float, *, max_evaluations: int = 100_000) -> VotePosterior:
-    """Find the global minimum of the first-order bound with proof; see `pacbayes.posteriors.certified_search`."""
-    found = _gibbs(problem, 0.5 * tol, max_evaluations)
-    return _proved(problem, found.weights, 2.0 * found.lower_bound, tol, found.n_iter, {"beta": found.beta})
+    """Find the certified global minimum of the first-order bound; see `pacbayes.posteriors.certified_search`."""
+    posterior = _gibbs(problem, 0.5 * tol, max_evaluations)
+    lower_bound, details = 2.0 * posterior.lower_bound, {"beta": posterior.beta}
+    return _proved(problem, posterior.weights, lower_bound, tol, posterior.n_iter, details)
 
 
 def _cantelli(problem: VoteProblem, tol: float, *, max_iter: int = 500) -> VotePosterior:
-    """Descend from the prior and from the optima of the two other bounds."""
+    """Descend from the prior and from the optimal weights of the two other bounds."""
     tandem = TandemSearch(problem.factor, problem.pairs).run(1e-3, 50).weights
     return _descend(problem, {"tandem": tandem} | _starts(problem, tol), tol, max_iter)
 
 
 def _own_rows(problem: VoteProblem, tol: float, *, max_iter: int = 500) -> VotePosterior:
-    """Descend from the prior and from the optimum of the first-order bound, for classifiers with rows of their own."""
+    """Descend from the prior and the optimum of the first-order bound, for classifiers with their own rows."""
     return _descend(problem, _starts(problem, tol), tol, max_iter)
 
 
@@ -218,7 +219,10 @@ def _descend(problem: VoteProblem, starts: dict[str, FloatArray], tol: float, ma
     ends = {name: descent.run(start, tol, max_iter) for name, start in starts.items()}
     name = min(ends, key=lambda name: ends[name].state.bound)
     best = ends[name]
-    message = f"the bound falls by less than {0.01 * tol:g} in a step" if best.converged else f"{max_iter} steps taken"
+    if best.converged:
+        message = f"the last step decreased the bound by less than {0.01 * tol:g}"
+    else:
+        message = f"maximum number of steps reached, {max_iter}"
     weights = problem.factor.groups.spread(best.state.weights)
     return _result(
         problem,
@@ -227,7 +231,7 @@ def _descend(problem: VoteProblem, starts: dict[str, FloatArray], tol: float, ma
         lower_bound=-math.inf,
         converged=best.converged,
         n_iter=sum(end.steps for end in ends.values()),
-        message=f"{message}, from the start {name!r}",
+        message=f"{message}; start {name!r}",
         details={"start": name, "bounds": {name: end.state.bound for name, end in ends.items()}},
     )
 
@@ -248,7 +252,7 @@ def _gibbs(problem: VoteProblem, tol: float, max_evaluations: int = 100_000) -> 
 def _proved(
     problem: VoteProblem, weights: FloatArray, lower: float, tol: float, n_iter: int, details: dict[str, Any]
 ) -> VotePosterior:
-    """Return a result judged by the bound of the weights as they are returned, not by the search's own value."""
+    """Create a result whose gap is that of the returned weights, recomputed independently of the search."""
     values = problem.evaluate(weights)
     gap = values.bound - lower
     converged = gap <= tol
@@ -300,26 +304,26 @@ def optimal_vote(
 ) -> VotePosterior:
     r"""Weights of a majority vote with the smallest bound on its risk.
 
-    The bounds hold for all weights at once, so the rows that count the errors may choose the weights too.
+    The bounds hold for all weights simultaneously, so the weights may be chosen on the validation set.
 
     Parameters
     ----------
     error_rows : array_like of shape (H, m)
-        True (or 1) where a classifier errs: a row per classifier, a column per validation example, none of which any
-        classifier was trained on.
+        True (or 1) if a classifier is wrong: a row per classifier, a column per validation example.  No classifier may
+        be trained on any of the examples.
     m : int
         Number of validation examples, the number of columns.
     bound : {"tandem", "cantelli", "first-order"}
-        As for `vote_bound`.  For "tandem" and "first-order" the weights are the best of all, with proof; "cantelli" is
-        often smaller where single classifiers err often, and its weights are the best of three descents.
+        As for `vote_bound`.  "tandem" and "first-order" are minimised globally, with a proved lower bound.  "cantelli"
+        is the best of three descents; it is often smaller if the single classifiers have high error rates.
     delta, prior, constant
         As for `vote_bound`.
     tol : float
-        tandem and first-order: the absolute gap between bound and lower bound; cantelli: a descent ends where a step
-        gains less than a hundredth of it.
+        tandem and first-order: the absolute gap between bound and lower bound; cantelli: a descent has converged when a
+        step gains less than a hundredth of `tol`.
     validated : array_like of shape (H, m), optional
-        Which row validates which classifier, as for `vote_bound`.  With it the tandem risk need not be convex: "tandem"
-        too is then the best of descents, and nothing is proved about other weights.
+        The validation rows of each classifier, as for `vote_bound`.  The tandem risk is then not convex in general, so
+        "tandem" is also the best of several descents, without a lower bound.
     **options
         tandem: ``max_problems=500``, inner problems.  cantelli, and tandem with `validated`: ``max_iter=500``, steps of
         a descent.  first-order: ``max_evaluations=100_000``.
@@ -327,14 +331,14 @@ def optimal_vote(
     Returns
     -------
     VotePosterior
-        The weights, the bound (computed anew by `vote_bound`), and a `lower_bound` below which no weights' bound lies,
-        minus infinity where nothing is proved.
+        The weights, their bound (recomputed by `vote_bound`), and a `lower_bound` on the bounds of all weights, minus
+        infinity if there is none.
 
     See Also
     --------
-    vote_bound : The bound of given weights.
-    VotePosterior : What is returned.
-    optimal_posterior : The same for the stochastic classifier.
+    vote_bound : The bound of any weights.
+    VotePosterior : The result.
+    optimal_posterior : The posterior of a stochastic classifier with the smallest bound.
 
     References
     ----------
@@ -359,7 +363,7 @@ def optimal_vote(
     """
     solve = METHODS[check_choice("bound", bound, METHODS)]
     if validated is not None and solve is not _first_order:
-        solve = _own_rows  # where the tandem risk need not be convex
+        solve = _own_rows  # the tandem risk need not be convex
     check_options(f"bound {bound!r}", solve, options)
     accuracy = check_tolerance(tol)
     with usual_float_errors():

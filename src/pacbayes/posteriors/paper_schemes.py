@@ -1,4 +1,4 @@
-"""The paper's schemes: its fixed-point iteration, normalised at every step, and its search over the first by risk."""
+"""The paper's schemes: the fixed-point iteration with normalised weights, and the search over ordered subsets."""
 
 import math
 from typing import Any
@@ -14,17 +14,17 @@ from pacbayes.posteriors.gibbs import GibbsCurve
 from pacbayes.posteriors.posterior import Posterior, Problem
 
 STARTS = ("random", "prior")
-# Minima on different subsets are compared, so they are found more exactly than asked for.
+# Minima on different subsets are compared, so they are computed to a smaller tolerance than the user's.
 _SOLVE_TOL = 1e-11
-# Inside a group of equal risks the least bound is a smooth function of the size: it is interpolated where a solve in
-# the middle agrees with the interpolation to this.
+# Within a group of equal risks the minimum is a smooth function of the subset size: it is interpolated if the
+# interpolation agrees with the solution in the middle up to this tolerance.
 _SMOOTH_TOL = 1e-10
-# Prior weights that differ by more than this part are not meant to be equal.
+# Relative difference above which prior weights count as unequal.
 _UNEQUAL = 1e-12
 
 
 def start_weights(start: str | ArrayLike, random_state: int, problem: Problem) -> FloatArray:
-    """Return the first iterate: exponential weights normalised (the paper's), the prior, or the given array."""
+    """Create the initial weights: normalised exponential weights (as in the paper), the prior, or an array."""
     prior, size = problem.normalised_prior, problem.risks.size
     if isinstance(start, str):
         if check_choice("start", start, STARTS) == "prior":
@@ -40,25 +40,25 @@ def start_weights(start: str | ArrayLike, random_state: int, problem: Problem) -
 def fixed_point(
     problem: Problem, tol: float, *, start: str | ArrayLike = "random", random_state: int = 0, max_iter: int = 10_000
 ) -> Posterior:
-    r"""Iterate :math:`q_i \leftarrow p_i e^{-\rho(q) \hat l_i} / Z` until the weights stay.
+    r"""Iterate :math:`q_i \leftarrow p_i e^{-\rho(q) \hat l_i} / Z` until the weights converge.
 
     Here :math:`\rho = (\partial B/\partial L)/(\partial B/\partial K)`, equation (ratio) of docs/mathematics.md.  For
     kl, pinsker, ch and squared these are the paper's fixed-point equations, equation (fixed-point); for linear the
-    ratio is m and one step is the closed form, equation (closed-form).  After the first step every iterate is a Gibbs
-    posterior, so the rest runs on the groups of equal risk.
+    ratio is m and one step gives the closed form, equation (closed-form).  From the first step on every iterate is a
+    Gibbs posterior, so the iteration runs on groups of equal risk.
 
     Parameters
     ----------
     problem : Problem
-        What to minimise.
+        The problem to solve.
     tol : float
-        Converged when the Euclidean norm of the change of the weights is at most this.
+        The iteration has converged when the Euclidean norm of the change of the weights is at most `tol`.
     start : {"random", "prior"} or array_like
-        First iterate; "random" draws exponential weights.
+        Initial weights; "random" draws exponential weights.
     random_state : int
         Seed of the random start.
     max_iter : int
-        Largest number of steps.
+        Maximum number of steps.
     """
     if not max_iter >= 1:
         raise ValueError(f"max_iter must be at least 1, got {max_iter!r}")
@@ -66,7 +66,7 @@ def fixed_point(
     weights = start_weights(start, random_state, problem)
     risk = average_risk(weights, problem.risks, 1.0)
     kl = divergence(weights, 1.0, problem.prior, problem.prior_total)
-    # ||q' - q||^2 for two Gibbs posteriors is a sum over groups with the groups' sums of (p_i / mass)^2.
+    # ||q' - q||^2 of two Gibbs posteriors is a sum over groups, weighted by the sum of (p_i / mass)^2 of each group.
     squares = groups.concentration()
     trace = [function(risk, kl)]
     beta, change, steps = math.nan, math.inf, 0
@@ -101,9 +101,9 @@ def fixed_point(
 
 
 class _Subsets:
-    """Least bounds of the posteriors on the first H' classifiers, solved where needed.
+    """Smallest bounds of posteriors on the first H' classifiers, computed on demand.
 
-    The optimum on a subset is that of the Gibbs curve of the groups in it, whose prior mass sums to H'/H < 1.
+    The optimum on a subset is the optimum on the Gibbs curve of its groups, whose prior mass sums to H'/H < 1.
     """
 
     def __init__(self, problem: Problem, tol: float, max_evaluations: int) -> None:
@@ -112,14 +112,14 @@ class _Subsets:
         groups = problem.groups
         self.counts = np.rint(groups.mass / groups.total * groups.size).astype(np.int64)
         self.ends = np.cumsum(self.counts)
-        # A prior that is uniform but for rounding differs from counts / H by at most this part.
+        # Relative error of counts / H if the prior is uniform up to rounding.
         self.mass_error = 4 * EPS
         if problem.prior is not None:
             self.mass_error += 2.0 * float(np.ptp(problem.prior) / problem.prior.min())
         self.solved: dict[int, tuple[GibbsCurve, Minimum]] = {}
 
     def solve(self, size: int) -> tuple[GibbsCurve, Minimum]:
-        """Return the curve of the first `size` classifiers and its certified minimum."""
+        """Gibbs curve of the first `size` classifiers and its certified minimum."""
         if size not in self.solved:
             last = int(np.searchsorted(self.ends, size))
             counts = self.counts[: last + 1].copy()
@@ -131,21 +131,21 @@ class _Subsets:
         return self.solved[size]
 
     def bound(self, size: int) -> float:
-        """Return the least bound on the first `size` classifiers."""
+        """Smallest bound on the first `size` classifiers."""
         point = self.solve(size)[1].point
         return self.problem.function(point.risk, point.kl)
 
     def slope(self, size: int) -> float:
-        """Return the derivative of the least bound in the logarithm of the last group's count.
+        """Slope of the smallest bound in the log count of the last group.
 
-        By the envelope theorem only the prior mass of that group counts: -dB/dK times the posterior mass of the group.
+        By the envelope theorem it is -dB/dK times the posterior mass of that group.
         """
         curve, minimum = self.solve(size)
         in_kl = self.problem.function.partials(minimum.point.risk, minimum.point.kl)[1]
         return -in_kl * float(curve.shares(minimum.point)[-1])
 
     def bounds(self) -> FloatArray:
-        """Return the least bound for every size: solved at the ends of groups, inside solved or interpolated."""
+        """Smallest bound for every size: solved at the ends of groups, and solved or interpolated within."""
         values = np.empty(self.problem.groups.size + 1)
         for end, count in zip(self.ends.tolist(), self.counts.tolist(), strict=True):
             before = end - count
@@ -165,11 +165,12 @@ class _Subsets:
                     values[before + middle] = exact
                 else:
                     intervals += [(low, middle), (middle, high)]
-        # A posterior on a subset is one on every larger subset; interpolation and tolerance must not hide it.
+        # A posterior on a subset is also one on every larger subset, so the minima must not increase, despite
+        # interpolation and tolerance.
         return np.minimum.accumulate(values[1:])
 
     def _hermite(self, before: int, low: int, high: int, counts: NDArray[np.int64]) -> FloatArray:
-        """Cubic interpolation in the logarithm of the last group's count, from values and slopes at two counts."""
+        """Cubic Hermite interpolation in the log count of the last group, from values and slopes at two counts."""
         width = math.log(high / low)
         t = np.log(counts / low) / width
         left, right = self.bound(before + low), self.bound(before + high)
@@ -183,21 +184,20 @@ class _Subsets:
 def ordered_subsets(
     problem: Problem, tol: float, *, size_tol: float = 1e-6, max_evaluations: int = 100_000
 ) -> Posterior:
-    """Minimise on the first H' classifiers by risk, for every H', and return the smallest H' that is good enough.
+    """Minimise on the first H' classifiers by risk, for every H', and choose the smallest H' with the smallest bound.
 
-    A posterior on a subset is one on every larger subset, so the least bound never rises with H'; the best H' is the
-    smallest that reaches the least bound.
+    A posterior on a subset is also one on every larger subset, so the minimum never increases with H'.
 
     Parameters
     ----------
     problem : Problem
-        What to minimise; its prior must be uniform, up to rounding (a part of 1e-12, which `lower_bound` allows for).
+        The problem to solve; its prior must be uniform up to a relative 1e-12, which `lower_bound` allows for.
     tol : float
         Absolute gap of each minimum.
     size_tol : float
-        `H_star` is the smallest H' whose bound is within this of the least bound.
+        `H_star` is the smallest H' whose bound exceeds the smallest bound by at most `size_tol`.
     max_evaluations : int
-        Limit of evaluations of the curve in each search.
+        Maximum number of evaluations of the curve in each search.
     """
     if problem.prior is not None and np.ptp(problem.prior) > _UNEQUAL * float(problem.prior.max()):
         raise ValueError('method "ordered-subsets" needs a uniform prior, got one with unequal weights')
@@ -223,12 +223,12 @@ def ordered_subsets(
         lower_bound=full.lower_bound,
         converged=converged,
         n_iter=len(subsets.solved),
-        message=f"H* = {h_star} of {problem.risks.size}: the smallest within {size_tol:g} of the least bound; "
-        f"{len(subsets.solved)} sizes solved",
+        message=f"H* = {h_star} of {problem.risks.size}: the smallest H' within {size_tol:g} of the smallest bound; "
+        f"{len(subsets.solved)} subsets solved",
         details={"H_star": h_star, "best_size": best, "bounds": bounds, "size_tol": size_tol},
     )
 
 
 def _group_of_rank(counts: FloatArray, size: int) -> NDArray[np.int64]:
-    """Return the group of each of the first `size` classifiers in the order of risks."""
+    """Group of each of the first `size` classifiers in the order of risks."""
     return np.repeat(np.arange(counts.size), counts.astype(np.int64))[:size]

@@ -1,4 +1,4 @@
-"""What every search for a posterior starts from, a `Problem`, and what it ends with, a `Posterior`."""
+"""Input and result of every posterior search: `Problem` and `Posterior`."""
 
 from __future__ import annotations
 
@@ -21,39 +21,38 @@ from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve, Groups, check_prio
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Result:
-    """What a search ends with: weights of classifiers, their bound, and what is proved about it."""
+    """Weights of classifiers, their bound, and a lower bound over all weights."""
 
     #: The weights, shape (H,).
     weights: FloatArray
-    #: Their bound, rounded up; that of a vote may exceed 1.
+    #: The bound of the weights, rounded up; it may exceed 1 for a vote.
     bound: float
-    #: No weights on the simplex have a bound below this; -inf where nothing is proved.
+    #: Proved lower bound on the bound of all weights; -inf if there is none.
     lower_bound: float
     #: K, the divergence of the weights from the prior, rounded up.
     kl: float
-    #: Number of validation examples; the least, where classifiers have different ones.
+    #: Number of validation examples; the smallest, if it differs between classifiers.
     m: int
-    #: The bound fails with at most this probability.
+    #: The bound fails with probability at most delta.
     delta: float
     #: "exact" or "paper".
     constant: str
-    #: Name of the method; of the bound, for a vote.
+    #: Name of the method, or of the bound for a vote.
     method: str
-    #: Whether the search reached its goal; `message` says which.
+    #: Whether the search converged; see `message`.
     converged: bool
     #: Number of steps, evaluations or inner problems.
     n_iter: int
-    #: How the search ended, in words.
+    #: Description of the final status.
     message: str
-    #: What else the search knows: trace, bounds of subsets, statuses, starts.
+    #: Further results of the method: trace, bounds of subsets, solver status, starts.
     details: dict[str, Any] = field(default_factory=dict)
 
     _title: ClassVar[str]
-    _others: ClassVar[str]
 
     @property
     def gap(self) -> float:
-        """How far `bound` can be from the least bound of all weights: ``bound - lower_bound``."""
+        """Difference between the bound and its proved minimum, ``bound - lower_bound``."""
         return self.bound - self.lower_bound
 
     @property
@@ -73,30 +72,31 @@ class Result:
         return self.support_size_above(0.0)
 
     def support_size_above(self, threshold: float) -> int:
-        """Return the number of classifiers whose weight exceeds `threshold`."""
+        """Count the classifiers whose weight exceeds `threshold`."""
         return int(np.count_nonzero(self.weights > threshold))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python numbers, strings and lists, ready for JSON but for infinities."""
+        """Convert to plain Python numbers, strings and lists, ready for JSON except for infinities."""
         names = (*self.__dataclass_fields__, "gap", "hhi", "n_effective", "support_size")
         return {name: _plain(getattr(self, name)) for name in names if name != "used_distance"}
 
-    def _proved(self) -> str:
-        """Say how far the bound can be from the least of all."""
+    def _optimality(self) -> str:
+        """Describe the gap to the global minimum."""
         if self.lower_bound == -math.inf:
-            return "nothing proved about others"
+            return "no proof of optimality"
         if self.converged:
             decade = 10.0 ** math.ceil(math.log10(max(self.gap, 1e-12)))
-            return f"proved within {decade:.0e} of the least of all {self._others}"
-        return f"within {self.gap:.1e} of the least of all {self._others}"
+            return f"proved to be within {decade:.0e} of the global minimum"
+        return f"within {self.gap:.1e} of the global minimum"
 
     def _facts(self) -> tuple[str, dict[str, str], dict[str, str]]:
-        """Return the end of the one-line form, and the first and the last lines of the card."""
+        """Parameters in the repr, and the first and last rows of the HTML table."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
         ending = "" if self.converged else f", not converged: {self.message}"
-        return f"{type(self).__name__}(bound={format_up(self.bound, 4)}, {self._proved()}; {self._facts()[0]}{ending})"
+        bound = format_up(self.bound, 4)
+        return f"{type(self).__name__}(bound={bound}, {self._optimality()}; {self._facts()[0]}{ending})"
 
     def _repr_html_(self) -> str:
         _, first, last = self._facts()
@@ -110,20 +110,20 @@ class Result:
             "δ": f"{self.delta:g}",
             **last,
         }
-        said = self._proved() + ("" if self.converged else f"; not converged: {self.message}")
-        return card(f"{self._title} {self.weights.size} classifiers", [f"{said[0].upper()}{said[1:]}."], facts)
+        status = self._optimality() + ("" if self.converged else f"; not converged: {self.message}")
+        return card(f"{self._title} {self.weights.size} classifiers", [f"{status[0].upper()}{status[1:]}."], facts)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Posterior(Result):
-    """A distribution over classifiers, its bound, and what is proved about it.
+    """Distribution over classifiers with its PAC-Bayesian bound, the result of `optimal_posterior`.
 
-    Every method returns one, with `bound` computed anew from `weights` by `pacbayes.bound`, so that methods compare.
+    Every method recomputes `bound` from `weights` by `pacbayes.bound`, so that results are comparable.
 
     See Also
     --------
-    optimal_posterior : What makes one.
-    Certificate : What a posterior guarantees, in words.
+    optimal_posterior : The posterior with the smallest bound.
+    Certificate : The certificate of an estimator.
 
     References
     ----------
@@ -135,21 +135,21 @@ class Posterior(Result):
     >>> from pacbayes import optimal_posterior
     >>> posterior = optimal_posterior([0.10, 0.12, 0.30], m=200)
     >>> posterior
-    Posterior(bound=0.1970, proved within 1e-10 of the least of all posteriors; kl, m=200, delta=0.05, certified)
+    Posterior(bound=0.1970, proved to be within 1e-10 of the global minimum; kl, m=200, delta=0.05, certified)
     >>> posterior.support_size, round(posterior.n_effective, 2)
     (3, 1.09)
     """
 
     #: L, the posterior's empirical risk, rounded up.
     empirical_risk: float
-    #: Inverse temperature of a Gibbs posterior; None where the weights are not one.
+    #: Inverse temperature of a Gibbs posterior; None if the weights are not a Gibbs posterior.
     beta: float | None = None
     #: Name of the distance.
     distance: str
-    #: The distance itself, which need not be known by its name.
+    #: The distance itself, which need not be registered.
     used_distance: Distance | None = None
 
-    _title, _others = "Posterior over", "posteriors"
+    _title = "Posterior over"
 
     def _facts(self) -> tuple[str, dict[str, str], dict[str, str]]:
         line = f"{self.distance}, m={self.m}, delta={self.delta:g}, {self.method}"
@@ -158,7 +158,7 @@ class Posterior(Result):
 
 
 def _plain(value: Any) -> Any:
-    """Arrays to lists and NumPy scalars to numbers, inside dicts and lists too."""
+    """Convert arrays to lists and NumPy scalars to numbers, recursively."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, dict):
@@ -169,7 +169,7 @@ def _plain(value: Any) -> Any:
 
 
 class Values(NamedTuple):
-    """A posterior's bound, empirical risk and divergence, each rounded up."""
+    """Bound, empirical risk and divergence of a posterior, each rounded up."""
 
     bound: float
     risk: float
@@ -178,10 +178,10 @@ class Values(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Risks, prior and bound function of one minimisation, checked."""
+    """Checked risks, prior and bound function of an optimisation problem."""
 
     risks: FloatArray
-    #: The prior, or None for the uniform one, and its sum, by which it is still to be divided.
+    #: The prior before normalisation, or None for the uniform one, and its sum.
     prior: FloatArray | None
     prior_total: float
     function: BoundFunction
@@ -196,29 +196,29 @@ class Problem:
         prior: ArrayLike | None,
         constant: str,
     ) -> Problem:
-        """Check everything, naming what is wrong; of unequal sample sizes the least is used, equation (least-m)."""
+        """Check the arguments; of unequal sample sizes the smallest is used, equation (least-m)."""
         risks = check_risks(risks)
         function = get_distance(distance).bound_function(least_sample_size(m, risks.size), delta, constant)
         return cls(risks, *check_prior(prior, risks.size), function)
 
     @cached_property
     def normalised_prior(self) -> FloatArray:
-        """The prior as weights that sum to one."""
+        """Prior weights that sum to one."""
         size = self.risks.size
         return np.full(size, 1.0 / size) if self.prior is None else self.prior / self.prior_total
 
     @cached_property
     def groups(self) -> Groups:
-        """The classifiers grouped by risk."""
+        """Classifiers grouped by risk."""
         return group_risks(self.risks, self.function.m, self.prior, self.prior_total)
 
     @cached_property
     def curve(self) -> GibbsCurve:
-        """The Gibbs curve of the groups."""
+        """Gibbs curve of the groups."""
         return GibbsCurve.of(self.groups)
 
     def at(self, point: CurvePoint) -> tuple[FloatArray, Values]:
-        """Return all classifiers' weights at a point of the curve, and their values, the same as of `evaluate`."""
+        """Weights of all classifiers at a point of the curve, and their values as computed by `evaluate`."""
         groups, shares = self.groups, self.curve.shares(point)
         weights = groups.spread(shares)
         if self.prior is not None:
@@ -227,9 +227,9 @@ class Problem:
         return weights, self.evaluate(weights, lambda block: table.take(groups.index[block]))
 
     def evaluate(self, weights: FloatArray, products: Callable[[slice], FloatArray] | None = None) -> Values:
-        """Return bound, risk and divergence of non-negative weights, computed as `pacbayes.bound` does.
+        """Compute bound, risk and divergence of non-negative weights like `pacbayes.bound`.
 
-        `products` are those of `divergence`.
+        `products` is passed to `divergence`.
         """
         total = float(weights.sum())
         risk = average_risk(weights, self.risks, total)
@@ -237,7 +237,7 @@ class Problem:
         return Values(self.function(risk, kl), risk, kl)
 
     def posterior(self, weights: FloatArray, values: Values | None = None, **fields: Any) -> Posterior:
-        """Return the result for given weights; `values` are theirs if they are known already."""
+        """Create the result for `weights`; `values`, if precomputed, are passed to skip `evaluate`."""
         bound, risk, kl = values or self.evaluate(weights)
         function = self.function
         return Posterior(

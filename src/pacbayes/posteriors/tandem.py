@@ -1,36 +1,36 @@
-r"""The weights with the smallest tandem bound, with proof: lines below all weights in the plane of (T, K).
+r"""Certified global minimum of the tandem bound, by supporting lines of all weights in the plane of (T, K).
 
-The bound is :math:`f(T, K)`, four times an upper kl root.  Two facts make its global minimum over the simplex cheap,
-although it is not a convex function of the weights:
+The bound is :math:`f(T, K)`, four times an upper kl root.  Two facts make its global minimum over the simplex cheap to
+compute, although it is not a convex function of the weights:
 
-* T and K are convex in the weights, so for every :math:`\kappa \ge 0` the least :math:`T + \kappa K` is a convex
+* T and K are convex in the weights, so for every :math:`\kappa \ge 0` minimising :math:`T + \kappa K` is a convex
   problem, and its dual (`TandemDual`) gives a number :math:`d(\kappa)` with :math:`T + \kappa K \ge d(\kappa)` for
-  *all* weights.  In the plane, all weights lie in the polygon P that such lines, :math:`K \ge 0` and
-  :math:`T \ge t_0` leave.
-* f is concave and non-decreasing in (T, K).  For :math:`kl(T, r)` is jointly convex, hence the set of
-  :math:`(T, x, r)` with :math:`kl(T, r) \le x` is convex, and the largest r over each (T, x) is a concave function.
+  *all* weights.  In the plane, all weights lie in the polygon P defined by such lines, :math:`K \ge 0` and
+  :math:`T \ge t_0`.
+* f is concave and non-decreasing in (T, K): since :math:`kl(T, r)` is jointly convex, the set of
+  :math:`(T, x, r)` with :math:`kl(T, r) \le x` is convex, and the largest r for each (T, x) is a concave function.
 
-A concave function that is non-decreasing in both arguments takes its minimum over P at a vertex, equation (polygon) of
-docs/mathematics.md: the least f at the vertices is a lower bound of the bound of every vote.
+A concave function that is non-decreasing in both arguments attains its minimum over P at a vertex, equation (polygon)
+of docs/mathematics.md: the smallest f at the vertices is a lower bound on the bound of every vote.
 
-The search moves kappa to where the bound wants it, three times as a rule, and then draws a fan of lines around it, all
-from the one point of the dual problem that it found: each costs the logarithm of a sum, and their error is quadratic in
-the distance from kappa.  In most problems nothing is left to prove; else the next problem is solved where the lowest
-vertex is.
+The search first moves kappa to the ratio of the slopes of the bound, typically in three steps.  It then draws a fan of
+lines around this kappa, all from the same point of the dual problem: each line costs the logarithm of a sum, and its
+error is quadratic in the distance from kappa.  In most problems this completes the proof; otherwise the next problem is
+solved at the lowest vertex.
 
 The inner problem
 -----------------
 With :math:`T = |A^\top \rho|^2` (`TandemFactor`), any vector `u` gives a lower bound: :math:`T \ge 2 u^\top A^\top \rho
-- |u|^2`, and what is then left is linear in :math:`\rho` but for :math:`\kappa K`, so for all weights, by Gibbs'
-variational principle, equation (tandem-line) of docs/mathematics.md,
+- |u|^2`.  The right side is linear in :math:`\rho`, so for all weights, by Gibbs' variational principle, equation
+(tandem-line) of docs/mathematics.md,
 
 .. math:: T + \kappa K + c^\top\rho \ge D(u) = -|u|^2 - \kappa \ln \sum_i \pi_i e^{-(2 (A u)_i + c_i)/\kappa}
 
-D is smooth and strongly concave, without constraints; its gradient is :math:`2 (A^\top \rho(u) - u)` with
-:math:`\rho(u)` the Gibbs weights that take the minimum.  These weights are the primal point that belongs to `u`, and
-the gap between the two is :math:`|A^\top \rho(u) - u|^2`: exactly zero at the maximum.  It is found by Newton's method,
-each step by conjugate gradients, which need products with A and its transpose only; few, as the Hessian is the identity
-plus the covariance of the rows of A under :math:`\rho(u)`, of which few directions count.
+D is smooth, strongly concave and unconstrained; its gradient is :math:`2 (A^\top \rho(u) - u)` with :math:`\rho(u)` the
+minimising Gibbs weights.  These weights are the primal point of `u`, and the duality gap is
+:math:`|A^\top \rho(u) - u|^2`, zero at the maximum.  D is maximised by Newton's method with conjugate gradients, which
+need products with A and its transpose only.  Few iterations suffice, because the Hessian is the identity plus the
+covariance of the rows of A under :math:`\rho(u)`, which has few large eigenvalues.
 """
 
 import math
@@ -45,47 +45,48 @@ from pacbayes.posteriors.error_rows import TandemFactor
 from pacbayes.posteriors.vote_bounds import tandem_bound
 
 _MAX_NEWTON, _MAX_CG, _MAX_HALVINGS = 60, 200, 40
-# Newton's system is solved to this part of its right side: near the end each step gains that factor, or its square.
+# Relative residual of conjugate gradients in a Newton step, the factor by which a step decreases the error at least.
 _CG_TOLERANCE = 0.05
-# The share of the tolerance that the search uses, and that of an inner problem; the rest is for rounding.
-_SHARE, _INNER = 0.9, 0.02
-# A new line next to the best point is drawn where its vertex should be off by this part of the tolerance,
+# Fractions of the tolerance available to the search and to an inner problem; the rest covers rounding.
+_SEARCH_SHARE, _INNER = 0.9, 0.02
+# A new line next to the best point is placed so that its vertex is below the curve by this fraction of the tolerance.
 _GOAL = 0.2
-# ... at least this part of the way to the next line; towards an end that is zero or infinity by at most this factor,
-# and never farther down than this: problems with a tiny kappa are hard, and hardest from a solution for a large one.
+# It is at least the first fraction of the way to the next line.  Towards an end at zero or infinity, kappa changes at
+# most by the second factor, and is never decreased by more than the third: problems with a tiny kappa are hard, in
+# particular when started from a solution for a large kappa.
 _NEAR, _FAR, _FARTHEST = 1 / 16, 0.4, 1 / 16
-# Steps of kappa to where the bound says it should be, before the first vertex is looked at, and how close it should be;
-_STEPS, _ARRIVED = 8, 2e-3
-# ... in the first of them nothing but kappa is wanted, for which an inner problem need not be solved more closely.
+# Maximum number of steps of kappa to the ratio of the slopes, and the relative tolerance of the ratio.
+_STEPS, _KAPPA_TOLERANCE = 8, 2e-3
+# The first steps only determine kappa, so inner problems are not solved to a smaller tolerance than this.
 _ROUGH_STEPS, _ROUGH = 2, 1e-6
-# The fan's first vertices should be off by this part of the tolerance; each distance of a line's kappa from that of the
-# weights is this many times the one before.  As parts of kappa they are at least and at most this.
+# Fan of lines: the first vertices should be below the curve by this fraction of the tolerance, and the distance in
+# kappa grows by this factor from line to line; its relative minimum and maximum.
 _FIRST, _GROWTH, _NARROWEST, _WIDEST = 0.4, 4.0, 1e-7, 4.0
-# Points on a line whose K differ by at most this part are both above (the lesser T, the lesser K), and not by much.
+# Relative difference of K below which the two ends of a vertex are replaced by (smaller T, smaller K).
 _TOGETHER = 1e-11
-# Lines closer than this part of kappa prove nothing that rounding does not spoil.
+# Lines closer in kappa than this relative distance are not drawn: rounding would dominate their intersection.
 _CLOSE = 1e-10
 
 
 class DualPoint(NamedTuple):
-    """Weights of the distinct classifiers with T and K, and the line that all weights lie above."""
+    """Weights of the distinct classifiers with their T and K, and a line below all weights."""
 
     kappa: float
-    #: The point of the dual problem, to start the next one from.
+    #: Point of the dual problem, the start of the next one.
     u: FloatArray
     weights: FloatArray
     tandem: float
     kl: float
-    #: T + kappa K + c'rho is at least this, for all weights; without c rounded down.
+    #: Lower bound of T + kappa K + c'rho for all weights; rounded down if c = 0.
     line: float
-    #: T is at least this, for all weights; rounded down.
+    #: Lower bound of T for all weights, rounded down.
     least_tandem: float
     #: Number of products with the factor or its transpose.
     products: int
 
 
 class TandemDual:
-    """Minimise T + kappa K + c'rho for one set of error rows and one prior.
+    """Minimise T + kappa K + c'rho over the weights by the dual problem.
 
     Examples
     --------
@@ -100,14 +101,14 @@ class TandemDual:
         self._A = factor.factor
         self._At = np.ascontiguousarray(self._A.T)
         self._log_mass = factor.log_mass
-        # What the logarithms of the prior masses are off by, the sum of the prior by which they are divided included.
+        # Error of the log prior masses, including the sum of the prior that they are divided by.
         self._mass_error = factor.groups.mass_error + EPS * (64.0 + float(np.abs(self._log_mass).max()))
         self.products = 0
 
     def solve(
         self, kappa: float, *, linear: FloatArray | None = None, start: FloatArray | None = None, tol: float = 1e-9
     ) -> DualPoint:
-        """Return the minimum for ``kappa > 0``, up to a gap of `tol` in the value."""
+        """Minimise for ``kappa > 0``, up to a duality gap of `tol`."""
         before = self.products
         base = self._log_mass if linear is None else self._log_mass - linear / kappa
         u = self._times(np.exp(self._log_mass), self._A) if start is None else start
@@ -120,16 +121,16 @@ class TandemDual:
                 break
             step, w_step = self._newton(weights, residual, kappa)
             moved = self._line_search(value, u, w, step, w_step, base, kappa, float(residual @ step))
-            if moved is None:  # nothing but rounding is left
+            if moved is None:  # converged up to rounding
                 break
             u, w, value, weights = moved
         return self._point(u, base, kappa, before)
 
     def lines(self, u: FloatArray, kappas: FloatArray) -> FloatArray:
-        """Return what T + kappa K is at least for all weights, for many kappa by one `u`; rounded down.
+        """Lower bounds of T + kappa K for all weights, for many kappa from the same `u`; rounded down.
 
-        Equation (tandem-line) holds for every `u`: the solution for one kappa is close to that for its neighbours, and
-        their lines cost no more than the logarithm of a sum.
+        Equation (tandem-line) holds for every `u`.  The solution for one kappa is close to that of its neighbours, and
+        each of their lines only costs the logarithm of a sum.
         """
         w = self._times(u, self._At)
         exponents = self._log_mass - (2.0 / kappas)[:, None] * w
@@ -143,7 +144,7 @@ class TandemDual:
         return np.asarray(vector @ matrix)
 
     def _value(self, u: FloatArray, w: FloatArray, base: FloatArray, kappa: float) -> tuple[float, FloatArray]:
-        """Return D(u) and the Gibbs weights, given w = A u."""
+        """Evaluate D(u) and the Gibbs weights from w = A u."""
         exponents = base - (2.0 / kappa) * w
         top = float(exponents.max())
         terms = np.exp(exponents - top)
@@ -154,8 +155,8 @@ class TandemDual:
         """Solve (I + (2/kappa) A' C A) s = residual, C the weights' covariance, by conjugate gradients; s and A s."""
         factor = 2.0 / kappa
         step, w_step = np.zeros_like(residual), np.zeros_like(weights)
-        left, direction = residual.copy(), residual
-        square = float(left @ left)
+        remainder, direction = residual.copy(), residual
+        square = float(remainder @ remainder)
         goal = _CG_TOLERANCE**2 * square
         for _ in range(_MAX_CG):
             image = self._times(direction, self._At)
@@ -164,29 +165,29 @@ class TandemDual:
             length = square / float(direction @ product)
             step += length * direction
             w_step += length * image
-            left -= length * product
-            previous, square = square, float(left @ left)
+            remainder -= length * product
+            previous, square = square, float(remainder @ remainder)
             if square <= goal:
                 break
-            direction = left + (square / previous) * direction
+            direction = remainder + (square / previous) * direction
         return step, w_step
 
     def _line_search(
         self, value: float, u: FloatArray, w: FloatArray, step: FloatArray, w_step: FloatArray, base: FloatArray,
         kappa: float, slope: float,
     ) -> tuple[FloatArray, FloatArray, float, FloatArray] | None:  # fmt: skip
-        """Return the new u, A u, D(u) and weights, the step halved until D rises by a part of what its slope says."""
+        """Halve the step until D increases sufficiently (Armijo condition); the new u, A u, D(u) and weights."""
         length = 1.0
         for _ in range(_MAX_HALVINGS):
             moved, w_moved = u + length * step, w + length * w_step
-            found, weights = self._value(moved, w_moved, base, kappa)
-            if found >= value + 0.2 * length * slope:
-                return moved, w_moved, found, weights
+            new_value, weights = self._value(moved, w_moved, base, kappa)
+            if new_value >= value + 0.2 * length * slope:
+                return moved, w_moved, new_value, weights
             length *= 0.5
         return None
 
     def _point(self, u: FloatArray, base: FloatArray, kappa: float, before: int) -> DualPoint:
-        """Return the point at u, everything computed anew, with the line rounded down."""
+        """Recompute the result at u, with the line rounded down."""
         w = self._times(u, self._At)
         value, weights = self._value(u, w, base, kappa)
         v = self._times(weights, self._A)
@@ -195,16 +196,16 @@ class TandemDual:
         kl = max(float(weights @ (np.log(positive) - self._log_mass)), 0.0)
         error = float(self._error(u, w, base, np.float64(kappa)))
         square = float(u @ u)
-        least = 2.0 * float(w.min()) - square - error
-        return DualPoint(kappa, u, weights, tandem, kl, value - error, least, self.products - before)
+        least_tandem = 2.0 * float(w.min()) - square - error
+        return DualPoint(kappa, u, weights, tandem, kl, value - error, least_tandem, self.products - before)
 
     def _error(self, u: FloatArray, w: FloatArray, base: FloatArray, kappa: FloatArray | np.float64) -> FloatArray:
-        """Return a bound of the rounding errors of D(u), for the u at hand, and of how far the factor is from T.
+        """Bound the rounding error of D(u) and the difference between the factor and T.
 
-        A row of A has a length of at most one (its square is a risk), so a product with it, a sum in any order, is off
-        by at most (r + 2) EPS |u|.  The exponents carry twice this over kappa, the errors of the logarithms of the
-        masses, and a few units in the last place of their own size; a sum of terms that are not negative keeps relative
-        errors and adds one per term.
+        A row of A has length at most one (its square is a risk), so a product with it, summed in any order, has an
+        error of at most (r + 2) EPS |u|.  The exponents have twice this error over kappa, the errors of the log masses,
+        and a few units in the last place of their own size; a sum of non-negative terms keeps their relative error and
+        adds one unit per term.
         """
         G, r = len(self._A), len(self._At)
         length = math.sqrt(float(u @ u)) * (1.0 + 1e-9)
@@ -216,41 +217,41 @@ class TandemDual:
 
 
 class Line(NamedTuple):
-    """All weights satisfy T + kappa K >= height; with kappa = inf it is K >= 0, with kappa = 0 it is T >= height."""
+    """Constraint T + kappa K >= height on all weights; K >= 0 for kappa = inf, T >= height for kappa = 0."""
 
     kappa: float
     height: float
 
 
 class Vertex(NamedTuple):
-    """Where two lines meet: on the second, between two ends, (T, K) of each, that rounding cannot tell apart."""
+    """Intersection of two lines: up to rounding, a point on the second line between two ends (T, K)."""
 
-    #: One where the first is K = 0.
+    #: Only one end if the first line is K = 0.
     ends: tuple[tuple[float, float], ...]
-    #: An upper limit of T.
+    #: Upper bound of T.
     tandem_high: float
 
     @property
     def tandem_low(self) -> float:
-        """A lower limit of T, which falls along the line."""
+        """Lower bound of T, which decreases along the line."""
         return self.ends[-1][0]
 
 
 class Candidate(NamedTuple):
-    """Weights of the distinct classifiers and their bound, as the search computes it."""
+    """Weights of the distinct classifiers and their bound, without directed rounding."""
 
     kappa: float
     bound: float
     weights: FloatArray
-    #: Where kappa would be if this was the optimum.
+    #: Ratio of the slopes of the bound in K and T, which equals kappa at the optimum.
     next_kappa: float
-    #: The slope of the bound in T, four where it is less: far from here it may be more again.
+    #: Slope of the bound in T, at least 4: it may be larger elsewhere.
     slope: float
 
 
 @dataclass(frozen=True)
 class TandemMinimum:
-    """The best weights found, by distinct classifier, a proved lower bound for all, and what the search took."""
+    """Best weights of the distinct classifiers, a proved lower bound for all weights, and the cost of the search."""
 
     weights: FloatArray
     kappa: float
@@ -260,7 +261,7 @@ class TandemMinimum:
 
 
 class TandemSearch:
-    """The search for one set of error rows, one prior and one bound function."""
+    """Search for the global minimum of the tandem bound."""
 
     def __init__(self, factor: TandemFactor, function: BoundFunction) -> None:
         self.factor = factor
@@ -270,20 +271,19 @@ class TandemSearch:
         self._least_tandem = 0.0
         #: Heights of lines by kappa.
         self._heights = {math.inf: 0.0}
-        #: Points of the dual problem by kappa, and where they are as close to its solution as they were asked to be, or
-        #: as rounding lets them.
+        #: Points of the dual problem by kappa, and the kappas at which they are solved to tolerance or up to rounding.
         self._points: dict[float, FloatArray] = {}
         self._solved: set[float] = set()
         self._values: dict[tuple[Line, Line], float] = {}
         self._best = self._first_candidate()
 
     def run(self, tol: float, max_problems: int) -> TandemMinimum:
-        """Search until bound and lower bound differ by `tol`, or for `max_problems` inner problems."""
+        """Search until the gap is at most `tol`, or for `max_problems` inner problems."""
         self._follow(tol)
         self._fan(tol)
         while True:
             lower, a, b = self._lowest()
-            if lower >= self._best.bound - _SHARE * tol or self.problems >= max_problems:
+            if lower >= self._best.bound - _SEARCH_SHARE * tol or self.problems >= max_problems:
                 break
             kappa = self._between(a, b, self._best.bound - lower, tol)
             if kappa is None:
@@ -293,15 +293,15 @@ class TandemSearch:
         return TandemMinimum(best.weights, best.kappa, lower, self.problems, self.dual.products)
 
     def _first_candidate(self) -> Candidate:
-        """Return the better of the prior and, if there is one, the classifier without errors."""
+        """Choose the better of the prior and the classifier without errors, if there is one."""
         weights = np.exp(self.factor.log_mass)
         weights /= weights.sum()
-        erring = weights @ self.factor.factor
-        best = self._candidate(math.inf, weights, float(erring @ erring), 0.0)
-        for i in np.flatnonzero(self.factor.risks == 0.0):  # one at most
-            only = np.zeros_like(weights)
-            only[i] = 1.0
-            best = min(best, self._candidate(0.0, only, 0.0, -float(self.factor.log_mass[i])), key=lambda c: c.bound)
+        image = weights @ self.factor.factor
+        best = self._candidate(math.inf, weights, float(image @ image), 0.0)
+        for i in np.flatnonzero(self.factor.risks == 0.0):  # at most one
+            single = np.zeros_like(weights)
+            single[i] = 1.0
+            best = min(best, self._candidate(0.0, single, 0.0, -float(self.factor.log_mass[i])), key=lambda c: c.bound)
         return best
 
     def _candidate(self, kappa: float, weights: FloatArray, tandem: float, kl: float) -> Candidate:
@@ -309,16 +309,16 @@ class TandemSearch:
         value, ratio = self.function.value_and_ratio(tandem, 2.0 * kl)
         slope = 4.0 * self.function.partials(tandem, 2.0 * kl)[0]
         slope = slope if 4.0 < slope < math.inf else 4.0
-        # The ratio is that of the slopes in T and in 2 K.
+        # The ratio is dB/dT over dB/d(2K).
         return Candidate(kappa, 4.0 * value, weights, 2.0 / ratio if ratio > 0.0 else math.inf, slope)
 
     def _follow(self, tol: float) -> None:
-        """Move kappa to the ratio of the bound's slopes, which is the condition for a minimum, a few times."""
+        """Iterate kappa to the ratio of the slopes of the bound, the stationarity condition."""
         before, last = None, self._best
         for step in range(_STEPS):
             kappa = last.next_kappa
             if before is not None and before.kappa != last.kappa:
-                # Aitken's step: the ratio is nearly a linear function of kappa.
+                # Aitken's extrapolation: the ratio is nearly a linear function of kappa.
                 rate = (kappa - before.next_kappa) / (last.kappa - before.kappa)
                 if rate < 0.5:
                     kappa = max(last.kappa + (kappa - last.kappa) / (1.0 - rate), 0.5 * kappa)
@@ -326,15 +326,15 @@ class TandemSearch:
                 return
             before = last if last.kappa in self._points else None
             last = self._draw(kappa, tol, rough=step < _ROUGH_STEPS and kappa not in self._points)
-            if kappa in self._solved and abs(last.next_kappa - kappa) < _ARRIVED * kappa:
+            if kappa in self._solved and abs(last.next_kappa - kappa) < _KAPPA_TOLERANCE * kappa:
                 return
 
     def _fan(self, tol: float) -> None:
-        """Draw lines on both sides of the best weights, all from the point of the dual problem that they belong to.
+        """Draw lines on both sides of the best weights, all from their point of the dual problem.
 
-        Two lines of one u whose kappas differ by d meet below the curve that all of them touch by V d^2 / (2 kappa^3),
-        V the variance of A u under the weights: that sets the first distance.  The bound along the curve rises with the
-        square of the distance, so the distances between lines may grow with it.
+        Two lines of the same u whose kappas differ by d intersect V d^2 / (2 kappa^3) below the envelope of the lines,
+        where V is the variance of A u under the weights.  This determines the first distance.  The bound on the
+        envelope grows quadratically with the distance, so the distances between lines may grow too.
         """
         best = self._best
         u = self._points.get(best.kappa)
@@ -350,9 +350,9 @@ class TandemSearch:
             self._add(kappa, height)
 
     def _draw(self, kappa: float, tol: float, rough: bool = False) -> Candidate:
-        """Solve the inner problem at kappa: a line, and weights that may be the best so far.
+        """Solve the inner problem at kappa, which gives a line and candidate weights.
 
-        What is not rough is not drawn again, and the next line may have to lean on it: so never loosely.
+        Unless `rough`, the tolerance is strict, because the line is not drawn a second time.
         """
         inner = max(_INNER * tol / self._best.slope, 1e-15)
         point = self.dual.solve(kappa, start=self._start(kappa), tol=max(inner, _ROUGH) if rough else inner)
@@ -368,82 +368,83 @@ class TandemSearch:
         return candidate
 
     def _add(self, kappa: float, height: float) -> None:
-        """Add a line, unless a number was too large or too small on the way to it, or there is a higher one."""
+        """Add a line, unless it overflowed, or there is a higher line with the same kappa."""
         if 0.0 < kappa < math.inf and self._heights.get(kappa, -math.inf) < height < math.inf:
             self._heights[kappa] = height
 
     def _start(self, kappa: float) -> FloatArray | None:
-        """Return where the dual solution should be: on the line through two points nearby, or at the nearest."""
-        nearest = sorted(self._points, key=lambda known: abs(math.log(known / kappa)))[:2]
+        """Predict the dual solution from the two nearest points by linear extrapolation, or take the nearest."""
+        nearest = sorted(self._points, key=lambda other: abs(math.log(other / kappa)))[:2]
         if len(nearest) < 2 or not 0.5 < nearest[1] / kappa < 2.0:
             return self._points[nearest[0]] if nearest else None
         near, far = nearest
         # The solution is nearly a linear function of 1 / kappa.
-        part = (far / kappa) * ((near - kappa) / (near - far))
-        return self._points[near] + min(max(part, -1.0), 1.0) * (self._points[far] - self._points[near])
+        step = (far / kappa) * ((near - kappa) / (near - far))
+        return self._points[near] + min(max(step, -1.0), 1.0) * (self._points[far] - self._points[near])
 
     def _lowest(self) -> tuple[float, Line, Line]:
-        """Return the least f at a vertex of the polygon, rounded down, and the lines that meet there."""
+        """Smallest f at a vertex of the polygon, rounded down, and the two lines of that vertex."""
         corners: list[Line] = []
         vertices: list[Vertex] = []
         for line in map(Line._make, (*sorted(self._heights.items(), reverse=True), (0.0, self._least_tandem))):
             while corners:
                 vertex = meet(corners[-1], line)
-                # A line is dropped, which makes the polygon larger, unless its two vertices are certain to be in order.
+                # Drop a line unless its two vertices are in order despite rounding; the polygon becomes larger, which
+                # is always valid.
                 if not vertices or vertices[-1].tandem_low > vertex.tandem_high:
                     vertices.append(vertex)
                     break
                 corners.pop()
                 vertices.pop()
             corners.append(line)
-        found = zip(vertices, corners, corners[1:], strict=False)
-        return min(((self._value(vertex, a, b), a, b) for vertex, a, b in found), key=lambda lowest: lowest[0])
+        candidates = zip(vertices, corners, corners[1:], strict=False)
+        return min(((self._value(vertex, a, b), a, b) for vertex, a, b in candidates), key=lambda lowest: lowest[0])
 
     def _value(self, vertex: Vertex, a: Line, b: Line) -> float:
-        """Return f at the vertex of two lines, rounded down."""
-        known = self._values.get((a, b))
-        if known is None:
+        """Evaluate f at the vertex of two lines, rounded down."""
+        value = self._values.get((a, b))
+        if value is None:
             (tandem, near), (least_tandem, far) = vertex.ends[0], vertex.ends[-1]
-            known = self._value_below(least_tandem, near)
+            value = self._value_below(least_tandem, near)
             if far - near > _TOGETHER * far:
-                # f is concave on the piece between the ends, too: it is not below the lower of the two.
-                known = min(self._value_below(tandem, near), self._value_below(least_tandem, far))
-            self._values[(a, b)] = known
-        return known
+                # f is concave between the ends, so its minimum there is at one of them.
+                value = min(self._value_below(tandem, near), self._value_below(least_tandem, far))
+            self._values[(a, b)] = value
+        return value
 
     def _value_below(self, tandem: float, kl: float) -> float:
-        """f, rounded down instead of up, together with the constant that it contains."""
+        """Evaluate f, rounded down instead of up, including its constant."""
         return round_down(tandem_bound(self.function, min(max(tandem, 0.0), 1.0), kl), 160)
 
-    def _between(self, a: Line, b: Line, missing: float, tol: float) -> float | None:
-        """Return where to draw the next line, between two whose vertex is lower than the best bound by `missing`."""
+    def _between(self, a: Line, b: Line, gap: float, tol: float) -> float | None:
+        """Choose kappa of the next line, between two lines whose vertex is lower than the best bound by `gap`."""
         high, low, best = a.kappa, b.kappa, self._best.kappa
-        part = min(max(math.sqrt(_GOAL * tol / missing), _NEAR), 0.5)
+        step = min(max(math.sqrt(_GOAL * tol / gap), _NEAR), 0.5)
         if low == 0.0 and high == math.inf:
             kappa = 1.0
         elif high == math.inf:
-            kappa = low / max(part, _FAR)
+            kappa = low / max(step, _FAR)
         elif low == 0.0:
-            kappa = high * max(part, _FAR)
+            kappa = high * max(step, _FAR)
         elif best in (low, high):
-            kappa = best + ((low if best == high else high) - best) * part
+            kappa = best + ((low if best == high else high) - best) * step
         else:
             kappa = max(math.sqrt(low * high), _FARTHEST * high)
         return kappa if self._is_new(kappa) else None
 
     def _is_new(self, kappa: float) -> bool:
-        """Return whether a line at kappa can be drawn, and is not one that is there but for rounding."""
-        return 0.0 < kappa < math.inf and all(abs(known - kappa) > _CLOSE * kappa for known in self._solved)
+        """Whether kappa is valid and differs from all solved ones by more than rounding."""
+        return 0.0 < kappa < math.inf and all(abs(other - kappa) > _CLOSE * kappa for other in self._solved)
 
 
 def meet(a: Line, b: Line) -> Vertex:
-    """Return where two lines meet, ``a.kappa > b.kappa``."""
+    """Intersection of two lines with ``a.kappa > b.kappa``."""
     if a.kappa == math.inf:
         ends: tuple[float, ...] = (0.0,)
     else:
         error = 2 * EPS * (abs(a.height) + abs(b.height))
         low, high = ((a.height - b.height + e) / (a.kappa - b.kappa) for e in (-error, error))
-        # Lines that meet in the polygon meet at K >= 0: no point beyond that end stands for the crossing.
+        # The vertices of the polygon have K >= 0, so ends with K < 0 are moved to K = 0.
         ends = (max(low - 4 * EPS * abs(low), 0.0), max(high + 4 * EPS * abs(high), 0.0))
     margin = 4 * EPS * (abs(b.height) + b.kappa * max(map(abs, ends)))
     points = tuple((b.height - b.kappa * kl - margin, kl) for kl in ends)

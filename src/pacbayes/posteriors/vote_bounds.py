@@ -1,15 +1,15 @@
-r"""Bounds on the risk of a weighted majority vote: first order, tandem, and Chebyshev-Cantelli on tandem.
+r"""Bounds on the risk of a weighted majority vote: first-order, tandem and Chebyshev-Cantelli.
 
-Where the vote errs, ties included, the weight `W` that errs is at least 1/2.  Markov's inequality for `W`, for
-:math:`W^2` and for :math:`(W - \mu)^2` gives
+If the vote is wrong, ties included, the weight `W` of the wrong classifiers is at least 1/2.  Markov's inequality for
+`W`, :math:`W^2` and :math:`(W - \mu)^2` gives
 
 .. math:: R \le 2\,E W, \qquad R \le 4\,E W^2, \qquad R \le \frac{E W^2 - 2 \mu\, E W + \mu^2}{(1/2 - \mu)^2}
    \quad (\mu < 1/2),
 
-and PAC-Bayes-kl bounds the two means: :math:`E W` with the empirical Gibbs risk G and the divergence K, :math:`E W^2`,
-the probability that two classifiers drawn independently both err, with the empirical tandem risk T and the divergence
-2K of the pair: equation (vote) and equation (tandem) of docs/mathematics.md.  For given `m` and `delta` each bound is a
-function of T, K and G.
+and the PAC-Bayes-kl bound applies to the two means: to :math:`E W` with the empirical Gibbs risk G and the divergence
+K, and to :math:`E W^2`, the probability that two classifiers drawn independently are both wrong, with the empirical
+tandem risk T and the divergence 2K of the pair: equation (vote) and equation (tandem) of docs/mathematics.md.  For
+fixed `m` and `delta` each bound is a function of T, K and G.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ VOTE_BOUNDS = ("tandem", "cantelli", "first-order")
 
 
 class VoteValues(NamedTuple):
-    """The bound of a vote's weights and what it is made of, each rounded up."""
+    """Bound of a weighted vote and its components, each rounded up."""
 
     bound: float
     tandem_risk: float
     gibbs_risk: float
     kl: float
-    #: Where Chebyshev-Cantelli's inequality is taken; None for the other bounds.
+    #: Parameter of the Chebyshev-Cantelli inequality; None for the other bounds.
     mu: float | None
 
 
 def tandem_bound(function: BoundFunction, tandem: float, kl: float) -> float:
-    """Return four times the upper kl root of the tandem risk, whose divergence is that of two classifiers.
+    """Tandem bound: four times the upper kl root of the tandem risk, with twice the divergence.
 
     Examples
     --------
@@ -64,26 +64,26 @@ def tandem_bound(function: BoundFunction, tandem: float, kl: float) -> float:
 
 
 def cantelli_bound(tandem: float, gibbs_low: float, gibbs_high: float) -> tuple[float, float]:
-    r"""Return the least Chebyshev-Cantelli bound over all :math:`\mu < 1/2`, rounded up, and where it is.
+    r"""Chebyshev-Cantelli bound, minimised over all :math:`\mu < 1/2`, rounded up, and the minimiser.
 
     Parameters
     ----------
     tandem : float
-        An upper limit of the true tandem risk.
+        Upper bound on the true tandem risk.
     gibbs_low, gibbs_high : float
-        Limits of the true Gibbs risk that hold at once with it: the lower one counts for positive mu, the upper one for
-        negative mu.
+        Lower and upper bound on the true Gibbs risk that hold simultaneously with `tandem`.  The lower bound is used
+        for positive mu, the upper bound for negative mu.
 
     Returns
     -------
     bound, mu : float
-        At most 1, the limit for mu to minus infinity.
+        At most 1, the limit of the bound as mu tends to minus infinity.
 
     Notes
     -----
-    With :math:`v = 1/(1/2-\mu)` the right side is :math:`1 - (1-2g) v + (t-g+1/4) v^2`, a parabola whose lowest point
-    is :math:`\mu = (g-2t)/(1-2g)` where it opens upwards.  Whatever the rounding of mu, the bound is computed for the
-    mu that is returned.
+    With :math:`v = 1/(1/2-\mu)` the right side is :math:`1 - (1-2g) v + (t-g+1/4) v^2`, a parabola with its minimum at
+    :math:`\mu = (g-2t)/(1-2g)` if it opens upwards.  The bound is evaluated at the returned mu, so rounding errors of
+    mu do not affect its validity.
 
     Examples
     --------
@@ -102,15 +102,15 @@ def cantelli_bound(tandem: float, gibbs_low: float, gibbs_high: float) -> tuple[
 
 
 def _cantelli_at(mu: float, tandem: float, gibbs: float) -> float:
-    """Return (t - 2 mu g + mu^2) / (1/2 - mu)^2, rounded up."""
+    """Evaluate (t - 2 mu g + mu^2) / (1/2 - mu)^2, rounded up."""
     product, square = 2.0 * mu * gibbs, mu * mu
     numerator = tandem - product + square + 4 * EPS * (tandem + abs(product) + square)
-    # 1/2 - mu is off by half a unit in its last place.
+    # 1/2 - mu has an error of half a unit in its last place.
     return round_up(max(numerator, 0.0) / (0.5 - mu) ** 2, 8.0)
 
 
 def half_level(delta: float) -> float:
-    """Return delta / 2, exactly unless it is subnormal: then not above it, and zero, which is refused, at the end.
+    """Half of delta: exact unless it is subnormal, then rounded down; the smallest subnormal gives an invalid zero.
 
     Examples
     --------
@@ -123,19 +123,20 @@ def half_level(delta: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class VoteProblem:
-    """Errors, prior, sample size and level of a bound on a vote, checked."""
+    """Checked errors, prior, sample sizes and level of a bound on a weighted vote."""
 
     errors: BoolArray
-    #: The prior, or None for the uniform one, and its sum, by which it is still to be divided.
+    #: The prior before normalisation, or None for the uniform one, and its sum.
     prior: FloatArray | None
     prior_total: float
-    #: Which bound: one of `VOTE_BOUNDS`.
+    #: One of `VOTE_BOUNDS`.
     bound: str
     delta: float
-    #: The kl bounds of the means of the squares and of W, at delta; for cantelli, which needs both, at delta / 2.
+    #: The kl bounds on E W^2 and E W, each at delta; at delta / 2 for cantelli, which needs both.
     pairs: BoundFunction
     singles: BoundFunction
-    #: What was counted where classifiers have rows of their own; None where all rows validate each.
+    #: Risks and tandem losses if each classifier has its own validation rows; None if all rows validate all
+    #: classifiers.
     own: OwnRows | None
 
     @classmethod
@@ -149,42 +150,43 @@ class VoteProblem:
         constant: str,
         validated: ArrayLike | None = None,
     ) -> VoteProblem:
-        """Check everything, naming what is wrong."""
+        """Check the arguments."""
         name, kl = check_choice("bound", bound, VOTE_BOUNDS), get_distance("kl")
-        whole = kl.bound_function(m, delta, constant)
-        level = whole.delta
+        function = kl.bound_function(m, delta, constant)
+        level = function.delta
         errors = check_error_rows(error_rows, m)
         own = None if validated is None else OwnRows.of(errors, check_validated(validated, errors))
         if own is not None and own.least_pair == 0 and name != "first-order":
             raise ValueError(
-                f"validated must leave every two classifiers a common row for bound={name!r}; 'first-order' needs none"
+                f"validated must leave every pair of classifiers a common row for bound={name!r}; 'first-order' "
+                "does not need one"
             )
         if own is None and name != "cantelli":
-            pairs = singles = whole
+            pairs = singles = function
         else:
             least, least_pair = (m, m) if own is None else (own.least, max(own.least_pair, 1))
-            part = half_level(level) if name == "cantelli" else level
-            pairs, singles = (kl.bound_function(rows, part, constant) for rows in (least_pair, least))
+            level_per_bound = half_level(level) if name == "cantelli" else level
+            pairs, singles = (kl.bound_function(rows, level_per_bound, constant) for rows in (least_pair, least))
         return cls(errors, *check_prior(prior, errors.shape[0]), name, level, pairs, singles, own)
 
     @cached_property
     def risks(self) -> FloatArray:
-        """The classifiers' empirical risks."""
+        """Empirical risks of the classifiers."""
         return risks_of(self.errors) if self.own is None else self.own.risks
 
     @cached_property
     def factor(self) -> TandemFactor:
-        """The tandem risk as a sum of squares, over distinct classifiers, or a difference of such sums."""
+        """Tandem risk as a sum of squares over distinct classifiers, or as a difference of such sums."""
         if self.own is not None:
             return TandemFactor.of_losses(self.own.losses, self.own.risks, self.prior, self.prior_total)
         return TandemFactor.of(self.errors, self.prior, self.prior_total)
 
     def tandem_risk(self, weights: FloatArray, total: float) -> float:
-        """Return T, rounded up."""
+        """Tandem risk T, rounded up."""
         return tandem_risk(weights, self.errors, total) if self.own is None else self.own.tandem_risk(weights, total)
 
     def evaluate(self, weights: FloatArray) -> VoteValues:
-        """Return the bound of non-negative weights and what it is made of."""
+        """Compute the bound of non-negative weights and its components."""
         total = float(weights.sum())
         tandem = self.tandem_risk(weights, total)
         gibbs = gibbs_risks(weights, self.risks, total)
@@ -193,7 +195,7 @@ class VoteProblem:
         return VoteValues(bound, tandem, gibbs[1], kl, mu)
 
     def bound_of(self, tandem: float, kl: float, gibbs_low: float, gibbs_high: float) -> tuple[float, float | None]:
-        """Return the bound, rounded up, and mu from T and K, rounded up, and G, rounded down and up."""
+        """Compute the bound, rounded up, and mu from T and K, rounded up, and G, rounded down and up."""
         if self.bound == "first-order":
             return 2.0 * self.singles(gibbs_high, kl), None
         if self.bound == "tandem":
@@ -216,42 +218,43 @@ def vote_bound(
 ) -> float:
     r"""Upper bound on the true risk of a weighted majority vote.
 
-    With probability at least :math:`1 - \delta` over the `m` validation examples the risk of the vote, ties counted as
-    errors, is at most this, for all weights at once; so the weights may be chosen after seeing the errors.  No
-    classifier and no prior weight may depend on the examples.
+    The bound holds with probability at least :math:`1 - \delta` over the `m` validation examples, for all weights
+    simultaneously, so the weights may be chosen on the validation set.  Ties count as errors.  Neither the classifiers
+    nor the prior may depend on the validation examples.
 
     Parameters
     ----------
     weights : array_like of shape (H,)
-        The weights of the vote.  A sum off by at most 1e-8 (1e-4 in single precision) is normalised, more is an error.
+        The weights of the vote.  Weights whose sum differs from 1 by at most 1e-8 (1e-4 in single precision) are
+        normalised; a larger difference is an error.
     error_rows : array_like of shape (H, m)
-        True (or 1) where a classifier errs: a row per classifier, a column per validation example.
+        True (or 1) if a classifier is wrong: a row per classifier, a column per validation example.
     m : int
         Number of validation examples, the number of columns.
     bound : {"tandem", "cantelli", "first-order"}
-        "first-order" is twice the PAC-Bayes-kl bound of the Gibbs risk; "tandem" four times that of the tandem risk
-        (Masegosa et al., 2020); "cantelli" is the Chebyshev-Cantelli inequality with bounds of both (Wu et al., 2021).
+        "first-order" is twice the PAC-Bayes-kl bound on the Gibbs risk [3]_; "tandem" is four times the PAC-Bayes-kl
+        bound on the tandem risk [1]_; "cantelli" is the Chebyshev-Cantelli inequality with bounds on both [2]_.
     delta : float
-        The bound fails with at most this probability.
+        The bound fails with probability at most `delta`.
     prior : array_like of shape (H,), optional
         Uniform by default; normalised like `weights`.
     constant : {"exact", "paper"}
         "exact" uses :math:`\xi(m)`, "paper" its upper bound :math:`2\sqrt m`; see `log_constant`.
     validated : array_like of shape (H, m), optional
-        True where a row validates a classifier, for classifiers with validation rows of their own (out-of-bag rows,
-        independent splits); elsewhere `error_rows` must be zero.  Which rows validate whom must not depend on the
-        labels.  A pair is measured on the rows that validate both; the bounds use the least numbers of rows of a
-        classifier and of a pair (equation (own-rows) of docs/mathematics.md).
+        Mask of the validation rows of each classifier, if classifiers have different ones (out-of-bag rows,
+        independent splits); `error_rows` must be zero outside of it.  The mask must not depend on the labels.  A pair
+        is evaluated on its common validation rows; the bounds use the smallest number of rows of a classifier and of a
+        pair (equation (own-rows) of docs/mathematics.md).
 
     Returns
     -------
     float
-        Rounded up.  Not clipped: "first-order" can reach 2 and "tandem" 4, where they say nothing.
+        Rounded up.  Not clipped: "first-order" can reach 2 and "tandem" 4, where they are vacuous.
 
     See Also
     --------
     optimal_vote : The weights with the smallest bound.
-    bound : The bound of the stochastic classifier.
+    bound : The PAC-Bayesian bound of the stochastic classifier.
 
     References
     ----------
