@@ -45,7 +45,7 @@ LOSSES = ClassifierSet.from_losses(RNG.random((3, 20)))
         (lambda: optimal_posterior([0.1], 10, method="ccp", distance="linear"), ValueError, "requires distance 'kl'"),
         (lambda: optimal_posterior([0.1], 10, method="ccp", n_init=0), ValueError, "n_init must be at least 1, got 0"),
         (lambda: optimal_posterior([0.1], 10, method="ccp", n_init=1.5), TypeError, "n_init must be an integer"),
-        (lambda: optimal_posterior([0.1], 10, method="ccp", n_init=2, start=[1.0]), ValueError, "requires start='random'"),
+        (lambda: optimal_posterior([0.1], 10, method="ccp", n_init=2, start=[1.0]), ValueError, "requires start="),
         (lambda: optimal_posterior([0.1], 10, method="ipopt", distance=Catoni(1.0)), ValueError, "five distances"),
     ],
 )  # fmt: skip

@@ -10,6 +10,7 @@ from mpmath import mpf
 from scipy.optimize import brentq
 from scipy.stats import binom
 
+from pacbayes.bounds import bets
 from pacbayes.bounds.bets import USUAL_BET, best_bet, best_bets, bet_upper, joint_upper
 
 
