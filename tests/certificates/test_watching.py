@@ -344,5 +344,5 @@ def test_draws_by_a_posterior_are_not_watched():
     X, y = load_breast_cancer(return_X_y=True)
     clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y)
     assert clf.certificate_.rule == "posterior"
-    with pytest.raises(ValueError, match="draws by a posterior cannot be watched"):
+    with pytest.raises(ValueError, match="a stochastic posterior cannot be monitored"):
         clf.monitor()

@@ -100,7 +100,7 @@ def test_where_there_are_no_decision_values():
     np.testing.assert_array_equal(clf.decision_function(X), clf.best_estimator_.decision_function(X))
     assert cross_val_score(clf, X, y, cv=2, scoring="roc_auc", error_score="raise").min() > 0.9
     for voting in ("stochastic", "majority"):
-        assert "only a fitted model whose voting_ is 'best'" in why_not(
+        assert "requires a fitted model whose voting_ is 'best'" in why_not(
             clf.set_params(voting=voting), "decision_function"
         )
     tree = CertifiedClassifier.from_fitted(DecisionTreeClassifier().fit(X[:300], y[:300]), X[300:], y[300:])
@@ -221,8 +221,8 @@ def test_one_class_in_the_training_part_is_a_clear_error():
         ({"distance": ["catoni", "catoni"]}, ValueError, "must not name one twice"),
         ({"distance": []}, TypeError, "distance must be"),
         ({"hedge": True}, TypeError, "hedge must be 'auto' or a number from 0 to 1, got True"),
-        ({"delta": 1e-100, "hedge": 1e-300}, ValueError, r"^hedge \* delta must not be less than the smallest number"),
-        ({"delta": 5e-324, "hedge": 0.02}, ValueError, r"^hedge \* delta must not be less than the smallest number"),
+        ({"delta": 1e-100, "hedge": 1e-300}, ValueError, r"^hedge \* delta must not underflow"),
+        ({"delta": 5e-324, "hedge": 0.02}, ValueError, r"^hedge \* delta must not underflow"),
         ({"lambdas": [0.0]}, ValueError, "lambdas must be positive"),
         ({"limits": ("recal",)}, ValueError, "did you mean 'recall'"),
     ],

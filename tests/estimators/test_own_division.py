@@ -84,7 +84,7 @@ OTHER = {"X_val": X[150:], "y_val": y[150:]}
     ("given", "error", "said"),
     [
         ({"validation": LATE[:5]}, ValueError, r"each of 240 rows, got shape \(5,\)"),
-        ({"validation": LATE.astype(int)}, TypeError, "true or false for each of 240 rows"),
+        ({"validation": LATE.astype(int)}, TypeError, "a boolean mask of 240 rows"),
         ({"validation": np.ones(240, dtype=bool)}, ValueError, "at least two training .* got 0 and 240"),
         ({"validation": LATE, "groups": np.arange(240) % 50}, ValueError, "all rows of a group on one side, but 50 of"),
         ({"validation": LATE, **OTHER}, ValueError, "not both"),
@@ -95,7 +95,7 @@ OTHER = {"X_val": X[150:], "y_val": y[150:]}
         ({"X_val": X[150:].tolist(), "y_val": y[150:]}, TypeError, "of one kind, got ndarray and list"),
         ({"X_val": X[150:], "y_val": y[150:].astype(str)}, TypeError, "labels like those of y"),
         ({"X_val": X[150:].astype(str), "y_val": y[150:]}, TypeError, "of one type"),
-        ({"groups": TWICE, **OTHER}, ValueError, "groups and groups_val must both be given"),
+        ({"groups": TWICE, **OTHER}, ValueError, "groups and groups_val must be set together"),
         (OTHER, ValueError, "90 of 90 rows equal a row that trains"),
     ],
 )
@@ -106,7 +106,7 @@ def test_what_cannot_be_is_refused_before_any_work(given, error, said):
 
 def test_frames_must_have_the_same_columns_and_types():
     frame = pd.DataFrame(X, columns=list("abcd"))
-    with pytest.raises(ValueError, match="but d, e is in one alone"):
+    with pytest.raises(ValueError, match="but only one has d, e"):
         model().fit(frame, y, X_val=frame.rename(columns={"d": "e"}), y_val=y)
     with pytest.raises(TypeError, match=r"got float64 and .* for 'a'"):
         model().fit(frame, y, X_val=frame.assign(a="x"), y_val=y)
