@@ -70,7 +70,7 @@ def test_some_families_with_text_and_gaps(folder, capsys):
     done = in_process(["certify", folder / "data.csv", "--candidates", "svm,forest", *outputs], capsys)
     assert done.code == 0, done.err
     assert (
-        "2 of 132 classifiers say how probable each class is; the class with the largest mean is the answer."
+        "Predicts the class with the highest probability, averaged over 2 of 132 trained classifiers."
         in done.err
     )
     assert "warning" not in done.err
@@ -147,10 +147,10 @@ def test_questions_to_several_families(asked, folder, capsys):
     assert f"errs on at most {limit} of" in Page((folder / "page.html").read_text(encoding="utf-8")).text("sentence")
     if "--max-error" in asked:
         assert (soft["bound"], soft["rule"]) == (0.3, "proposal")
-        assert "of its answers" in done.out
+        assert "of accepted rows" in done.out
     else:
         assert [one["of"] for one in soft["limits"]] == ["no", "yes", "new", "old"]
-        assert "Errors by class" in done.err
+        assert "Error bounds by class" in done.err
 
 
 @pytest.mark.parametrize("candidates", ["auto", "svm"])

@@ -168,4 +168,4 @@ def test_the_model_is_not_touched_while_test_errors_are_counted(monkeypatch):
         plot(clf, test=new)
         assert seen == [("stochastic", "stochastic")]
     monkeypatch.undo()
-    assert f"On 569 test rows it erred {int((clf.predict(new[0]) != Y).sum())} times" in Page(page).text("observed")
+    assert f"{int((clf.predict(new[0]) != Y).sum())} errors on 569 test rows" in Page(page).text("observed")
