@@ -165,7 +165,7 @@ def test_names_for_a_screen_reader(open_page):
     assert page.get_by_role("heading", level=1).count() == 1
     assert page.get_by_role("table").count() == 2
     page.get_by_text("Numbers", exact=True).first.press("Enter")
-    assert page.get_by_role("table", name="Limits").count() == 1
+    assert page.get_by_role("table", name="Bounds").count() == 1
     page.evaluate(OPEN)
     assert page.get_by_role("img").count() == ALL
     assert page.get_by_role("table").count() == 10

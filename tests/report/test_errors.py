@@ -48,7 +48,7 @@ def test_of_draws_by_weights_of_the_validation_rows_the_mean():
     page, counts, classes = shown(clf)
     np.testing.assert_allclose(counts, np.tensordot(clf.weights_, np.array(each), axes=1), atol=0.051)
     assert classes[:, 1].sum() == pytest.approx(clf.certificate_.empirical_risk * len(y), abs=0.11)
-    assert page.text("table-classes-note") == "Means over the random choices."
+    assert page.text("table-classes-note") == "Means over random draws."
 
 
 def test_with_a_threshold():

@@ -140,13 +140,13 @@ def test_classifiers_that_carry_the_weight(clf, page, tested):
     assert sum(seen) >= 0.99 or len(lines) == 20
     left = np.count_nonzero(clf.posterior_.weights) - shown
     note = page.text("table-weights-note")
-    assert (f"Not shown: {40 - shown} of 40 classifiers, {left} of them with weight." in note) == (shown < 40)
+    assert (f"Not listed: {40 - shown} of 40 classifiers, {left} of them with weight." in note) == (shown < 40)
 
 
 def test_certificates(clf, page, tested):
     head, lines = page.table("table-certificates")
     assert head == [
-        "", "stochastic classifier (this model)", "majority vote", "best single classifier", "always 1"
+        "", "stochastic classifier (this model)", "majority vote", "best single classifier", "majority class (1)"
     ]  # fmt: skip
     cells = {name: values for name, *values in lines}
     bounds = [one.bound for one in clf.certificates_.values()]
@@ -162,7 +162,7 @@ def test_certificates(clf, page, tested):
     errors = int(np.count_nonzero(clf.classes_[clf.vote_share(X).argmax(axis=1)] != y))
     assert clf.vote_errors_ == errors != round(clf.certificate_.empirical_risk * len(y))
     assert cells["validation error"][1] == f"{100 * errors / len(y):.1f} %"
-    assert "not computed from the vote's own errors" in page.text("table-certificates-note")
+    assert "does not depend on the errors of the vote" in page.text("table-certificates-note")
 
 
 def test_the_record(clf, page):

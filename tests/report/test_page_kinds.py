@@ -23,9 +23,9 @@ SEEN = {
     "limits": r"It erred on \d+ of 227 validation rows\. Majority class of the training rows",
     "one classifier": r"^Predicts with a single classifier\.",
     "threshold": r"Predicts 'malignant' if its probability, .*, is at least 0\.\d+.*Only the soft vote predicts",
-    "abstain": r"It erred on \d+ of the \d+ that it answered\. The acceptance rate on new examples is not.*all of delta",
+    "abstain": r"on \d+ of the \d+ that it answered\. The acceptance rate on new examples is not.*all of delta",
     "nothing answered": r"Predicts by a weighted majority vote of .* classifiers\. Each",
-    "refit": "The model was refitted on all rows. A prediction is covered if .* before the refit, erred on",
+    "refit": "The model was refitted on all rows. A prediction is covered if .* before the refit",
     "groups": r"erred on .* % of the rows of \d+ validation groups",
     "rare": r"It erred on \d+ of \d+ validation rows\. Each.*Not better than the majority-class baseline: the soft",
     "elsewhere": r"^Predicts with a single classifier\.",
@@ -108,9 +108,9 @@ def test_with_independent_splits_nobody_counted_the_votes_errors():
     """No row validated all classifiers: there is a bound, but no number of errors."""
     page = Page(page_of("independent"))
     assert as_columns(page, "certificates")["validation error"][1] == "–"
-    assert "no row validated all classifiers" in page.text("errors")
+    assert "the classifiers share no validation set" in page.text("errors")
     assert "table-confusion" not in page.ids
-    assert "for each classifier, drawn for it alone" in as_columns(page, "record-1")["training rows"][0]
+    assert "in an independent split for each classifier" in as_columns(page, "record-1")["training rows"][0]
     assert page.column("table-certificate", "error rate at most")[1] == "not available"
     assert page.table("table-bounds")[1][-1][1] == "–"
 
@@ -164,13 +164,16 @@ def test_where_not_all_are_answered():
     assert all(limit == percent_up(float(binomial_upper(int(k), int(n), 0.05))) for n, _, k, _, limit in cells)
     answers = clf.answers(X)
     errors = int(np.count_nonzero((clf.predict(X) != y)[answers]))
-    assert f"Of 114 test rows it answered {answers.sum()}" in page.text("observed")
+    assert f"It accepted {answers.sum()} of 114 test rows" in page.text("observed")
     assert f"({errors} errors)" in page.text("observed")
     assert "threshold in use" in page.texts("coverage")
-    assert "bound of the majority vote, among its answers" in page.texts("risks")
+    assert "bound of the majority vote on accepted rows" in page.texts("risks")
     columns = as_columns(page, "certificates")
     assert columns["error rate at most"][1] == "5.0 % of accepted rows"
-    assert (columns["answers"][1], columns["answers"][-1]) == (f"{100 * answered.share:.1f} %", "100.0 %")
+    assert (columns["acceptance rate"][1], columns["acceptance rate"][-1]) == (
+        f"{100 * answered.share:.1f} %",
+        "100.0 %",
+    )
 
 
 def test_where_nothing_is_answered():
@@ -178,7 +181,7 @@ def test_where_nothing_is_answered():
     assert page.text("headline") == "Answers nothing: 0.1 % was not reached"
     assert "No threshold passed" in page.text("figure-coverage")
     assert "threshold in use" not in page.texts("coverage")
-    assert "it answered 0 (0.0 %)" in page.text("observed")
+    assert "It accepted 0 of 114 test rows (0.0 %)" in page.text("observed")
     assert "The classifier abstains on all rows." in page.text("errors")
     assert as_columns(page, "certificates")["test error"][1] == "none accepted"
 
@@ -186,11 +189,11 @@ def test_where_nothing_is_answered():
 @pytest.mark.parametrize("name", ["threshold", "threshold failed"])
 def test_thresholds(name):
     reached, page = model(name).certificate_.reached, Page(page_of(name))
-    head, cells = page.table("table-target")
+    head, cells = page.table("table-threshold")
     assert head == ["threshold", "recall", "precision", "false positive rate"]
     at = next(row for row in cells if row[0] == reached.shown)
     assert at[1:] == [f"{100 * share:.1f} %" for share in (reached.recall, reached.precision, reached.fpr)]
-    assert ("threshold in use" in page.texts("target")) == reached.passed == (name == "threshold")
+    assert ("threshold in use" in page.texts("threshold")) == reached.passed == (name == "threshold")
 
 
 def test_after_a_refit_the_test_rows_show_covered_errors():
@@ -208,7 +211,9 @@ def test_of_groups_test_errors_are_shares_of_rows():
     X, y = two_classes()
     page = Page(report_html(model("groups"), test=(1.3 * X, y)))
     assert as_columns(page, "certificates")["test error"][-1] == f"{100 * np.mean(y != 1):.1f} % of 569"
-    assert "Test errors are per row, while the bounds are on the mean over groups." in page.text("table-certificates-note")
+    assert "Test errors are per row, while the bounds are on the mean over groups." in page.text(
+        "table-certificates-note"
+    )
 
 
 def test_limits_of_other_risks():

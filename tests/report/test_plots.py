@@ -112,7 +112,7 @@ def test_coverage(ax):
     answered = clf.certificate_.answered
     point = line(ax, "threshold in use")
     assert (point.get_xdata()[0], point.get_ydata()[0]) == (answered.share, answered.errors / answered.rows)
-    assert line(ax, "target").get_ydata()[0] == 0.02
+    assert line(ax, "maximum").get_ydata()[0] == 0.02
     ax.clear()
     assert len(plot_coverage(model("nothing answered"), ax).lines) == 3
     with pytest.raises(ValueError, match="max_error"):
@@ -134,7 +134,7 @@ def test_target(ax):
 def test_a_monitor(ax):
     quiet = Monitor(0.05).update_errors([0] * 20)
     assert plot_monitor(quiet, ax) is ax
-    assert line(ax, "evidence").get_ydata().tolist() == [1.0, *quiet.evidence]
+    assert line(ax, "e-value").get_ydata().tolist() == [1.0, *quiet.evidence]
     assert not any(one.get_label() == "alarm" for one in ax.lines)
     loud = Monitor(0.05, alpha=0.002).update_errors([0] * 20 + [1] * 20)
     ax.clear()
@@ -149,10 +149,10 @@ def test_a_monitor(ax):
 
 def test_a_plan(ax):
     assert plot_plan(0.1, 0.2, ax, delta=0.01, chance=0.95) is ax
-    rows, values = line(ax, "chance").get_data()
+    rows, values = line(ax, "probability").get_data()
     assert np.array_equal(values, chances(rows, 0.1, 0.2, delta=0.01))
     assert line(ax, "213 rows").get_xdata()[0] == 213
-    assert line(ax, "chance asked").get_ydata()[0] == 0.95
+    assert line(ax, "required probability").get_ydata()[0] == 0.95
     assert rows[-1] == 426
 
 

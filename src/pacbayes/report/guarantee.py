@@ -188,7 +188,7 @@ class Confusion:
             classes = sorted(classes, key=lambda row: -row[3])[:_MAX_ROWS]
             notes.append(f"The {_MAX_ROWS} of {len(self.counts)} classes with the most errors.")
         if (np.abs(self.counts - np.rint(self.counts)) > _ROUNDING).any():
-            notes.append("Means over the random draws.")
+            notes.append("Means over random draws.")
         rows = []
         for name, size, accepted, errors in classes:
             row = {"class": name, f"validation {self.rows}": format_count(size), "accepted": format_count(accepted)}
