@@ -200,7 +200,7 @@ def test_labels():
     assert monitor.losses.tolist() == [0, 1, 0, 1]
     with pytest.raises(ValueError, match="y_true contains NaN or None"):
         monitor.update(["a", None], ["a", "a"])
-    with pytest.raises(ValueError, match="y_pred must give one label for each of the 2 rows"):
+    with pytest.raises(ValueError, match="y_pred must return one label for each of the 2 rows"):
         monitor.update(["a", "b"], ["a"])
     with pytest.raises(TypeError, match="y_pred must be labels like those of y_true"):
         monitor.update(["1", "0"], [1, 0])

@@ -208,7 +208,9 @@ def test_one_class_in_the_training_part_is_a_clear_error():
     X = np.arange(20.0)[:, None]
     y = np.array([1] + [0] * 19)
     # The seed lets the one row of class 1 validate; the split is not drawn again.
-    with pytest.raises(ValueError, match="at least two classes; all 10 rows of the training sample are of class 0"):
+    with pytest.raises(
+        ValueError, match="at least two classes in every training set; all 10 rows of the training set are of class 0"
+    ):
         StochasticSVC(LAMBDAS, random_state=1).fit(X, y)
 
 

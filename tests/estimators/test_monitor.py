@@ -92,7 +92,7 @@ def test_labels_are_checked(clf):
         monitor.update(X, [None, *y[1:]])
     with pytest.raises(TypeError, match="labels like those of y_true"):
         monitor.update(X, np.zeros(20, dtype=int))
-    with pytest.raises(ValueError, match="must give one label for each of the 19 rows"):
+    with pytest.raises(ValueError, match="must return one label for each of the 19 rows"):
         monitor.update(X, y[1:])
     assert monitor.rows == 0
     # A class that the model has never seen is an error.

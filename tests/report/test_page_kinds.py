@@ -19,7 +19,7 @@ SEEN = {
     "soft": r"^Predicts the class with the highest probability, averaged over \d+ of 12 trained classifiers\.",
     "hedge 0": r"drawn at random with fixed weights\..*validation rows only counted its errors",
     "hedge 0.1": "Of delta, 90.0 % was given to what the training rows proposed and 10.0 % to what the validation rows",
-    "posterior": "Its classifiers erred on .* % of 150 validation rows, on average.*bound of the majority vote is twice",
+    "posterior": "Its classifiers erred on .* % of 150 validation rows, on.*bound of the majority vote is twice",
     "limits": r"It erred on \d+ of 227 validation rows\. Majority class of the training rows",
     "one classifier": r"^Predicts with a single classifier\.",
     "threshold": r"Predicts 'malignant' if its probability, .*, is at least 0\.\d+.*Only the soft vote predicts",

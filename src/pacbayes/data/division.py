@@ -96,7 +96,7 @@ class Division:
         return self.n_rows - self.m, self.n_rows - self.n_train
 
     def units_of(self, rows: Rows) -> Rows | None:
-        """Unit indices of rows; None if units are rows."""
+        """Index of the unit of each row; None if units are rows."""
         return None if self.units is None else self.units[rows]
 
 
@@ -332,7 +332,7 @@ class DivisionChoices:
 
 
 def find_units(data: Labelled, duplicates: str) -> tuple[str, Rows | None]:
-    """Sampling unit, and the unit index of each row (None if units are rows).
+    """Find the sampling unit, and the unit index of each row (None if units are rows).
 
     Examples
     --------
