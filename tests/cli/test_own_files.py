@@ -73,7 +73,7 @@ def test_the_column_that_pandas_adds_can_be_dropped(times, tmp_path, capsys):
 def test_a_name_of_its_own_for_each_of_few_rows(tmp_path, capsys):
     path = written(tmp_path, good(20).assign(name=[f"N. N. {i}" for i in range(20)])[["name", "a", "kind"]])
     error = refused(["certify", path, *QUICK], capsys)
-    assert "looks like a name, an identifier or free text: 20 different values in 20 rows" in error
+    assert "looks like a name, an identifier or free text: 20 distinct values in 20 rows" in error
     assert "--drop name" in error
     assert as_json(["certify", path, "--keep", "name"], capsys)["data"]["categorical"] == ["name"]
 

@@ -112,7 +112,7 @@ def test_the_count_is_that_of_all_pairs(split):
 def test_copies_are_warned_of_where_rows_are_divided():
     X, y = data_set("wdbc")
     X, y = np.tile(X[:100], (5, 1)), np.tile(y[:100], 5)
-    with pytest.warns(UserWarning, match="validation rows equal a training row .* 100 different rows occur 5 times"):
+    with pytest.warns(UserWarning, match="validation rows have a duplicate .* 100 distinct rows occur 5 times"):
         svm_set(X, y, [1.0], random_state=0)
     with pytest.warns(UserWarning, match="duplicates='together'"):
         grid_set(DecisionTreeClassifier(), {"max_depth": [1]}, X, y, random_state=0)

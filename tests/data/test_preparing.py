@@ -132,7 +132,7 @@ def test_what_was_fitted_before_is_refused():
         certified(GridSearchCV(make_pipeline(SVC()), {"svc": [frozen]}), {"cv": [2]}),
         certified(make_pipeline(FunctionTransformer(frozen.predict_proba), SVC()), {"svc__C": [1.0]}),
     ):
-        with pytest.raises(ValueError, match="must be trained here, on training rows alone, but holds Frozen"):
+        with pytest.raises(ValueError, match="must be unfitted, but contains Frozen"):
             model.fit(X, y)
 
 

@@ -88,17 +88,17 @@ class Raises(Centred):
 @pytest.mark.parametrize("split", ["shared", "independent"])
 def test_grids_that_look_around_are_named(estimator, name, split):
     X, y = data()
-    with pytest.warns(UserWarning, match=f"{name}.* gives a row another answer, or none, when asked about it alone"):
+    with pytest.warns(UserWarning, match=f"{name}.* predicts differently, or fails, for single rows"):
         grid_set(None, [estimator], X, y, split=split, random_state=0)
     fitted = estimator.fit(X[:60], y[:60])
-    with pytest.warns(UserWarning, match=f"{name}.* gives a row another answer"):
+    with pytest.warns(UserWarning, match=f"{name}.* predicts differently"):
         ClassifierSet.from_fitted([fitted], X[60:], y[60:])
 
 
 @pytest.mark.parametrize("prepare", [Centred(), make_pipeline(MinMaxScaler(), Centred()), Raises()])
 def test_transformers_that_look_around_are_named(prepare):
     X, y = data()
-    with pytest.warns(UserWarning, match="(Centred|Raises) gives a row another answer"):
+    with pytest.warns(UserWarning, match="(Centred|Raises) predicts differently"):
         svm_set(X, y, [1.0], prepare=prepare, random_state=0)
 
 
@@ -185,9 +185,9 @@ SCALERS = [StandardScaler(), Centred()]
 def test_one_that_looks_around_deep_in_a_grid_is_found(estimator, grid, name):
     """The first of the grid does not; the second is of the same class."""
     X, y = data()
-    with pytest.warns(UserWarning, match=f"{name}.* gives a row another answer"):
+    with pytest.warns(UserWarning, match=f"{name}.* predicts differently"):
         found = grid_set(estimator, grid, X, y, random_state=0)
-    with pytest.warns(UserWarning, match=f"{name}.* gives a row another answer"):
+    with pytest.warns(UserWarning, match=f"{name}.* predicts differently"):
         ClassifierSet.from_fitted([found[0], found[1]], X, y)
 
 

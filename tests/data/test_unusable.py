@@ -42,7 +42,7 @@ def holed(frame=False):
         *(
             (
                 certified(PATIENT, GRID, random_state=seed),
-                r"X contains NaN\. Fill missing values in .*CertifiedClassifier\(make_pipeline\(SimpleImputer\(\), "
+                r"X contains NaN\. Impute missing values .*CertifiedClassifier\(make_pipeline\(SimpleImputer\(\), "
                 r"LogisticRegression\(\)\)\), with logisticregression__ before the names in a Grid",
             )
             for seed in (0, 2)
@@ -130,9 +130,9 @@ def test_dates_and_text_are_named(kind, dtype):
         MODELS[kind]().fit(ROWS[["a", "day"]], Y)
     rows = ROWS[["a", "colour"]].astype({"colour": dtype})
     advice = r"prepare=\.\.\." if kind == "svc" else "pipeline"
-    with pytest.raises(ValueError, match=rf"column 'colour' of X holds text \('red'\).*{advice}.*\['colour'\]"):
+    with pytest.raises(ValueError, match=rf"column 'colour' of X holds strings \('red'\).*{advice}.*\['colour'\]"):
         MODELS[kind]().fit(rows, Y)
-    with pytest.raises(ValueError, match=r"column 1 of X holds text \('red'\)"):
+    with pytest.raises(ValueError, match=r"column 1 of X holds strings \('red'\)"):
         MODELS[kind]().fit(rows.to_numpy(), Y)
 
 

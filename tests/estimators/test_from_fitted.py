@@ -196,7 +196,7 @@ def test_any_object_that_predicts_and_rows_of_any_kind():
 
 def test_answers_that_depend_on_the_batch_are_warned_of():
     X, y = rows()
-    with pytest.warns(UserWarning, match="Ranking gives a row another answer"):
+    with pytest.warns(UserWarning, match="Ranking predicts differently"):
         CertifiedClassifier.from_fitted([Ranking().fit(X, y)], X, y)
 
 

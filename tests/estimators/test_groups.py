@@ -166,7 +166,7 @@ def test_copies_of_mixed_rows_are_seen_behind_prepare():
     y = (X["a"] > 0).astype(int).to_numpy()
     prepare = make_column_transformer((OneHotEncoder(), ["b"]), remainder="passthrough")
     twice = pd.concat([X, X], ignore_index=True)
-    with pytest.warns(UserWarning, match="80 different rows occur 2 times"):
+    with pytest.warns(UserWarning, match="80 distinct rows occur 2 times"):
         svc(prepare=prepare).fit(twice, np.tile(y, 2))
     clf = svc(prepare=prepare, duplicates="together").fit(twice, np.tile(y, 2))
     assert clf.certificate_.m == 40

@@ -151,13 +151,13 @@ def test_equal_rows_that_are_separate_draws_can_be_said():
     rng = np.random.default_rng(0)
     rows = np.concatenate([rng.permutation(150), rng.integers(0, 150, 90)])[:, None] / 150.0
     labels = (rows[:, 0] + rng.normal(scale=0.3, size=240) > 0.5).astype(int)
-    with pytest.raises(ValueError, match=r"from the training set, never .* set duplicates='independent'"):
+    with pytest.raises(ValueError, match=r"from the training set, never .* use duplicates='independent'"):
         model().fit(rows, labels, validation=LATE)
     clf = model(duplicates="independent").fit(rows, labels, validation=LATE)  # without the warning of copies
     assert (clf.certificate_.m, clf.certificate_.unit) == (90, "example")
     old, own = model().fit(rows[~LATE], labels[~LATE]), {"X_val": rows[LATE], "y_val": labels[LATE], "random_state": 0}
     with pytest.raises(
-        ValueError, match=r"behind it. If equal rows are independent draws, set duplicates='independent'"
+        ValueError, match=r"behind it. If equal rows are independent draws, use duplicates='independent'"
     ):
         CertifiedClassifier.from_fitted([old], **own)
     assert CertifiedClassifier.from_fitted([old], duplicates="independent", **own).certificate_.m == 90

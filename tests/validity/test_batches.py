@@ -65,7 +65,7 @@ NEW_LABELS = np.concatenate([labels for _, labels in NEW])
 def failures_of_frequencies(seed):
     X, y = categories(N, np.random.default_rng([seed, 5]))
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Frequencies gives a row another answer")
+        warnings.filterwarnings("ignore", "Frequencies predicts differently")
         classifiers = svm_set(X, y, [0.1, 1.0, 10.0], gamma=1.0, prepare=Frequencies(), random_state=seed)
     plan = Plan(classifiers.splits, delta=DELTA)
     found = find(plan, classifiers.evidence)
@@ -76,13 +76,13 @@ def failures_of_frequencies(seed):
     return failures(found.posterior.weights, best, certificates, said, risk)
 
 
-@pytest.mark.filterwarnings("ignore:Column 0 alone decides the class")  # of each category, as drawn above
+@pytest.mark.filterwarnings("ignore:Column 0 alone determines the class")  # of each category, as drawn above
 @pytest.mark.parametrize("fits", FITS)
 def test_samples_prepared_apart_are_as_new_ones(fits):
     assert min(p_values(failures_of_frequencies, fits)) > 1e-3
 
 
-@pytest.mark.filterwarnings("ignore:Column 0 alone decides the class")  # of each category, as drawn above
+@pytest.mark.filterwarnings("ignore:Column 0 alone determines the class")  # of each category, as drawn above
 @pytest.mark.parametrize("fits", FITS)
 def test_samples_prepared_in_one_batch_are_caught(fits, monkeypatch):
     def trained_in_one_batch(family, data, train):
@@ -146,9 +146,7 @@ def test_classifiers_that_take_rows_one_by_one_keep_the_guarantee(fits):
 @pytest.mark.parametrize("fits", FITS)
 def test_classifiers_that_look_around_void_it_and_every_fit_warns(fits):
     def warned(seed):
-        with pytest.warns(
-            UserWarning, match="BatchScaler gives a row another answer, or none, when asked about it alone"
-        ):
+        with pytest.warns(UserWarning, match="BatchScaler predicts differently, or fails, for single rows"):
             return failures_one_by_one(BatchScaler(), seed)
 
     p_stochastic, _, p_best = p_values(warned, fits)

@@ -398,7 +398,7 @@ def check_apart(data: Labelled, division: Division) -> None:
             f"the validation set must not overlap with the training set, but {overlapping.said} of the training set, "
             "more than duplicates within each side explain. If they are copies, remove them from the training set, "
             "never from the validation set, which would no longer be a sample of new examples. If equal rows are "
-            "independent draws, set duplicates='independent'"
+            "independent draws, use duplicates='independent'"
         )
 
 

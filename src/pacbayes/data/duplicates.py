@@ -286,12 +286,12 @@ def warn_of_copies(X: Any, codes: Rows, same: Rows, copies: int, groups: Rows | 
     rows = np.arange(same.size)
     if groups is not None:
         rows = np.unique(same * (int(groups.max()) + 1) + groups, return_index=True)[1]
-    evidence_of_copies = systematic(pick_rows(X, rows), codes[rows], same[rows])
-    if evidence_of_copies is not None:
+    reason = systematic(pick_rows(X, rows), codes[rows], same[rows])
+    if reason is not None:
         warn_caller(
             f"{copies} validation rows have a duplicate (features and class) in the training set, and the duplicates "
-            f"look like copies made after sampling: {evidence_of_copies}. The certificate assumes independent rows and "
-            "does not hold for copies. If they are copies, fit on the original rows, or set duplicates='together'; "
+            f"look like copies made after sampling: {reason}. The certificate assumes independent rows and "
+            "does not hold for copies. If they are copies, fit on the original rows, or use duplicates='together'; "
             "use groups= for several rows of one person or thing."
         )
 

@@ -67,7 +67,7 @@ def certify_fitted(
         if overlap is not None and overlap.is_large and model.duplicates != "independent":
             raise ValueError(
                 f"X_val must hold rows that estimators[{i}] was not fitted with, but {overlap.said} behind it. If "
-                "equal rows are independent draws, set duplicates='independent'"
+                "equal rows are independent draws, use duplicates='independent'"
             )
     label = _known_class(most_frequent, data.classes)
     hedge = 0.0 if alone else float(recipe.hedge)
