@@ -41,7 +41,7 @@ def test_a_column_from_after_the_outcome_is_named_with_the_option(answers, tmp_p
     paid = np.where(answers["class"] == "yes", "paid", "")
     frame = answers.drop(columns="who").assign(fee=paid)[["fee", "anger", "item", "class"]]
     done = run(frame, tmp_path / "data.csv", capsys)
-    assert "warning: Column 'fee' alone decides the class of all 240 training rows." in done.err
-    assert "leave it out with --drop; if it is known before, nothing is wrong." in done.err
+    assert "warning: Column 'fee' alone determines the class of all 240 training rows." in done.err
+    assert "drop it with --drop. If it is known before, ignore this warning." in done.err
     dropped = run(frame, tmp_path / "data.csv", capsys, "--drop", "fee")
-    assert "alone decides" not in dropped.err
+    assert "alone determines" not in dropped.err

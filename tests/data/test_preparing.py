@@ -105,7 +105,7 @@ def test_wrong_transformers_are_refused():
     for wrong in ("one-hot", MinMaxScaler, 3):
         with pytest.raises(TypeError, match="prepare must be an unfitted scikit-learn transformer or None"):
             svm_set(X, y, LAMBDAS, prepare=wrong)
-    with pytest.raises(ValueError, match="prepare must be None for split='independent'"):
+    with pytest.raises(ValueError, match="prepare must be None with split='independent'"):
         StochasticSVC(LAMBDAS, prepare=MinMaxScaler(), split="independent").fit(X, y)
 
     class Shorter(MinMaxScaler):

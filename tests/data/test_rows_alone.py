@@ -110,7 +110,7 @@ def test_the_warning_points_at_the_call():
         lambda: ClassifierSet.from_fitted([Ranked().fit(X, y)], X, y),
     ]
     for call in calls:
-        with pytest.warns(UserWarning, match="another answer") as found:
+        with pytest.warns(UserWarning, match="predicts differently") as found:
             call()
         assert [warning.filename for warning in found] == [__file__]
 
@@ -215,14 +215,14 @@ def test_only_training_rows_are_asked_about():
 def test_samples_are_prepared_apart():
     X, y = data()
     seen = []
-    with pytest.warns(UserWarning, match="Centred gives"):
+    with pytest.warns(UserWarning, match="Centred predicts"):
         classifiers = svm_set(X, y, [1.0], prepare=Centred(seen), validation_size=30, random_state=0)
     assert seen == [90, 90, 1, 1, 30]
     # Centred apart, it makes no difference where either sample lies.
     for rows in classifiers.splits(0):
         moved = X.copy()
         moved[rows] += 100.0
-        with pytest.warns(UserWarning, match="Centred gives"):
+        with pytest.warns(UserWarning, match="Centred predicts"):
             again = svm_set(moved, y, [1.0], prepare=Centred(), validation_size=30, random_state=0)
         np.testing.assert_array_equal(again.evidence.answers, classifiers.evidence.answers)
 

@@ -126,7 +126,7 @@ ENCODER = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["col
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("dtype", [object, "category"])
 def test_dates_and_text_are_named(kind, dtype):
-    with pytest.raises(ValueError, match=r"column 'day' of X holds dates or times \('2024-01-01.*into numbers"):
+    with pytest.raises(ValueError, match=r"column 'day' of X holds dates or times \('2024-01-01.*to numbers"):
         MODELS[kind]().fit(ROWS[["a", "day"]], Y)
     rows = ROWS[["a", "colour"]].astype({"colour": dtype})
     advice = r"prepare=\.\.\." if kind == "svc" else "pipeline"
@@ -160,5 +160,5 @@ def test_missing_labels_are_said_to_be_labels(kind, labels):
 
 
 def test_a_report_needs_a_path():
-    with pytest.raises(TypeError, match=r"^report\(\) needs the path"):
+    with pytest.raises(TypeError, match=r"^report\(\) requires a path"):
         fitted("svc", two_classes).report()

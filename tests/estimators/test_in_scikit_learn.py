@@ -108,7 +108,7 @@ def test_where_there_are_no_decision_values():
     settings = {"cv": 3, "voting": "best", "refit": True, "random_state": 0}
     again = CertifiedClassifier(LogisticRegression(max_iter=5000), prepare=StandardScaler(), **settings).fit(X, y)
     assert hasattr(again.best_estimator_, "decision_function")
-    assert "the refit answers where it is clear" in why_not(again, "decision_function")
+    assert "not available after a refit" in why_not(again, "decision_function")
 
 
 @pytest.mark.parametrize("prefit", [False, True])

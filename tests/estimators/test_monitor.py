@@ -67,12 +67,12 @@ def test_another_fit_or_way_of_predicting_needs_another_monitor():
     model, (X, y) = StochasticSVC([0.1, 1.0], hedge="auto", random_state=0).fit(*rows(300, 8)), rows(50, 9)
     monitor = model.monitor().update(X, y)
     model.set_params(voting="best")
-    with pytest.raises(ValueError, match="make another"):
+    with pytest.raises(ValueError, match="create a new monitor"):
         monitor.update(X, y)
     model.set_params(voting="stochastic")
     monitor.update(X, y)
     model.fit(*rows(300, 10))
-    with pytest.raises(ValueError, match="make another"):
+    with pytest.raises(ValueError, match="create a new monitor"):
         monitor.update(X, y)
     assert monitor.rows == 100
 

@@ -38,9 +38,9 @@ def test_values(values, names):
         (pd.Series(["a", None], dtype="string"), "got none for row 1"),
         (np.array(["2020-01-02", "NaT"], dtype="datetime64[D]"), "got none for row 1"),
         (np.array(["a", None], dtype=object), "got none for row 1"),
-        (np.array(["a", 1], dtype=object), "of one kind"),
+        (np.array(["a", 1], dtype=object), "got a mixture"),
         (np.array([("a",), "b"], dtype=object), "must be numbers or strings, got tuple"),
-        ([["a"], ["b"]], "one slice for each of 2 rows"),
+        ([["a"], ["b"]], "one entry for each of 2 rows"),
     ],
 )
 def test_values_that_are_none(values, message):
