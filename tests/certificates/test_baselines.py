@@ -102,7 +102,7 @@ def test_in_the_table_of_certificates(noise):
     assert last[0] == "always 'no'"
     assert last[3] == f"{100 * np.mean(y != 'no'):.2f} % of 2000"
     assert (
-        "No better than always giving the same answer: the stochastic classifier"
+        "Not better than the majority-class baseline: the stochastic classifier"
         in certificate_table(ReportView.of(clf)).caption
     )
 

@@ -103,7 +103,7 @@ def test_classifiers_and_their_predictions():
     assert found == compare_classifiers(a.predict(X[200:]), b, X[200:], y[200:])
     with pytest.raises(ValueError, match="X must hold the rows that a is to predict"):
         compare_classifiers(a, b, None, y[200:])
-    with pytest.raises(ValueError, match="b must give one label for each of the 400 rows"):
+    with pytest.raises(ValueError, match="b must return one label for each of the 400 rows"):
         compare_classifiers(a, [1, 2], X[200:], y[200:])
     with pytest.raises(ValueError, match="y must be one-dimensional"):
         compare_classifiers(a, b, X, y[:, None])
@@ -217,7 +217,7 @@ def test_models_certified_by_groups_are_compared_by_groups():
     ("groups", "choices", "error", "message"),
     [
         (["g"], {}, ValueError, "groups must hold one entry per row"),
-        (["g", None, "h"], {}, ValueError, "groups must name the group of every row, got None for row 1"),
+        (["g", None, "h"], {}, ValueError, "groups must not contain missing values, got None for row 1"),
         ("ghi", {}, TypeError, "groups must hold one entry per row"),
         ([1, 1, 2], {"risk": "recall", "y": [0, 1, 1], "pos_label": 1}, ValueError, "must be None for risk='recall'"),
     ],

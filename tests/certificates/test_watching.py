@@ -200,7 +200,7 @@ def test_labels():
     assert monitor.losses.tolist() == [0, 1, 0, 1]
     with pytest.raises(ValueError, match="y_true contains NaN or None"):
         monitor.update(["a", None], ["a", "a"])
-    with pytest.raises(ValueError, match="y_pred must give one label for each of the 2 rows"):
+    with pytest.raises(ValueError, match="y_pred must return one label for each of the 2 rows"):
         monitor.update(["a", "b"], ["a"])
     with pytest.raises(TypeError, match="y_pred must be labels like those of y_true"):
         monitor.update(["1", "0"], [1, 0])
@@ -344,5 +344,5 @@ def test_draws_by_a_posterior_are_not_watched():
     X, y = load_breast_cancer(return_X_y=True)
     clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y)
     assert clf.certificate_.rule == "posterior"
-    with pytest.raises(ValueError, match="draws by a posterior cannot be watched"):
+    with pytest.raises(ValueError, match="a stochastic posterior cannot be monitored"):
         clf.monitor()

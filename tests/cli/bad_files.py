@@ -79,7 +79,7 @@ REFUSED = {
     "dates": (_with(day=DAYS), "column 'day' holds dates or times .*--drop day"),
     "lists in Parquet": (_parquet(values=[[1, 2]] * 60), "must hold numbers or text, got ndarray"),
     "numbers and text": (_with(c=["?", *range(59)]), r"numbers and text \('\?' in example 1\).*--missing '\?'"),
-    "few words": (_with(c=WORDS), "looks like a name, an identifier or free text: 60 different .*--drop c, .*--keep c"),
+    "few words": (_with(c=WORDS), "looks like a name, an identifier or free text: 60 distinct .*--drop c, .*--keep c"),
     "row numbers": (_with(c=range(60)), "column 'c' looks like a row number.*--drop c, .*--keep c"),
 }
 #: Name of the case: the file, which is good enough.

@@ -61,10 +61,7 @@ def test_some_families_with_text_and_gaps(folder, capsys):
     outputs = ["--save", folder / "model", "--report", folder / "page.html", "--test", folder / "new.csv"]
     done = in_process(["certify", folder / "data.csv", "--candidates", "svm,forest", *outputs], capsys)
     assert done.code == 0, done.err
-    assert (
-        "2 of 132 classifiers say how probable each class is; the class with the largest mean is the answer."
-        in done.err
-    )
+    assert "Predicts the class with the highest probability, averaged over 2 of 132 trained classifiers." in done.err
     assert "warning" not in done.err
     model, new = load(folder / "model"), patients(50, seed=1)
     assert model.voting_ == "soft"

@@ -62,15 +62,13 @@ def test_tables_to_stdout_and_everything_else_to_stderr(files, capsys):
     assert [table[0][0] for table in tables] == ["classifier", "bound", "classifier"]
     assert all(len(row) == len(table[0]) for table in tables for row in table)
     assert [row[0] for row in tables[1][1:]] == [*DISTANCES, "Occam", "hold-out"]
-    assert tables[0][0][-1] == "test errors"
-    ways = ["soft vote", "stochastic classifier", "majority vote", "best single classifier", "always 'yes'"]
+    assert tables[0][0][-1] == "test error"
+    ways = ["soft vote", "stochastic classifier", "majority vote", "best single classifier", "majority class ('yes')"]
     assert [row[0] for row in tables[0][1:]] == ways
     assert "Of all these rules the one with the smallest bound predicts." in done.err
-    assert (
-        "All 45 classifiers say how probable each class is; the class with the largest mean is the answer." in done.err
-    )
+    assert "Predicts the class with the highest probability, averaged over all 45 classifiers." in done.err
     assert guarantee.startswith("With probability at least 95 %, the soft vote errs on at most")
-    assert "Fix distance and delta before you look" in done.err
+    assert "Fix distance and delta before validation" in done.err
     assert "The class is the last column, 'kind'" in done.err
 
 
@@ -190,7 +188,7 @@ def test_voting_is_what_is_certified_saved_and_reported(files, voting, capsys):
     page = Page((files / "page.html").read_text(encoding="utf-8"))
     assert page.text("headline") == clf.certificate_.headline
     assert page.text("sentence") == clf.certificate_.sentence
-    assert ("classifiers vote" if voting == "majority" else "gives all answers") in page.text("facts")
+    assert ("majority vote of" if voting == "majority" else "Predicts with") in page.text("facts")
     assert "at random by" not in done.err
     found = as_json(words, capsys)
     assert found["certificate"] == " ".join(clf.certificate_.lines)

@@ -94,7 +94,7 @@ def test_a_file_and_a_column_say_the_same(halves, capsys):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["early.csv", "--validation", "early.csv"], "70 of 70 rows equal a row that trains"),
+        (["early.csv", "--validation", "early.csv"], "70 of 70 rows equal a row of the training set"),
         (["early.csv", "--validation", "none.csv"], "no such file"),
         (["early.csv", "--validation", "late.csv", "--validation-size", "0.3"], "leave no choice to"),
         (["both.csv", "--target", "class", "--validation-column", "kind"], "must hold true and false"),

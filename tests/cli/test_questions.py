@@ -105,7 +105,7 @@ def test_target_and_predictions(data, tmp_path, capsys):
     assert f"{(~answers).sum()} of 240 examples are not answered" in done.err
 
 
-@pytest.mark.parametrize(("target", "bar"), [("0.05", "5.0 %"), ("0.001", "answers nothing")])
+@pytest.mark.parametrize(("target", "bar"), [("0.05", "5.0 %"), ("0.001", "abstains on all rows")])
 def test_terminal_and_report_agree_about_a_target(target, bar, data, tmp_path, capsys):
     _, path, words = data
     asked = ["--max-error", target, "--voting", "majority", "--report", tmp_path / "page.html"]
@@ -114,11 +114,11 @@ def test_terminal_and_report_agree_about_a_target(target, bar, data, tmp_path, c
     page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
     shown = {name: cells[2] for name, *cells in page.table("table-certificates")[1]}
     assert bar in page.text("headline").lower()
-    assert [shown[name] for name in ("errs on at most", "validation errors", "answers")] == printed[1:4]
-    if bar == "answers nothing":
-        assert printed[1:3] == ["(answers nothing)", "–"]
+    assert [shown[name] for name in ("error rate at most", "validation error", "acceptance rate")] == printed[1:4]
+    if bar == "abstains on all rows":
+        assert printed[1:3] == ["(abstains on all rows)", "–"]
     else:
-        assert printed[1] == f"{bar} of its answers"
+        assert printed[1] == f"{bar} of accepted rows"
         assert printed[3] != "100.0 %"  # or the errors among all rows would do as well
 
 

@@ -62,7 +62,7 @@ def test_labels_that_are_objects_are_named_as_any_others(make):
     with pytest.raises(ValueError, match="y must hold at least two classes, got class 'no' only"):
         make(rows, labels)
     labels[0] = "yes"
-    with pytest.raises(ValueError, match=r"all 4 rows of the training sample of classifier \d are of class 'no'"):
+    with pytest.raises(ValueError, match=r"all 4 rows of the training set of classifier \d are of class 'no'"):
         make(rows, labels, split="independent")
 
 
@@ -114,7 +114,7 @@ def test_any_names_are_groups(groups, expected):
         (np.zeros((3, 1)), ValueError, r"shape \(3,\), got shape \(3, 1\)"),
         ("abc", TypeError, "groups must hold one entry per row of X, got 'abc'"),
         (7, TypeError, "groups must hold one entry per row of X, got 7"),
-        (["a", None, "b"], ValueError, "groups must name the group of every row, got None for row 1"),
+        (["a", None, "b"], ValueError, "groups must not contain missing values, got None for row 1"),
         (pd.Series([1, 2, pd.NA], dtype="Int64"), ValueError, "got <NA> for row 2"),
         ([{}, {}, {}], TypeError, "groups must be names or numbers"),
     ],

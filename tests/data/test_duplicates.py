@@ -59,7 +59,7 @@ def test_a_join_that_doubles_a_third_of_the_rows_is_seen(name):
 
 @pytest.mark.parametrize("name", ["wdbc", "banknote", "ionosphere", "spambase"])
 def test_a_smaller_class_drawn_again_is_seen(name):
-    assert "of one class occur more than once" in sign(*oversampled(*data_set(name), np.random.default_rng(0)))
+    assert "of a class occur more than once" in sign(*oversampled(*data_set(name), np.random.default_rng(0)))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -79,7 +79,7 @@ def test_any_container_is_looked_at(make):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 4)) * (rng.random((200, 4)) < 0.8), (rng.random(200) < 0.2).astype(int)
     X, y = oversampled(X, y, rng)
-    assert "of one class occur more than once" in sign(make(X), y)
+    assert "of a class occur more than once" in sign(make(X), y)
 
 
 def test_labels_are_part_of_what_is_equal():
@@ -112,7 +112,7 @@ def test_the_count_is_that_of_all_pairs(split):
 def test_copies_are_warned_of_where_rows_are_divided():
     X, y = data_set("wdbc")
     X, y = np.tile(X[:100], (5, 1)), np.tile(y[:100], 5)
-    with pytest.warns(UserWarning, match="validation rows equal a training row .* 100 different rows occur 5 times"):
+    with pytest.warns(UserWarning, match="validation rows have a duplicate .* 100 distinct rows occur 5 times"):
         svm_set(X, y, [1.0], random_state=0)
     with pytest.warns(UserWarning, match="duplicates='together'"):
         grid_set(DecisionTreeClassifier(), {"max_depth": [1]}, X, y, random_state=0)

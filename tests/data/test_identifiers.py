@@ -63,11 +63,11 @@ def test_identifiers(case):
 def test_identifiers_in_any_order_by_their_name(name):
     numbers = RNG.choice(1_000_000, 60, replace=False)
     frame = pd.DataFrame({name: numbers, "a": RNG.random(60)})
-    with pytest.raises(ValueError, match=rf"column '{name}' looks like .* 60 different .*--drop {name}.*--keep {name}"):
+    with pytest.raises(ValueError, match=rf"column '{name}' looks like .* 60 distinct .*--drop {name}.*--keep {name}"):
         read_columns(frame)
     assert read_columns(frame.rename(columns={name: "income"}))[0].numeric == ("income", "a")
     nearly = frame.assign(**{name: np.concatenate([numbers[:58], numbers[:2]])})
-    with pytest.raises(ValueError, match=rf"column '{name}' looks like .* 58 different"):
+    with pytest.raises(ValueError, match=rf"column '{name}' looks like .* 58 distinct"):
         read_columns(nearly)
     repeated = frame.assign(**{name: RNG.integers(0, 40, 60)})
     assert read_columns(repeated)[0].numeric == (name, "a")
@@ -107,9 +107,7 @@ def test_false_alarms_are_as_rare_as_said(n, possible):
 @pytest.mark.parametrize("rows", [6, 20, 60])
 def test_a_text_of_its_own_for_each_row(rows):
     frame = pd.DataFrame({"name": [f"n{i}" for i in range(rows)], "a": np.arange(rows) % 2})
-    with pytest.raises(
-        ValueError, match=f"column 'name' looks like a name.*{rows} different.*--drop name.*--keep name"
-    ):
+    with pytest.raises(ValueError, match=f"column 'name' looks like a name.*{rows} distinct.*--drop name.*--keep name"):
         read_columns(frame)
     assert read_columns(frame, keep=["name"])[0].categorical == ("name",)
     assert read_columns(frame, categorical=["name"])[0].categorical == ("name",)

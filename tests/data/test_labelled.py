@@ -118,7 +118,7 @@ def beside(**others):
 def test_rows_of_one_table_in_two_orders_are_refused(names, call, tmp_path, monkeypatch):
     """An attack had every certificate false: groups of the table beside its rows in another order."""
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=f"{names} have the same index labels in another order"):
+    with pytest.raises(ValueError, match=f"{names} have the same index in different orders"):
         call()
 
 
@@ -143,7 +143,7 @@ def test_rows_of_one_table_in_two_orders_are_refused(names, call, tmp_path, monk
 )
 def test_labels_are_the_same_if_each_occurs_as_often(one, other, refused):
     tables = {"X": pd.DataFrame({"a": range(len(one))}, index=one), "y": pd.Series(range(len(other)), index=other)}
-    advice = "give y.loc" if tables["X"].index.is_unique else "take both from one table, in one order, or y.to_numpy"
+    advice = "use y.loc" if tables["X"].index.is_unique else "take both from one table, in one order, or y.to_numpy"
     if refused:
         with pytest.raises(ValueError, match=advice):
             check_same_order(**tables)

@@ -33,9 +33,9 @@ def test_labels_that_a_double_cannot_tell_apart_are_not_counted_as_hits():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 2)), BIG + rng.integers(0, 2, 400)
     clf = certified(Says(), {"form": [float]}, cv=None)
-    with pytest.raises(ValueError, match="must be whole numbers, since those of y have more digits than float64"):
+    with pytest.raises(ValueError, match="must be integers, because those of y exceed the precision of float64"):
         clf.fit(X, y)
-    with pytest.raises(TypeError, match="must be whole numbers"):
+    with pytest.raises(TypeError, match="must be integers"):
         ClassifierSet.from_predictions([np.full(400, float(BIG))], y)
     # As whole numbers, and where a double holds them, they are counted as what they are.
     clf.set_params(candidates__param_grid={"form": [int]}).fit(X, y)

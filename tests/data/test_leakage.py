@@ -1,4 +1,4 @@
-"""A column that alone decides the class, and one that names subjects: warned of where planted, and not elsewhere."""
+"""A column that alone determines the class, and one that names subjects: warned of where planted, and not elsewhere."""
 
 import warnings
 
@@ -43,8 +43,8 @@ def said_of(X, codes, train=None, **options):
 @pytest.mark.parametrize("case", LEAKS)
 def test_a_column_that_decides_is_named(case):
     (said,) = said_of(HONEST.assign(leak=LEAKS[case]), CODES)
-    assert said.startswith("Column 'leak' alone decides the class of all 400 training rows.")
-    assert "written after the outcome, leave it out of X; if it is known before, nothing is wrong" in said
+    assert said.startswith("Column 'leak' alone determines the class of all 400 training rows.")
+    assert "recorded after the outcome: then drop it from X. If it is known before, ignore this warning" in said
 
 
 def test_every_column_that_decides_is_named():
@@ -57,12 +57,12 @@ def test_every_column_that_decides_is_named():
     some = {f"{name}, gaps": pd.Series(values).mask(gaps) for name, values in leaks.items()}
     (said,) = said_of(HONEST.assign(**some), CODES)
     assert said.startswith("Each of the columns 'the class again, gaps', 'as text, gaps', ")
-    assert "alone decides the class of all 400 training rows, where it has a value. " in said
+    assert "alone determines the class of all 400 training rows in which it is not missing. " in said
     codes = np.array([f"{code}-{rng.integers(20)}" for code in CODES], dtype=object)
     subject, said = sorted(said_of(HONEST.assign(codes=codes, paid=CODES, fee=LEAKS["a threshold"]), CODES))
     assert subject.startswith("Column 'codes' looks like a person or thing with several rows: 40 values, with one")
-    assert subject.endswith("it alone decides the class: if it was written after the outcome, leave it out of X.")
-    assert said.startswith("Each of the columns 'paid', 'fee' alone decides the class of all 400 training rows.")
+    assert subject.endswith("it determines the class: if it was recorded after the outcome, drop it from X.")
+    assert said.startswith("Each of the columns 'paid', 'fee' alone determines the class of all 400 training rows.")
 
 
 @pytest.mark.parametrize("case", ["the class again", "as text", "numbers that take turns", "truth", "a category"])
@@ -97,7 +97,7 @@ def test_three_classes_in_order_and_many_columns():
     codes = RNG.integers(0, 3, ROWS)
     X = np.column_stack([RNG.normal(size=ROWS), *(codes + RNG.random(ROWS) / 2 for _ in range(5))])
     (said,) = said_of(X, codes)
-    assert said.startswith("Each of the columns 1, 2, 3, 4, 5 alone decides")
+    assert said.startswith("Each of the columns 1, 2, 3, 4, 5 alone determines")
     # Two of three classes alone are not the class.
     assert said_of(np.column_stack([X[:, 0], codes == 1]), codes) == []
 
@@ -156,7 +156,7 @@ def test_subjects_in_any_order_are_named(case):
     name, values = SUBJECTS[case]
     (said,) = said_of(HONEST.assign(**{name: values}), CODES)
     assert said.startswith(f"Column '{name}' looks like a person or thing with several rows: ")
-    assert f"give groups=X['{name}'] and leave it out of X" in said
+    assert f"use groups=X['{name}'] and drop it from X" in said
     assert said_of(HONEST.assign(**{name: values}), CODES, grouped=True) == []
     X = np.column_stack([HONEST["a"], values]) if case != "text" else None
     if X is not None and name == "x":
@@ -234,7 +234,7 @@ def test_iris_is_honest_and_bupa_leaky_is_not():
     assert said_of(np.tile(X, (4, 1)), np.tile(y, 4), units=np.tile(np.arange(150), 4)) == []
     data = load_dataset("bupa-leaky", as_frame=True)
     (said,) = said_of(data.data, data.target.to_numpy())
-    assert said.startswith("Column 'drinks' alone decides")
+    assert said.startswith("Column 'drinks' alone determines")
 
 
 def test_rows_that_are_no_table_are_passed_over():
@@ -248,7 +248,7 @@ def test_rows_that_are_no_table_are_passed_over():
 def test_an_estimator_warns_before_it_is_fitted():
     X = HONEST[["a"]].assign(leak=LEAKS["a threshold"])
     clf = CertifiedClassifier(Grid(LogisticRegression(), {"C": [0.1, 1.0]}), random_state=0)
-    with pytest.warns(UserWarning, match="Column 'leak' alone decides the class of all 200 training rows") as caught:
+    with pytest.warns(UserWarning, match="Column 'leak' alone determines the class of all 200 training rows") as caught:
         clf.fit(X, CODES)
     assert len(caught) == 1
     assert caught[0].filename == __file__

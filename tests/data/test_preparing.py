@@ -105,7 +105,7 @@ def test_wrong_transformers_are_refused():
     for wrong in ("one-hot", MinMaxScaler, 3):
         with pytest.raises(TypeError, match="prepare must be an unfitted scikit-learn transformer or None"):
             svm_set(X, y, LAMBDAS, prepare=wrong)
-    with pytest.raises(ValueError, match="prepare must be None for split='independent'"):
+    with pytest.raises(ValueError, match="prepare must be None with split='independent'"):
         StochasticSVC(LAMBDAS, prepare=MinMaxScaler(), split="independent").fit(X, y)
 
     class Shorter(MinMaxScaler):
@@ -132,7 +132,7 @@ def test_what_was_fitted_before_is_refused():
         certified(GridSearchCV(make_pipeline(SVC()), {"svc": [frozen]}), {"cv": [2]}),
         certified(make_pipeline(FunctionTransformer(frozen.predict_proba), SVC()), {"svc__C": [1.0]}),
     ):
-        with pytest.raises(ValueError, match="must be trained here, on training rows alone, but holds Frozen"):
+        with pytest.raises(ValueError, match="must be unfitted, but contains Frozen"):
             model.fit(X, y)
 
 

@@ -88,17 +88,17 @@ class Raises(Centred):
 @pytest.mark.parametrize("split", ["shared", "independent"])
 def test_grids_that_look_around_are_named(estimator, name, split):
     X, y = data()
-    with pytest.warns(UserWarning, match=f"{name}.* gives a row another answer, or none, when asked about it alone"):
+    with pytest.warns(UserWarning, match=f"{name}.* predicts differently, or fails, for single rows"):
         grid_set(None, [estimator], X, y, split=split, random_state=0)
     fitted = estimator.fit(X[:60], y[:60])
-    with pytest.warns(UserWarning, match=f"{name}.* gives a row another answer"):
+    with pytest.warns(UserWarning, match=f"{name}.* predicts differently"):
         ClassifierSet.from_fitted([fitted], X[60:], y[60:])
 
 
 @pytest.mark.parametrize("prepare", [Centred(), make_pipeline(MinMaxScaler(), Centred()), Raises()])
 def test_transformers_that_look_around_are_named(prepare):
     X, y = data()
-    with pytest.warns(UserWarning, match="(Centred|Raises) gives a row another answer"):
+    with pytest.warns(UserWarning, match="(Centred|Raises) predicts differently"):
         svm_set(X, y, [1.0], prepare=prepare, random_state=0)
 
 
@@ -110,7 +110,7 @@ def test_the_warning_points_at_the_call():
         lambda: ClassifierSet.from_fitted([Ranked().fit(X, y)], X, y),
     ]
     for call in calls:
-        with pytest.warns(UserWarning, match="another answer") as found:
+        with pytest.warns(UserWarning, match="predicts differently") as found:
             call()
         assert [warning.filename for warning in found] == [__file__]
 
@@ -185,9 +185,9 @@ SCALERS = [StandardScaler(), Centred()]
 def test_one_that_looks_around_deep_in_a_grid_is_found(estimator, grid, name):
     """The first of the grid does not; the second is of the same class."""
     X, y = data()
-    with pytest.warns(UserWarning, match=f"{name}.* gives a row another answer"):
+    with pytest.warns(UserWarning, match=f"{name}.* predicts differently"):
         found = grid_set(estimator, grid, X, y, random_state=0)
-    with pytest.warns(UserWarning, match=f"{name}.* gives a row another answer"):
+    with pytest.warns(UserWarning, match=f"{name}.* predicts differently"):
         ClassifierSet.from_fitted([found[0], found[1]], X, y)
 
 
@@ -215,14 +215,14 @@ def test_only_training_rows_are_asked_about():
 def test_samples_are_prepared_apart():
     X, y = data()
     seen = []
-    with pytest.warns(UserWarning, match="Centred gives"):
+    with pytest.warns(UserWarning, match="Centred predicts"):
         classifiers = svm_set(X, y, [1.0], prepare=Centred(seen), validation_size=30, random_state=0)
     assert seen == [90, 90, 1, 1, 30]
     # Centred apart, it makes no difference where either sample lies.
     for rows in classifiers.splits(0):
         moved = X.copy()
         moved[rows] += 100.0
-        with pytest.warns(UserWarning, match="Centred gives"):
+        with pytest.warns(UserWarning, match="Centred predicts"):
             again = svm_set(moved, y, [1.0], prepare=Centred(), validation_size=30, random_state=0)
         np.testing.assert_array_equal(again.evidence.answers, classifiers.evidence.answers)
 

@@ -72,6 +72,6 @@ def test_false_alarms_in_sorted_tables_are_rare(number):
 def test_library_says_what_to_do_with_subjects(tmp_path):
     rows = "".join(f"{i // 4 * 7 % 101},{i % 7},{i % 2}\n" for i in range(160))
     (tmp_path / "own.csv").write_text("nr,a,y\n" + rows, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"40 values in runs of 4 rows each.*drop=\['nr'\] and give .* groups"):
+    with pytest.raises(ValueError, match=r"40 values in runs of 4 rows each.*drop=\['nr'\] and pass .* groups"):
         load_dataset(tmp_path / "own.csv")
     assert load_dataset(tmp_path / "own.csv", keep=["nr"]).feature_names == ["nr", "a"]

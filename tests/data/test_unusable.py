@@ -42,7 +42,7 @@ def holed(frame=False):
         *(
             (
                 certified(PATIENT, GRID, random_state=seed),
-                r"X contains NaN\. Fill missing values in .*CertifiedClassifier\(make_pipeline\(SimpleImputer\(\), "
+                r"X contains NaN\. Impute missing values .*CertifiedClassifier\(make_pipeline\(SimpleImputer\(\), "
                 r"LogisticRegression\(\)\)\), with logisticregression__ before the names in a Grid",
             )
             for seed in (0, 2)
@@ -126,13 +126,13 @@ ENCODER = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["col
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("dtype", [object, "category"])
 def test_dates_and_text_are_named(kind, dtype):
-    with pytest.raises(ValueError, match=r"column 'day' of X holds dates or times \('2024-01-01.*into numbers"):
+    with pytest.raises(ValueError, match=r"column 'day' of X holds dates or times \('2024-01-01.*to numbers"):
         MODELS[kind]().fit(ROWS[["a", "day"]], Y)
     rows = ROWS[["a", "colour"]].astype({"colour": dtype})
     advice = r"prepare=\.\.\." if kind == "svc" else "pipeline"
-    with pytest.raises(ValueError, match=rf"column 'colour' of X holds text \('red'\).*{advice}.*\['colour'\]"):
+    with pytest.raises(ValueError, match=rf"column 'colour' of X holds strings \('red'\).*{advice}.*\['colour'\]"):
         MODELS[kind]().fit(rows, Y)
-    with pytest.raises(ValueError, match=r"column 1 of X holds text \('red'\)"):
+    with pytest.raises(ValueError, match=r"column 1 of X holds strings \('red'\)"):
         MODELS[kind]().fit(rows.to_numpy(), Y)
 
 
@@ -160,5 +160,5 @@ def test_missing_labels_are_said_to_be_labels(kind, labels):
 
 
 def test_a_report_needs_a_path():
-    with pytest.raises(TypeError, match=r"^report\(\) needs the path"):
+    with pytest.raises(TypeError, match=r"^report\(\) requires a path"):
         fitted("svc", two_classes).report()

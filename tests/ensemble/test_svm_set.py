@@ -174,10 +174,10 @@ X2, Y2 = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
         ({"y": [0, 0, 0, 0, 0, 1], "split": "independent", "lambdas": np.ones(50)}, "classifier .* are of class 0"),
         (
             {"y": ["a", "a", "a", "a", "a", "b"], "random_state": 7},
-            "training sample are of class 'a'",
+            "training set are of class 'a'",
         ),
-        ({"validation_size": 0.2}, "at least two training and two validation examples, got 0.2 of 6 rows: 5 and 1"),
-        ({"validation_size": 5}, "at least two training and two validation examples, got 5 of 6 rows: 1 and 5"),
+        ({"validation_size": 0.2}, "at least two training and two validation rows, got 0.2 of 6 rows: 5 and 1"),
+        ({"validation_size": 5}, "at least two training and two validation rows, got 5 of 6 rows: 1 and 5"),
         ({"validation_size": 6}, "validation_size must be between 1 and 5 rows, got 6"),
         ({"validation_size": 1.5}, "strictly between 0 and 1, got 1.5"),
         ({"kernel": "poly"}, "unknown kernel 'poly'"),

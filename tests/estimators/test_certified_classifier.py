@@ -339,7 +339,7 @@ def test_probabilities_are_those_of_the_rule_that_predicts(data):
         np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
         assert np.array_equal(clf.classes_[found.argmax(axis=1)], clf.predict(X))
     assert np.array_equal(clf.vote_share(X), found)
-    remedy = 'use vote_share(X), or set_params(voting="majority")'
+    remedy = 'use vote_share(X) or set_params(voting="majority")'
     assert remedy in why_not(clf.set_params(voting="stochastic"), "predict_proba")
 
 
@@ -350,7 +350,7 @@ def test_probabilities_of_one_classifier_are_its_own_or_none():
     silent = {"LinearSVC": LinearSVC(max_iter=100_000), "SVMClassifier": FEW, "Nearest": Nearest()}
     for name, candidates in silent.items():
         clf = certified(candidates, voting="best").fit(StandardScaler().fit_transform(X), y)
-        assert f"{name}, the classifier that predicts, has no probabilities" in why_not(clf, "predict_proba")
+        assert f"{name}, the classifier that predicts, has no predict_proba" in why_not(clf, "predict_proba")
 
 
 def test_a_wrong_way_of_predicting_is_said_when_predicting_not_when_looking():

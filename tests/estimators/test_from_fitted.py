@@ -122,7 +122,7 @@ def test_a_clone_has_nothing_to_train():
     assert clf.get_params()["delta"] == 0.1
     with pytest.raises(NotFittedError):
         clf.predict([[0.0]])
-    with pytest.raises(ValueError, match=r"nothing to train.*from_fitted"):
+    with pytest.raises(ValueError, match=r"candidates must not be None.*from_fitted"):
         clf.fit(*rows())
     clf.set_params(candidates=Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]}), cv=3)
     assert clf.fit(*rows()).certificate_.bound < 0.5
@@ -196,7 +196,7 @@ def test_any_object_that_predicts_and_rows_of_any_kind():
 
 def test_answers_that_depend_on_the_batch_are_warned_of():
     X, y = rows()
-    with pytest.warns(UserWarning, match="Ranking gives a row another answer"):
+    with pytest.warns(UserWarning, match="Ranking predicts differently"):
         CertifiedClassifier.from_fitted([Ranking().fit(X, y)], X, y)
 
 
@@ -212,7 +212,7 @@ def test_labels_that_are_no_class_of_the_validation_rows():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"estimators": []}, TypeError, "a fitted classifier, or a list of such"),
+        ({"estimators": []}, TypeError, "a fitted classifier or a list of fitted classifiers"),
         ({"estimators": KINDS[2]}, ValueError, "must be fitted, on rows other than these"),
         ({"estimators": [GaussianNB]}, TypeError, r"estimators\[0\] must be a fitted classifier with a method predict"),
         ({"estimators": [GaussianNB()]}, ValueError, r"estimators\[0\] must be fitted"),
@@ -229,7 +229,7 @@ def test_labels_that_are_no_class_of_the_validation_rows():
         ({"limits": ("error",)}, ValueError, "limits need what is proposed beforehand, but there is no proposal"),
         ({"target": Abstain(0.05), "proposal": 0}, ValueError, r"target=Abstain\(.* trained on rows that are not here"),
         ({"prior": "cross-validation"}, ValueError, "trained on rows that are not here"),
-        ({"prior": lambda params, X, y: None}, ValueError, "prior must not ask for training rows"),
+        ({"prior": lambda params, X, y: None}, ValueError, "prior must not use training rows"),
         ({"distance": "catoni"}, ValueError, "trained on rows that are not here: fix C"),
         ({"voting": "loud"}, ValueError, "The 'voting' parameter of CertifiedClassifier must be"),
         ({"voting": "soft", "proposal": 0}, ValueError, "voting='soft' needs .* trained on rows that are not here"),

@@ -132,9 +132,9 @@ def test_pages_speak_of_groups():
         "rows of a new group, on average over groups",
         "validation groups m",
         "Every group counts once, whatever its size",
-        "The groups are independent, and new groups are of the same kind.",
+        "The groups are independent, and new groups come from the same distribution.",
         "% of the rows of 30 validation groups, on average.",
-        "validation rows that equal a training row in features and class",
+        "validation rows with a duplicate (features and class) in the training set",
     ):
         assert words in page
 
@@ -157,7 +157,7 @@ def test_copies_are_counted_and_kept_together_where_asked(make, tmp_path):
     assert load(tmp_path / "model", trusted=["sklearn."]).certificates_ == once.certificates_
     page = report_html(once, data=(many, labels))
     assert "validation distinct rows m" in page
-    assert "Equal rows were taken as copies" in page
+    assert "Equal rows were treated as duplicates" in page
 
 
 def test_copies_of_mixed_rows_are_seen_behind_prepare():
@@ -166,7 +166,7 @@ def test_copies_of_mixed_rows_are_seen_behind_prepare():
     y = (X["a"] > 0).astype(int).to_numpy()
     prepare = make_column_transformer((OneHotEncoder(), ["b"]), remainder="passthrough")
     twice = pd.concat([X, X], ignore_index=True)
-    with pytest.warns(UserWarning, match="80 different rows occur 2 times"):
+    with pytest.warns(UserWarning, match="80 distinct rows occur 2 times"):
         svc(prepare=prepare).fit(twice, np.tile(y, 2))
     clf = svc(prepare=prepare, duplicates="together").fit(twice, np.tile(y, 2))
     assert clf.certificate_.m == 40

@@ -116,10 +116,10 @@ def test_where_a_proposal_fails_the_others_predict(make, monkeypatch):
 
     def worst(*args):
         found = cross_validate(*args)
-        turned = (errors.max() - errors)[found.counted.candidates]
-        sizes = found.counted.sizes.sum(keepdims=True)
-        counted = replace(found.counted, errors=turned[:, None], sizes=sizes, log_losses=turned.astype(float))
-        return replace(found, counted=counted)
+        turned = (errors.max() - errors)[found.counts.candidates]
+        sizes = found.counts.sizes.sum(keepdims=True)
+        counts = replace(found.counts, errors=turned[:, None], sizes=sizes, log_losses=turned.astype(float))
+        return replace(found, counts=counts)
 
     monkeypatch.setattr(planning, "_cross_validate", worst)
     assert clf.certificates_["best"].rule == "proposal"

@@ -67,12 +67,12 @@ def test_another_fit_or_way_of_predicting_needs_another_monitor():
     model, (X, y) = StochasticSVC([0.1, 1.0], hedge="auto", random_state=0).fit(*rows(300, 8)), rows(50, 9)
     monitor = model.monitor().update(X, y)
     model.set_params(voting="best")
-    with pytest.raises(ValueError, match="make another"):
+    with pytest.raises(ValueError, match="create a new monitor"):
         monitor.update(X, y)
     model.set_params(voting="stochastic")
     monitor.update(X, y)
     model.fit(*rows(300, 10))
-    with pytest.raises(ValueError, match="make another"):
+    with pytest.raises(ValueError, match="create a new monitor"):
         monitor.update(X, y)
     assert monitor.rows == 100
 
@@ -92,7 +92,7 @@ def test_labels_are_checked(clf):
         monitor.update(X, [None, *y[1:]])
     with pytest.raises(TypeError, match="labels like those of y_true"):
         monitor.update(X, np.zeros(20, dtype=int))
-    with pytest.raises(ValueError, match="must give one label for each of the 19 rows"):
+    with pytest.raises(ValueError, match="must return one label for each of the 19 rows"):
         monitor.update(X, y[1:])
     assert monitor.rows == 0
     # A class that the model has never seen is an error.

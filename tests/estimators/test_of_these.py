@@ -105,7 +105,7 @@ def test_rows_behind_the_model_are_refused(which, clf):
     train, validation = clf.classifiers_.splits(0)
     rows = {"training": OLD[train], "validation": OLD[validation][::-1], "both": OLD, "half": np.r_[OLD[:20], NEW[:20]]}
     known = 20 if which == "half" else rows[which].size
-    message = f"rows that the model was not fitted with, but {known} of {rows[which].size} rows equal a row behind"
+    message = f"X must hold new rows, but {known} of {rows[which].size} rows equal a row behind"
     with pytest.raises(ValueError, match=message):
         clf.of_these(X[rows[which]])
 

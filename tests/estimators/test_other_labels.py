@@ -17,7 +17,7 @@ from pacbayes.ensemble.calibration import ANSWERS, calibrate
 from pacbayes.ensemble.members import Calibrated, Coding, Estimators
 
 # The classes are the sign of the first column, on purpose.
-pytestmark = pytest.mark.filterwarnings("ignore:Column 0 alone decides")
+pytestmark = pytest.mark.filterwarnings("ignore:Column 0 alone determines")
 VOTINGS = ("stochastic", "majority", "best")
 
 

@@ -83,20 +83,20 @@ OTHER = {"X_val": X[150:], "y_val": y[150:]}
 @pytest.mark.parametrize(
     ("given", "error", "said"),
     [
-        ({"validation": LATE[:5]}, ValueError, r"each of 240 rows, got shape \(5,\)"),
-        ({"validation": LATE.astype(int)}, TypeError, "true or false for each of 240 rows"),
+        ({"validation": LATE[:5]}, ValueError, r"mask of 240 rows, got shape \(5,\)"),
+        ({"validation": LATE.astype(int)}, TypeError, "a boolean mask of 240 rows"),
         ({"validation": np.ones(240, dtype=bool)}, ValueError, "at least two training .* got 0 and 240"),
         ({"validation": LATE, "groups": np.arange(240) % 50}, ValueError, "all rows of a group on one side, but 50 of"),
-        ({"validation": LATE, **OTHER}, ValueError, "not both"),
-        ({"X_val": X[150:]}, ValueError, "y_val must be the labels"),
-        ({"y_val": y[150:]}, ValueError, "are for X_val"),
+        ({"validation": LATE, **OTHER}, ValueError, "mutually exclusive"),
+        ({"X_val": X[150:]}, ValueError, "X_val requires y_val"),
+        ({"y_val": y[150:]}, ValueError, "require X_val"),
         ({"X_val": X[150:], "y_val": y[149:]}, ValueError, "X_val and y_val must have the same length"),
         ({"X_val": X[150:, :2], "y_val": y[150:]}, ValueError, "the same columns"),
-        ({"X_val": X[150:].tolist(), "y_val": y[150:]}, TypeError, "of one kind, got ndarray and list"),
+        ({"X_val": X[150:].tolist(), "y_val": y[150:]}, TypeError, "or lists, got ndarray and list"),
         ({"X_val": X[150:], "y_val": y[150:].astype(str)}, TypeError, "labels like those of y"),
-        ({"X_val": X[150:].astype(str), "y_val": y[150:]}, TypeError, "of one type"),
-        ({"groups": TWICE, **OTHER}, ValueError, "groups and groups_val must both be given"),
-        (OTHER, ValueError, "90 of 90 rows equal a row that trains"),
+        ({"X_val": X[150:].astype(str), "y_val": y[150:]}, TypeError, "the same dtype"),
+        ({"groups": TWICE, **OTHER}, ValueError, "groups and groups_val must be set together"),
+        (OTHER, ValueError, "90 of 90 rows equal a row of the training set"),
     ],
 )
 def test_what_cannot_be_is_refused_before_any_work(given, error, said):
@@ -106,7 +106,7 @@ def test_what_cannot_be_is_refused_before_any_work(given, error, said):
 
 def test_frames_must_have_the_same_columns_and_types():
     frame = pd.DataFrame(X, columns=list("abcd"))
-    with pytest.raises(ValueError, match="but d, e is in one alone"):
+    with pytest.raises(ValueError, match="but only one has d, e"):
         model().fit(frame, y, X_val=frame.rename(columns={"d": "e"}), y_val=y)
     with pytest.raises(TypeError, match=r"got float64 and .* for 'a'"):
         model().fit(frame, y, X_val=frame.assign(a="x"), y_val=y)
@@ -115,7 +115,7 @@ def test_frames_must_have_the_same_columns_and_types():
 def test_copies_that_are_one_example_must_not_stand_on_both_sides():
     rows, labels = np.vstack([X, X[:3]]), np.concatenate([y, y[:3]])
     mask = np.concatenate([LATE, [True] * 3])
-    with pytest.raises(ValueError, match=r"an example and its copies on one side, but 3 of .* as rows 0 and 240"):
+    with pytest.raises(ValueError, match=r"an example and its duplicates on one side, but 3 of .* as rows 0 and 240"):
         model(duplicates="together").fit(rows, labels, validation=mask)
     assert model().fit(rows, labels, validation=mask).certificate_.copies == 3
 
@@ -135,7 +135,7 @@ def test_copies_among_the_training_rows_do_not_hide_rows_on_both_sides():
     """An attack certified 3 % of noise: every validation row had been trained on, and oversampled."""
     rows = np.vstack([np.repeat(X[:150], 3, axis=0), X[:90]])
     labels = np.concatenate([np.repeat(y[:150], 3), y[:90]])
-    with pytest.raises(ValueError, match="90 of 90 rows equal a row that trains"):
+    with pytest.raises(ValueError, match="90 of 90 rows equal a row of the training set"):
         model().fit(rows, labels, validation=np.arange(540) >= 450)
 
 
@@ -151,12 +151,14 @@ def test_equal_rows_that_are_separate_draws_can_be_said():
     rng = np.random.default_rng(0)
     rows = np.concatenate([rng.permutation(150), rng.integers(0, 150, 90)])[:, None] / 150.0
     labels = (rows[:, 0] + rng.normal(scale=0.3, size=240) > 0.5).astype(int)
-    with pytest.raises(ValueError, match=r"out of the training rows, and never .* give duplicates='independent'"):
+    with pytest.raises(ValueError, match=r"from the training set, never .* use duplicates='independent'"):
         model().fit(rows, labels, validation=LATE)
     clf = model(duplicates="independent").fit(rows, labels, validation=LATE)  # without the warning of copies
     assert (clf.certificate_.m, clf.certificate_.unit) == (90, "example")
     old, own = model().fit(rows[~LATE], labels[~LATE]), {"X_val": rows[LATE], "y_val": labels[LATE], "random_state": 0}
-    with pytest.raises(ValueError, match=r"behind it. If equal rows are separate draws, give duplicates='independent'"):
+    with pytest.raises(
+        ValueError, match=r"behind it. If equal rows are independent draws, use duplicates='independent'"
+    ):
         CertifiedClassifier.from_fitted([old], **own)
     assert CertifiedClassifier.from_fitted([old], duplicates="independent", **own).certificate_.m == 90
 
@@ -166,5 +168,5 @@ def test_rows_that_all_groups_have_are_no_copies_and_groups_with_two_names_are()
     visits, groups = np.tile(np.arange(20.0), 12)[:, None], np.repeat(np.arange(12), 20)
     assert model().fit(visits, y, groups=groups, validation=groups >= 8).certificate_.m == 4
     fine = np.vstack([X[:150], X[:90]])
-    with pytest.raises(ValueError, match="90 of 90 rows equal a row that trains"):
+    with pytest.raises(ValueError, match="90 of 90 rows equal a row of the training set"):
         model().fit(fine, y, groups=np.arange(240) // 3, validation=LATE)

@@ -116,7 +116,7 @@ def test_a_loaded_model_has_them_too(tmp_path):
 def test_predict_proba_names_the_remedy(kind):
     X, y = two_classes()
     clf = clone(fitted(kind, two_classes)).fit(X, y)
-    assert 'use vote_share(X), or set_params(voting="majority")' in why_not(clf, "predict_proba")
+    assert 'use vote_share(X) or set_params(voting="majority")' in why_not(clf, "predict_proba")
     shares = clf.set_params(voting="majority").vote_share(X)
     assert np.array_equal(clf.predict_proba(X), shares)
     # scikit-learn asks for the method by its name.

@@ -38,9 +38,9 @@ def test_values(values, names):
         (pd.Series(["a", None], dtype="string"), "got none for row 1"),
         (np.array(["2020-01-02", "NaT"], dtype="datetime64[D]"), "got none for row 1"),
         (np.array(["a", None], dtype=object), "got none for row 1"),
-        (np.array(["a", 1], dtype=object), "of one kind"),
-        (np.array([("a",), "b"], dtype=object), "must be numbers or text, got tuple"),
-        ([["a"], ["b"]], "one slice for each of 2 rows"),
+        (np.array(["a", 1], dtype=object), "got a mixture"),
+        (np.array([("a",), "b"], dtype=object), "must be numbers or strings, got tuple"),
+        ([["a"], ["b"]], "one entry for each of 2 rows"),
     ],
 )
 def test_values_that_are_none(values, message):
@@ -68,7 +68,7 @@ def test_copies_of_one_example_have_one_slice(make):
     by_value = np.where(X[:, 0] > 2, "high", "low")
     clf = make(limits=("error",), duplicates="together").fit(X, y, slices=by_value)
     assert sum(one.rows for one in clf.certificate_.limits if one.kind == "slice") == clf.classifiers_.m
-    with pytest.raises(ValueError, match="the same for copies of one example"):
+    with pytest.raises(ValueError, match="the same for duplicates of an example"):
         make(limits=("error",), duplicates="together").fit(X, y, slices=np.arange(len(X)) % 2)
 
 

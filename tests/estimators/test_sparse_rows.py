@@ -83,9 +83,9 @@ def test_a_sparse_vector_is_no_table():
     X, y = dense()
     clf = by_draws(Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]}))
     vector = sp.coo_array(np.ones(12))
-    with pytest.raises(ValueError, match=r"X must have rows and columns, got a sparse array of shape \(12,\)"):
+    with pytest.raises(ValueError, match=r"X must be two-dimensional, got a sparse array of shape \(12,\)"):
         clf.fit(vector, y)
-    with pytest.raises(ValueError, match=r"X must have rows and columns, got a sparse array of shape \(12,\)"):
+    with pytest.raises(ValueError, match=r"X must be two-dimensional, got a sparse array of shape \(12,\)"):
         clf.fit(X, y).predict(vector)
 
 

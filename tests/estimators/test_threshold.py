@@ -130,10 +130,10 @@ def test_page_and_plot(target):
     clf = fitted(target).fit(*rows())
     page = report_html(clf, test=rows(200, 5))
     assert clf.certificate_.reached.target.words("late")[1:].replace("'", "&#39;") in page.replace("\u00a0", " ")
-    assert ("(has a target)" if clf.certificate_.reached.passed else "(did not reach its target)") in page
+    assert ("(see its threshold)" if clf.certificate_.reached.passed else "(no threshold passed)") in page
     axes = plot_target(clf)
     shown = {line.get_label() for line in axes.get_lines()}
-    assert {"recall", "precision", "false positive rate", "recall: target"} <= shown
+    assert {"recall", "precision", "false positive rate", "required recall"} <= shown
     assert ("threshold in use" in shown) == clf.certificate_.reached.passed
     (drawn,) = (line for line in axes.get_lines() if line.get_label() == "recall")
     assert drawn.get_ydata()[-1] == 1.0

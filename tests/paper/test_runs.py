@@ -90,7 +90,7 @@ def test_what_a_key_depends_on(tmp_path):
     assert len(list(tmp_path.iterdir())) == 6
 
 
-@pytest.mark.filterwarnings("ignore:Column 5 alone decides the class")  # a leak is what it is about
+@pytest.mark.filterwarnings("ignore:Column 5 alone determines the class")  # a leak is what it is about
 def test_overlapping_flatters():
     """Half of the validation examples were trained on, so fewer are wrong where training errors are fewer."""
     data = load_dataset("bupa-leaky")

@@ -161,11 +161,11 @@ def test_tab_reaches_every_control_in_order(open_page, details_open):
 
 def test_names_for_a_screen_reader(open_page):
     page = open_page("posterior")
-    assert page.get_by_role("img", name="How often it errs, and what simpler methods have").count() == 1
+    assert page.get_by_role("img", name="Error bound, compared with simpler methods").count() == 1
     assert page.get_by_role("heading", level=1).count() == 1
     assert page.get_by_role("table").count() == 2
-    page.get_by_text("The numbers as a table").first.press("Enter")
-    assert page.get_by_role("table", name="Limits").count() == 1
+    page.get_by_text("Numbers", exact=True).first.press("Enter")
+    assert page.get_by_role("table", name="Bounds").count() == 1
     page.evaluate(OPEN)
     assert page.get_by_role("img").count() == ALL
     assert page.get_by_role("table").count() == 10
@@ -193,7 +193,7 @@ def test_nothing_overlaps_or_is_clipped(open_page, name, width):
 def test_a_manager_reads_one_screen(open_page):
     """Sentence, picture, what is missed and which answers are given, without a touch."""
     page = open_page("posterior")
-    for part in ("#headline", "#figure-limits svg", "#table-classes", "[aria-labelledby=table-confusion] tbody"):
+    for part in ("#headline", "#figure-certificate svg", "#table-classes", "[aria-labelledby=table-confusion] tbody"):
         assert page.locator(part).first.bounding_box()["y"] + page.locator(part).first.bounding_box()["height"] < 900
 
 

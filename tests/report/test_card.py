@@ -45,9 +45,9 @@ def test_markdown_and_json_say_the_same_under_the_usual_headings(name):
     assert found["metrics"]["guarantee"] == clf.certificate_.sentence
     assert found["metrics"]["delta"] == clf.delta_
     stated = name not in ("threshold", "threshold failed", "nothing answered")
-    assert found["metrics"].get("limit") == (clf.certificate_.bound if stated else None)
-    assert found["intended_use"] == {"primary_uses": None, "primary_users": None, "uses_out_of_scope": None}
-    for blank in ("Primary uses", "Primary users", "Uses out of scope", "License", "Recommendations"):
+    assert found["metrics"].get("bound") == (clf.certificate_.bound if stated else None)
+    assert found["intended_use"] == {"primary_uses": None, "primary_users": None, "out_of_scope_uses": None}
+    for blank in ("Primary uses", "Primary users", "Out-of-scope uses", "License", "Recommendations"):
         assert f"- **{blank}**: *[to be filled in by the owner]*" in card
     blanks = [value for part in found.values() for value in part.values()].count(None)
     assert card.count("*[to be filled in by the owner]*") == blanks >= 10
@@ -75,23 +75,23 @@ def test_after_a_refit_all_rows_trained_and_the_baseline_is_compared():
     assert len(clf._fitted.refit.members) == 4
     assert found["training_data"]["training_rows"] == 569
     assert found["training_data"]["training_rows_of_the_certified_classifier"] == 285
-    always = found["caveats_and_recommendations"]["always_the_same_answer"]
+    always = found["caveats_and_recommendations"]["majority_class_baseline"]
     assert always.startswith("at most 38.8 % (33.8 % of the validation rows): majority class of the training rows (1);")
-    assert always.endswith("counts only answers that are covered")
+    assert always.endswith("is for covered predictions only")
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
         ("soft", "; its bound is above that of this model"),
-        ("abstain", "counts only examples that it answers"),
+        ("abstain", "is for accepted predictions only"),
         ("threshold", "not compared"),
         ("rare", "That is no better than the majority class of the training rows ('ok'): error rate at most"),
     ],
 )
 def test_the_majority_class_is_compared_where_the_bounds_are_of_the_same_examples(name, said):
     found = json.loads(model(name).model_card("json"))
-    assert said in found["caveats_and_recommendations"]["always_the_same_answer"]
+    assert said in found["caveats_and_recommendations"]["majority_class_baseline"]
     assert "training_rows_of_the_certified_classifier" not in found["training_data"]
 
 
@@ -108,7 +108,7 @@ def test_the_certificate_is_that_of_the_voting():
     clf = copy(model("soft"))
     for voting, certificate in clf.certificates_.items():
         clf.voting = voting
-        assert json.loads(clf.model_card("json"))["metrics"]["limit"] == certificate.bound
+        assert json.loads(clf.model_card("json"))["metrics"]["bound"] == certificate.bound
 
 
 def test_what_is_wrong_is_said():

@@ -48,7 +48,7 @@ def test_of_draws_by_weights_of_the_validation_rows_the_mean():
     page, counts, classes = shown(clf)
     np.testing.assert_allclose(counts, np.tensordot(clf.weights_, np.array(each), axes=1), atol=0.051)
     assert classes[:, 1].sum() == pytest.approx(clf.certificate_.empirical_risk * len(y), abs=0.11)
-    assert page.text("table-classes-note") == "Means over the random choices."
+    assert page.text("table-classes-note") == "Means over random draws."
 
 
 def test_with_a_threshold():
@@ -78,8 +78,8 @@ def test_where_not_all_are_answered(moved):
     assert np.array_equal(counts, np.c_[expected, left])
     sizes = expected.sum(axis=1)
     assert np.array_equal(classes, np.c_[sizes + left, sizes, sizes - expected.diagonal()])
-    assert page.table("table-confusion")[0][-1] == "not answered"
-    assert page.table("table-classes")[0] == ["class", "validation rows", "answered", "missed", "share missed"]
+    assert page.table("table-confusion")[0][-1] == "rejected"
+    assert page.table("table-classes")[0] == ["class", "validation rows", "accepted", "errors", "error rate"]
 
 
 def test_of_a_refit_it_is_that_of_the_certified_classifier():
@@ -99,7 +99,7 @@ def test_a_rare_class_that_is_missed_is_named():
     page, _, classes = shown(model("rare"))
     size, missed = classes[page.column("table-classes", "class").index("fraud")].astype(int)
     assert missed > size / 2
-    warning = f"Class fraud is rare and often missed: {missed} of its {size} validation rows get another answer."
+    warning = f"Class fraud is rare and often missed: {missed} of its {size} validation rows are misclassified."
     assert page.text("guarantee").count(warning) == page.text("guarantee").count("often missed") == 1
     # What the certificate says of it is the same, and not said twice.
     assert str(model("rare").certificate_.often_missed) not in page.text("facts")
@@ -110,9 +110,9 @@ def test_words_of_counts_by_hand():
     counts = np.array([[90.0, 1.0, 0, 0, 0], [3.0, 2.0, 0, 0, 0], [0.0] * 5, [20.0, 0, 0, 0, 10.0]])
     found = Confusion(("a", "b", "c", "d", "other"), counts)
     assert found.warnings(1.0) == [
-        "Class b is rare and often missed: 3 of its 5 validation rows get another answer.",
-        "Class c has no validation row: nothing is known of its errors.",
-        "Class d is often missed: 30 of its 30 validation rows get another answer.",
+        "Class b is rare and often missed: 3 of its 5 validation rows are misclassified.",
+        "Class c has no validation rows: its error rate is unknown.",
+        "Class d is often missed: 30 of its 30 validation rows are misclassified.",
     ]
     assert found.by_class.rows == [
         ("a", "91", "1", "1.1 %"),
@@ -131,13 +131,13 @@ def test_of_many_classes_the_worst_are_shown():
     wrong = confusion_matrix(y, clf.predict(X))
     np.fill_diagonal(wrong, 0)
     head, cells = page.table("table-confusion")
-    assert head == ["true class", "answer", "rows"]
+    assert head == ["true class", "predicted class", "rows"]
     assert [int(row[2]) for row in cells] == sorted(wrong[wrong > 0].tolist(), reverse=True)[: len(cells)]
     assert all(wrong[int(true), int(answer)] == int(number) for true, answer, number in cells)
     classes = tuple(f"class {i}" for i in range(300))
     large = Confusion(classes, np.eye(300) * 5 + np.eye(300, k=1) * np.arange(300)[:, None])
     assert len(large.by_class.rows) == 10
     assert large.by_class.rows[0][:3] == ("class 298", "303", "298")
-    assert large.by_class.caption == "Of 300 classes the 10 with the most missed."
+    assert large.by_class.caption == "The 10 of 300 classes with the most errors."
     assert len(large.warnings(1.0)) == 4
-    assert large.warnings(1.0)[-1].startswith("So it is with ")
+    assert large.warnings(1.0)[-1].startswith("The same holds for ")

@@ -57,22 +57,22 @@ def test_what_is_guaranteed(clf, page):
     assert is_rounded_up(number[1], clf.certificate_.bound)
     X, y = rows()[1]
     errors = int(np.count_nonzero(clf.predict(X) != y))
-    assert page.text("observed").startswith(f"On 114 test rows it erred {errors} times ({100 * errors / 114:.1f} %)")
-    for reason in ("independent", "learned from the rows", "fixed before results", "trained anew", "5 %"):
+    assert page.text("observed").startswith(f"{errors} errors on 114 test rows ({100 * errors / 114:.1f} %)")
+    for reason in ("independent", "trained on its validation set", "fixed before validation", "retraining", "5 %"):
         assert reason in page.text("must-hold")
 
 
 def test_the_picture_has_the_limit_and_two_simpler_methods(clf, page):
-    _, cells = page.table("table-limits")
+    _, cells = page.table("table-certificate")
     baselines = clf.certificate_.baselines
     assert [row[0] for row in cells] == [
-        "this model", "one classifier, chosen by cross-validation (hold-out)", "always the most frequent class"
+        "this model", "one classifier, chosen by cross-validation (hold-out)", "majority-class baseline"
     ]  # fmt: skip
     expected = (clf.certificate_, baselines["hold-out"], baselines["most frequent class"])
     for (label, limit, counted, _), one in zip(cells, expected, strict=True):
         assert is_rounded_up(limit, one.bound)
         assert counted == f"{100 * one.empirical_risk:.1f} %"
-        written = page.texts("limits")
+        written = page.texts("certificate")
         assert written[written.index(label) + 1].strip() == f"at most {limit}"
 
 
@@ -85,13 +85,13 @@ def test_no_word_of_theory_before_the_details_which_are_folded(page):
     inside = {one for outer in folded for one in outer.iter()}
     for ident in ("table-certificates", "table-bounds", "table-weights", "table-record-3", "assumptions"):
         assert page.ids[ident] in inside
-    for ident in ("headline", "figure-limits", "table-classes", "table-confusion", "must-hold"):
+    for ident in ("headline", "figure-certificate", "table-classes", "table-confusion", "must-hold"):
         assert page.ids[ident] not in inside
 
 
 def test_numbers_of_the_classifiers(clf, page, tested):
     head, cells = page.table("table-risks")
-    assert head == ["λ", "classifier", "validation risk", "posterior weight", "test error"]
+    assert head == ["λ", "classifier", "validation error", "posterior weight", "test error"]
     assert len(cells) == len(clf.classifiers_)
     for lam, i, risk, weight, test in cells:
         assert float(lam) == pytest.approx(clf.classifiers_.params[int(i)]["lambda"], rel=1e-3)
@@ -120,7 +120,7 @@ def test_bounds_and_baselines(clf, page):
 
 def test_classifiers_that_carry_the_weight(clf, page, tested):
     head, lines = page.table("table-weights")
-    assert head == ["lambda", "machines", "weight", "weight so far", "validation errors", "test errors"]
+    assert head == ["lambda", "SVMs", "weight", "cumulative weight", "validation error", "test error"]
     lambdas = np.array([setting["lambda"] for setting in clf.classifiers_.params])
     seen, shown = [], 0
     for label, number, *cells in lines:
@@ -140,29 +140,29 @@ def test_classifiers_that_carry_the_weight(clf, page, tested):
     assert sum(seen) >= 0.99 or len(lines) == 20
     left = np.count_nonzero(clf.posterior_.weights) - shown
     note = page.text("table-weights-note")
-    assert (f"Not shown: {40 - shown} of 40 classifiers, {left} of them with weight." in note) == (shown < 40)
+    assert (f"Not listed: {40 - shown} of 40 classifiers, {left} of them with weight." in note) == (shown < 40)
 
 
 def test_certificates(clf, page, tested):
     head, lines = page.table("table-certificates")
     assert head == [
-        "", "stochastic classifier (this model)", "majority vote", "best single classifier", "always 1"
+        "", "stochastic classifier (this model)", "majority vote", "best single classifier", "majority class (1)"
     ]  # fmt: skip
     cells = {name: values for name, *values in lines}
     bounds = [one.bound for one in clf.certificates_.values()]
     bounds.append(clf.certificate_.baselines["most frequent class"].bound)
     assert [float(value) for value in cells["bound B"]] == bounds
-    assert all(is_rounded_up(text, value) for text, value in zip(cells["errs on at most"], bounds, strict=True))
+    assert all(is_rounded_up(text, value) for text, value in zip(cells["error rate at most"], bounds, strict=True))
     X, y = rows()[1]
-    assert cells["test errors"][2:] == [
+    assert cells["test error"][2:] == [
         f"{100 * share:.1f} % of 114" for share in (tested[clf.best_index_], np.mean(y != 1))
     ]
     # The vote is shown with its own errors, counted once more from the shares of the votes.
     X, y = (values[clf.classifiers_.splits(0)[1]] for values in rows()[0])
     errors = int(np.count_nonzero(clf.classes_[clf.vote_share(X).argmax(axis=1)] != y))
     assert clf.vote_errors_ == errors != round(clf.certificate_.empirical_risk * len(y))
-    assert cells["validation errors"][1] == f"{100 * errors / len(y):.1f} %"
-    assert "not computed from the vote's own errors" in page.text("table-certificates-note")
+    assert cells["validation error"][1] == f"{100 * errors / len(y):.1f} %"
+    assert "does not depend on the errors of the vote" in page.text("table-certificates-note")
 
 
 def test_the_record(clf, page):

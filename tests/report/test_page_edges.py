@@ -22,7 +22,7 @@ def test_names_stay_text():
     clf, (_, y) = model("hostile"), hostile_rows()
     assert {IMAGE, SCRIPT} <= {one.text for one in page.root.iter(f"{HTML}p")}
     assert facts["classes"] == ", ".join(f"{name} ({np.sum(y == name)} rows)" for name in clf.classes_)
-    assert facts["names of columns"] == ", ".join(clf.feature_names_in_)
+    assert facts["column names"] == ", ".join(clf.feature_names_in_)
     assert page.root.find(f"{HTML}head/{HTML}title").text.startswith(f"{SCRIPT} {IMAGE}")
 
 
@@ -114,7 +114,7 @@ X, Y = two_classes()
         (TypeError, "title must be a string", {"title": 3}),
         (TypeError, "notes must be a sequence of strings", {"notes": "one"}),
         (TypeError, "test must be a pair", {"test": 3}),
-        (ValueError, "test must be rows and one label for each, got 569 rows and labels of", {"test": (X, Y[:5])}),
+        (ValueError, "test must be rows with one label per row, got 569 rows and labels of", {"test": (X, Y[:5])}),
         (TypeError, "must be labels like those of y_val", {"test": (1.01 * X, Y.astype(str))}),
         (ValueError, "^test must hold rows that the model was not fitted with, but 569 of 569", {"test": (X, Y)}),
         (ValueError, "^Input test y contains NaN or None: row 0 has", {"test": (1.01 * X, np.full(569, np.nan))}),
@@ -168,4 +168,4 @@ def test_the_model_is_not_touched_while_test_errors_are_counted(monkeypatch):
         plot(clf, test=new)
         assert seen == [("stochastic", "stochastic")]
     monkeypatch.undo()
-    assert f"On 569 test rows it erred {int((clf.predict(new[0]) != Y).sum())} times" in Page(page).text("observed")
+    assert f"{int((clf.predict(new[0]) != Y).sum())} errors on 569 test rows" in Page(page).text("observed")

@@ -16,19 +16,19 @@ from pacbayes.report import report_html
 
 # What stands below the sentence, or below the certificates.
 SEEN = {
-    "soft": r"^\d+ of 12 classifiers say how probable each class is; the class with the largest mean is the answer",
-    "hedge 0": r"chosen at random by fixed weights, gives the answer\..*validation rows only counted its errors",
+    "soft": r"^Predicts the class with the highest probability, averaged over \d+ of 12 trained classifiers\.",
+    "hedge 0": r"drawn at random with fixed weights\..*validation rows only counted its errors",
     "hedge 0.1": "Of delta, 90.0 % was given to what the training rows proposed and 10.0 % to what the validation rows",
-    "posterior": "Its classifiers erred on .* % of 150 validation rows, on average.*vote's bound is twice",
+    "posterior": "Its classifiers erred on .* % of 150 validation rows, on.*bound of the majority vote is twice",
     "limits": r"It erred on \d+ of 227 validation rows\. Majority class of the training rows",
-    "one classifier": r"^A single classifier gives all answers\.",
-    "threshold": r"the answer is 'malignant' where that is at least 0\.\d+.*Only the soft vote predicts",
-    "abstain": r"It erred on \d+ of the \d+ that it answered\. How many new examples it answers is not.*whole of delta",
-    "nothing answered": r"classifiers vote, and the class with the most weight behind it is the answer\. Each",
-    "refit": "It was trained once more on all rows. An answer is covered where .* before the refit, erred on",
+    "one classifier": r"^Predicts with a single classifier\.",
+    "threshold": r"Predicts 'malignant' if its probability, .*, is at least 0\.\d+.*Only the soft vote predicts",
+    "abstain": r"on \d+ of the \d+ that it answered\. The acceptance rate on new examples is not.*all of delta",
+    "nothing answered": r"Predicts by a weighted majority vote of .* classifiers\. Each",
+    "refit": "The model was refitted on all rows. A prediction is covered if .* before the refit",
     "groups": r"erred on .* % of the rows of \d+ validation groups",
-    "rare": r"It erred on \d+ of \d+ validation rows\. Each.*No better than always giving the same answer: the soft",
-    "elsewhere": r"^A single classifier gives all answers\.",
+    "rare": r"It erred on \d+ of \d+ validation rows\. Each.*Not better than the majority-class baseline: the soft",
+    "elsewhere": r"^Predicts with a single classifier\.",
 }
 
 
@@ -51,14 +51,14 @@ def test_the_page_is_that_of_the_certificate(name):
     assert [i for i, text in enumerate(head) if text.endswith("(this model)")] == [place]
     cells = as_columns(page, "certificates")
     for i, one in enumerate(clf.certificates_.values()):
-        assert (float(cells["bound B"][i]), cells["which rule"][i]) == (one.bound, one.rule)
-        assert cells["where it comes from"][i] == one.theorem
-        assert cells["other rules"][i] == ("; ".join(map(str, one.alternatives)) or "none")
-        source = "who trained it" if one.source == "fixed beforehand" else f"the {one.source}"
-        assert cells["recommended by"][i].startswith(source)
+        assert (float(cells["bound B"][i]), cells["rule"][i]) == (one.bound, one.rule)
+        assert cells["source"][i] == one.theorem
+        assert cells["alternatives"][i] == ("; ".join(map(str, one.alternatives)) or "none")
+        source = one.source.replace("rows", "set").replace("beforehand", "before validation")
+        assert cells["chosen on"][i].startswith(source)
         # Levels are short, and never too small.
-        assert len(cells["its share of δ"][i]) <= 8
-        assert one.level <= float(cells["its share of δ"][i]) <= one.level * 1.001
+        assert len(cells["level"][i]) <= 8
+        assert one.level <= float(cells["level"][i]) <= one.level * 1.001
 
 
 @pytest.mark.parametrize("voting", ["soft", "stochastic", "majority", "best"])
@@ -68,15 +68,15 @@ def test_several_families(voting):
     page = Page(report_html(clf, test=(X, y)))
     assert page.text("headline") == clf.certificates_[voting].headline
     errors = int(np.count_nonzero(clf.predict(X) != y))
-    assert page.text("observed").startswith(f"On 114 test rows it erred {errors} times")
-    assert ("how probable" in page.text("facts")) == (voting == "soft")
-    for way, cell in zip(clf.certificates_, as_columns(page, "certificates")["test errors"], strict=False):
+    assert page.text("observed").startswith(f"{errors} errors on 114 test rows")
+    assert ("highest probability" in page.text("facts")) == (voting == "soft")
+    for way, cell in zip(clf.certificates_, as_columns(page, "certificates")["test error"], strict=False):
         wrong = np.count_nonzero(copy(clf).set_params(voting=way).predict(X) != y)
         assert cell == f"{100 * wrong / 114:.1f} % of 114"
     assert f"bound of {clf.certificate_.holds_for.removesuffix(' with its key')}" in page.texts("risks")
     params, weights = clf.classifiers_.params, copy(clf).set_params(voting=voting.replace("best", "majority")).weights_
     head, cells = page.table("table-risks")
-    assert head == ["rank", "classifier", "validation risk", "weight", "test error", "parameters"]
+    assert head == ["rank", "classifier", "validation error", "weight", "test error", "parameters"]
     for _, i, _, weight, _, text in cells:
         assert float(weight) == pytest.approx(weights[int(i)], rel=1e-3)
         assert text.partition(":")[0] == params[int(i)]["candidate"]
@@ -95,7 +95,7 @@ def test_several_widths_are_no_path(gamma):
     page = Page(report_html(CertifiedClassifier(machines, random_state=0).fit(*two_classes())))
     if gamma == "sigest":
         assert page.column("table-risks", "λ") == ["0.1", "1", "10"]
-        assert page.table("table-weights")[0][:2] == ["lambda", "machines"]
+        assert page.table("table-weights")[0][:2] == ["lambda", "SVMs"]
         return
     head, cells = page.table("table-risks")
     assert (head[0], head[-1]) == ("rank", "parameters")
@@ -107,11 +107,11 @@ def test_several_widths_are_no_path(gamma):
 def test_with_independent_splits_nobody_counted_the_votes_errors():
     """No row validated all classifiers: there is a bound, but no number of errors."""
     page = Page(page_of("independent"))
-    assert as_columns(page, "certificates")["validation errors"][1] == "–"
-    assert "no row validated all classifiers" in page.text("errors")
+    assert as_columns(page, "certificates")["validation error"][1] == "–"
+    assert "the classifiers share no validation set" in page.text("errors")
     assert "table-confusion" not in page.ids
-    assert "for each classifier, drawn for it alone" in as_columns(page, "record-1")["training rows"][0]
-    assert page.column("table-limits", "errs on at most")[1] == "not available"
+    assert "in an independent split for each classifier" in as_columns(page, "record-1")["training rows"][0]
+    assert page.column("table-certificate", "error rate at most")[1] == "not available"
     assert page.table("table-bounds")[1][-1][1] == "–"
 
 
@@ -141,7 +141,7 @@ def test_many_classifiers_are_thinned():
     shown = [int(text) for text in page.column("table-risks", "classifier")]
     assert set(shown) == set(np.argsort(-clf.posterior_.weights, kind="stable")[:1000].tolist())
     assert shown == sorted(shown)  # by lambda
-    assert "Of 2500 classifiers the table lists 1000" in page.text("figure-risks")
+    assert "lists the 1000 classifiers of 2500" in page.text("figure-risks")
 
 
 @pytest.mark.parametrize("distance", ["kl", "squared"])
@@ -151,7 +151,7 @@ def test_vacuous(distance):
     assert clf.certificate_.vacuous == (distance == "squared")
     page = Page(report_html(clf))
     assert page.text("headline") == "No useful guarantee"
-    assert page.column("table-limits", "errs on at most")[0] == "100.0 %"
+    assert page.column("table-certificate", "error rate at most")[0] == "100.0 %"
 
 
 def test_where_not_all_are_answered():
@@ -164,13 +164,16 @@ def test_where_not_all_are_answered():
     assert all(limit == percent_up(float(binomial_upper(int(k), int(n), 0.05))) for n, _, k, _, limit in cells)
     answers = clf.answers(X)
     errors = int(np.count_nonzero((clf.predict(X) != y)[answers]))
-    assert f"Of 114 test rows it answered {answers.sum()}" in page.text("observed")
-    assert f"erred {errors} times on these" in page.text("observed")
+    assert f"It accepted {answers.sum()} of 114 test rows" in page.text("observed")
+    assert f"({errors} errors)" in page.text("observed")
     assert "threshold in use" in page.texts("coverage")
-    assert "bound of the majority vote, among its answers" in page.texts("risks")
+    assert "bound of the majority vote on accepted rows" in page.texts("risks")
     columns = as_columns(page, "certificates")
-    assert columns["errs on at most"][1] == "5.0 % of its answers"
-    assert (columns["answers"][1], columns["answers"][-1]) == (f"{100 * answered.share:.1f} %", "100.0 %")
+    assert columns["error rate at most"][1] == "5.0 % of accepted rows"
+    assert (columns["acceptance rate"][1], columns["acceptance rate"][-1]) == (
+        f"{100 * answered.share:.1f} %",
+        "100.0 %",
+    )
 
 
 def test_where_nothing_is_answered():
@@ -178,37 +181,39 @@ def test_where_nothing_is_answered():
     assert page.text("headline") == "Answers nothing: 0.1 % was not reached"
     assert "No threshold passed" in page.text("figure-coverage")
     assert "threshold in use" not in page.texts("coverage")
-    assert "it answered 0 (0.0 %)" in page.text("observed")
-    assert "It answers nothing." in page.text("errors")
-    assert as_columns(page, "certificates")["test errors"][1] == "none answered"
+    assert "It accepted 0 of 114 test rows (0.0 %)" in page.text("observed")
+    assert "The classifier abstains on all rows." in page.text("errors")
+    assert as_columns(page, "certificates")["test error"][1] == "none accepted"
 
 
 @pytest.mark.parametrize("name", ["threshold", "threshold failed"])
 def test_thresholds(name):
     reached, page = model(name).certificate_.reached, Page(page_of(name))
-    head, cells = page.table("table-target")
+    head, cells = page.table("table-threshold")
     assert head == ["threshold", "recall", "precision", "false positive rate"]
     at = next(row for row in cells if row[0] == reached.shown)
     assert at[1:] == [f"{100 * share:.1f} %" for share in (reached.recall, reached.precision, reached.fpr)]
-    assert ("threshold in use" in page.texts("target")) == reached.passed == (name == "threshold")
+    assert ("threshold in use" in page.texts("threshold")) == reached.passed == (name == "threshold")
 
 
 def test_after_a_refit_the_test_rows_show_covered_errors():
     clf, (X, y) = model("refit"), two_classes()
     page, wrong = Page(report_html(clf, test=(1.3 * X, y))), clf.predict(1.3 * X) != y
     covered = int(np.count_nonzero(wrong & clf.covered(1.3 * X)))
-    assert f"it erred {wrong.sum()} times" in page.text("observed")
-    assert f"{covered} times with a covered answer" in page.text("observed")
-    assert page.column("table-limits", "who answers")[0] == "this model, wrong and covered"
+    assert page.text("observed").startswith(f"{wrong.sum()} errors on ")
+    assert f"{covered} of them covered" in page.text("observed")
+    assert page.column("table-certificate", "classifier")[0] == "this model, wrong and covered"
     shown = as_columns(page, "record-1")["training rows"]
-    assert shown == ["285 (of the certified classifier; the refit: all 569)"]
+    assert shown == ["285 (certified classifier), 569 (refit)"]
 
 
 def test_of_groups_test_errors_are_shares_of_rows():
     X, y = two_classes()
     page = Page(report_html(model("groups"), test=(1.3 * X, y)))
-    assert as_columns(page, "certificates")["test errors"][-1] == f"{100 * np.mean(y != 1):.1f} % of 569"
-    assert "They are shares of rows; the bounds are on the mean over groups." in page.text("table-certificates-note")
+    assert as_columns(page, "certificates")["test error"][-1] == f"{100 * np.mean(y != 1):.1f} % of 569"
+    assert "Test errors are per row, while the bounds are on the mean over groups." in page.text(
+        "table-certificates-note"
+    )
 
 
 def test_limits_of_other_risks():
@@ -223,8 +228,8 @@ def test_limits_of_other_risks():
     # What they cost: a fifth of the rule's level.
     errors = round(found.empirical_risk * found.m)
     without, bound = (percent_up(float(binomial_upper(errors, found.m, found.level / part))) for part in (0.8, 1.0))
-    assert f"without them the bound would be {without} instead of {bound}." in page.text("limits")
+    assert f"without them the overall bound would be {without} instead of {bound}." in page.text("metrics")
     clf = logistic(limits=("recall", "f1"))
     page = Page(report_html(clf))
     assert [row[1] for row in page.table("table-by-class")[1]] == [one.claim for one in clf.certificate_.limits]
-    assert "Limits of other risks" in page.text("limits")
+    assert "Bounds on further metrics" in page.text("metrics")

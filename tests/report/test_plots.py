@@ -40,7 +40,7 @@ def line(axes, label):
 def test_risks(ax):
     clf, (X, y) = fitted("svc", two_classes), two_classes()
     assert plot_risks(clf, ax, test=(1.01 * X, y)) is ax
-    risks = line(ax, "validation risk")
+    risks = line(ax, "validation error")
     assert np.array_equal(risks.get_ydata(), clf.classifiers_.risks)
     assert np.array_equal(risks.get_xdata(), [setting["lambda"] for setting in clf.classifiers_.params])
     expected = (clf.classifiers_.predict(1.01 * X) != y).mean(axis=1)
@@ -53,7 +53,7 @@ def test_risks(ax):
 def test_risks_against_the_rank(ax, name):
     clf = model(name)
     plot_risks(clf, ax)
-    assert ax.get_xlabel() == "rank by validation risk"
+    assert ax.get_xlabel() == "rank by validation error"
     assert all(not one.get_label().startswith("test") for one in ax.lines)
     assert line(ax, f"bound of {clf.certificate_.holds_for.removesuffix(' with its key')}")
     area = ax.figure.axes[1].collections[0].get_paths()[0].vertices
@@ -68,7 +68,7 @@ def test_bounds(ax, hedge):
     risks, m = clf.classifiers_.risks, clf.classifiers_.m
     expected = [min(optimal_posterior(risks, m, distance=distance).bound, 1.0) for distance in DISTANCES]
     np.testing.assert_allclose([bar.get_height() for bar in ax.containers[0]], expected, rtol=1e-9)
-    assert "holds alone" in ax.get_title()
+    assert "holds on its own" in ax.get_title()
     assert plot_gibbs_curve(clf, ax).get_xlabel() == "inverse temperature β"
     best = optimal_posterior(risks, m, delta=0.05 * (clf.hedge_ or 1.0)).bound
     assert line(ax, "optimum").get_label().endswith(f"B = {format_up(best, 4)}")
@@ -95,7 +95,7 @@ def test_certificate(ax):
     others = [certificate.baselines[name] for name in ("hold-out", "most frequent class")]
     expected = [number for one in (certificate, *others) for number in (one.bound, one.empirical_risk)]
     assert [bar.get_width() for bar in ax.patches] == expected
-    assert line(ax, "errors among the test rows").get_xdata()[0] == np.mean(clf.predict(1.01 * X) != y)
+    assert line(ax, "test error").get_xdata()[0] == np.mean(clf.predict(1.01 * X) != y)
     # Texts stand at the ends of their bars, and a tick beyond all examples there is none.
     assert [text.xy[0] for text in ax.texts[1::2]] == expected[::2]
     assert max(ax.get_xticks()) <= 1.0
@@ -104,15 +104,15 @@ def test_certificate(ax):
 def test_coverage(ax):
     clf = model("abstain")
     assert plot_certificate(clf, ax) is ax
-    shares, limits = line(ax, "upper limit").get_data()
-    errors, m = line(ax, "errors").get_ydata(), clf.certificate_.m
+    shares, limits = line(ax, "upper bound").get_data()
+    errors, m = line(ax, "error rate").get_ydata(), clf.certificate_.m
     assert np.all(np.diff(shares) >= 0)
     rows, wrong = np.rint(shares * m), np.rint(errors * np.rint(shares * m))
     np.testing.assert_allclose(limits, np.where(wrong < rows, beta.isf(0.05, wrong + 1, rows - wrong), 1.0), rtol=1e-9)
     answered = clf.certificate_.answered
     point = line(ax, "threshold in use")
     assert (point.get_xdata()[0], point.get_ydata()[0]) == (answered.share, answered.errors / answered.rows)
-    assert line(ax, "target").get_ydata()[0] == 0.02
+    assert line(ax, "maximum").get_ydata()[0] == 0.02
     ax.clear()
     assert len(plot_coverage(model("nothing answered"), ax).lines) == 3
     with pytest.raises(ValueError, match="max_error"):
@@ -134,7 +134,7 @@ def test_target(ax):
 def test_a_monitor(ax):
     quiet = Monitor(0.05).update_errors([0] * 20)
     assert plot_monitor(quiet, ax) is ax
-    assert line(ax, "evidence").get_ydata().tolist() == [1.0, *quiet.evidence]
+    assert line(ax, "e-value").get_ydata().tolist() == [1.0, *quiet.evidence]
     assert not any(one.get_label() == "alarm" for one in ax.lines)
     loud = Monitor(0.05, alpha=0.002).update_errors([0] * 20 + [1] * 20)
     ax.clear()
@@ -149,10 +149,10 @@ def test_a_monitor(ax):
 
 def test_a_plan(ax):
     assert plot_plan(0.1, 0.2, ax, delta=0.01, chance=0.95) is ax
-    rows, values = line(ax, "chance").get_data()
+    rows, values = line(ax, "probability").get_data()
     assert np.array_equal(values, chances(rows, 0.1, 0.2, delta=0.01))
     assert line(ax, "213 rows").get_xdata()[0] == 213
-    assert line(ax, "chance asked").get_ydata()[0] == 0.95
+    assert line(ax, "required probability").get_ydata()[0] == 0.95
     assert rows[-1] == 426
 
 

@@ -105,7 +105,7 @@ def hostile_samples():
     yield "fewer rows than landmarks", X[:24], y[:24] % 2
 
 
-@pytest.mark.filterwarnings("ignore:Column 1 alone decides")
+@pytest.mark.filterwarnings("ignore:Column 1 alone determines")
 @pytest.mark.parametrize("case", list(hostile_samples()), ids=lambda case: case[0])
 def test_samples_that_leave_few_landmarks_or_many_classes(case):
     _, X, y = case

@@ -61,7 +61,7 @@ NEW_LABELS = np.concatenate([labels for _, labels in NEW])
 def failures_of_frequencies(seed):
     X, y = categories(N, np.random.default_rng([seed, 5]))
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Frequencies gives a row another answer")
+        warnings.filterwarnings("ignore", "Frequencies predicts differently")
         classifiers = svm_set(X, y, [0.1, 1.0, 10.0], gamma=1.0, prepare=Frequencies(), random_state=seed)
     plan = Plan(classifiers.splits, delta=DELTA)
     found = find(plan, classifiers.evidence)
@@ -143,9 +143,7 @@ def test_classifiers_that_take_rows_one_by_one_keep_the_guarantee(fits):
 @fits(25, 300)
 def test_classifiers_that_look_around_void_it_and_every_fit_warns(fits):
     def warned(seed):
-        with pytest.warns(
-            UserWarning, match="BatchScaler gives a row another answer, or none, when asked about it alone"
-        ):
+        with pytest.warns(UserWarning, match="BatchScaler predicts differently, or fails, for single rows"):
             return failures_one_by_one(BatchScaler(), seed)
 
     stochastic, _, best = counted(warned, fits)

@@ -91,5 +91,7 @@ def test_copied_rows_are_refused(copied, times):
     X_val[: int(200 * copied)] = X[: int(200 * copied)]
     X = np.repeat(X, times, axis=0)
     y, y_val = X[:, 0] > 0, X_val[:, 0] > 0
-    with pytest.raises(ValueError, match=f"{int(200 * copied)} of 200 rows equal a row that trains, more than equal"):
+    with pytest.raises(
+        ValueError, match=f"{int(200 * copied)} of 200 rows equal a row of the training set, more than dup"
+    ):
         CertifiedClassifier(GaussianNB()).fit(X, y, X_val=X_val, y_val=y_val)

@@ -154,8 +154,8 @@ def in_words_of_options(name: str, *value: Any) -> str:
 _ARGUMENTS: dict[str, Any] = {
     r'(kernel|candidates)="(\w+)"': r"--\1 \2",
     r"duplicates='(\w+)'": r"--duplicates \1",
-    r"groups=X\[('[^']*'|\"[^\"]*\")\] and leave it out of X": r"--group \1",
-    r"leave (it|them) out of X": r"leave \1 out with --drop",
+    r"groups=X\[('[^']*'|\"[^\"]*\")\] and drop it from X": r"--group \1",
+    r"drop (it|them) from X": r"drop \1 with --drop",
     r"groups=(?!\w)": "--group COLUMN",
     r"(?<!['\w])validation_size(?!['\w])": "--validation-size",
     r"target=$": "--target COLUMN",

@@ -1,4 +1,4 @@
-"""Rows and labels: read, checked, divided; and the data sets that come with the package."""
+"""Data: reading, validation, splitting, and bundled datasets."""
 
 from pacbayes.data.datasets import DATASETS, DatasetFacts, PaperRow, SplitSizes
 from pacbayes.data.load import load_dataset

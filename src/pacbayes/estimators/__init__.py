@@ -1,4 +1,4 @@
-"""Classifiers for scikit-learn users that carry certificates."""
+"""Scikit-learn classifiers with certificates."""
 
 from pacbayes.estimators.classifier import CertifiedClassifier
 from pacbayes.estimators.svc import StochasticSVC

@@ -1,4 +1,4 @@
-"""What both estimators share: a fit from rows to certificates, and the attributes of a fitted model."""
+"""Base class of both estimators: `fit` and the fitted attributes."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from pacbayes.estimators.recipe import Recipe
 from pacbayes.estimators.rows import FitInput, fit_input, labelled_rows, reading_of
 from pacbayes.posteriors.posterior import Posterior
 
-# Characters of a text about an estimator, more or less: its parameters may be lists of a thousand numbers.
+# Approximate maximum length of a repr: parameters may be lists of a thousand numbers.
 _LONGEST = 300
 
 
 class CertifiedModel(Predicts):
-    """A set of classifiers as one, with a certificate for each way of predicting.
+    """Base class of classifiers that combine a set of classifiers and carry one certificate per voting.
 
-    All that a fit leaves is the value `_fitted`, and the certificates that follow from it.
+    The state of a fitted model is `_fitted`; its certificates are computed from it.
     """
 
-    #: How refusals name a parameter.
+    #: Formats parameter names in error messages.
     _words: Words = staticmethod(python_words)
 
     @abstractmethod
     def _recipe(self) -> Recipe:
-        """Translate the parameters."""
+        """Parameters of this estimator as a recipe."""
 
     # -- fitting -----------------------------------------------------------------------------------------------------
 
@@ -58,30 +58,29 @@ class CertifiedModel(Predicts):
         groups_val: ArrayLike | None = None,
         slices_val: ArrayLike | None = None,
     ) -> Self:
-        """Train the classifiers, find the posterior and the certificates.
+        """Train the classifiers, optimise the posterior and compute the certificates.
 
         Parameters
         ----------
         X : array_like, sparse matrix, data frame or list of N rows
         y : array_like of shape (N,)
-            Labels of two or more classes.  More than ten different numbers that are also more than a quarter of the
-            rows are refused as a probable regression target; as strings they are classes.
+            Labels of two or more classes.  Numeric labels with more than ten distinct values that are also more than a
+            quarter of the rows are rejected as a probable regression target; pass such classes as strings.
         groups : array_like of shape (N,), optional
-            The group of every row: a patient, a site.  Rows of a group stay on one side of the division and in one
-            fold, `validation_size` is a share or number of groups, and one loss is counted for each: its share of
-            errors.  The certificate is then about the mean over new groups of their error rates, not about rows.
-
+            Group of each row, such as a patient or a site.  Rows of a group stay on one side of the split and in one
+            fold.  `validation_size` is then a fraction or number of groups, and the loss of a group is its error rate.
+            The certificate bounds the mean error rate of new groups instead of the error rate on new rows.
         slices : array_like of shape (N,), optional
-            With "error" among `limits`: a value for every row (a site, a device), and the certificate has a limit for
-            the rows of each beside those by class; a pandas Series gives them its name.
+            Slice of each row, such as a site or a device.  With "error" among `limits`, the certificate bounds the
+            error rate of each slice as well as of each class.  The name of a pandas Series is kept.
         validation : array_like of bool, shape (N,), optional
-            A division of your own: true for rows that count errors, false for rows that train.  Of rows in the order of
-            time the last are the common choice.  It must not depend on the labels.  By default chance divides, and
-            `validation_size` says how.
+            User-defined split: true for validation rows, false for training rows.  For time-ordered data, the most
+            recent rows are the usual validation set.  The split must not depend on the labels.  By default the split is
+            random, with a validation set of `validation_size`.
         X_val, y_val : array_like of shape (M, d) and (M,), optional
-            Instead of `validation`: rows of their own that count errors; all of X trains.
+            Separate validation set, instead of `validation`; all rows of X are then training rows.
         groups_val, slices_val : array_like of shape (M,), optional
-            Groups and slices of these.
+            Groups and slices of the validation set.
 
         Returns
         -------
@@ -90,15 +89,17 @@ class CertifiedModel(Predicts):
         before = self.__dict__.get("_fitted")
         try:
             self._validate_params()
-            own = validation is not None or X_val is not None
-            together = self._recipe().choices(groups=groups is not None, slices=slices is not None, validation=own)
-            recipe = self._recipe().check(together, self._words)
+            user_split = validation is not None or X_val is not None
+            choices = self._recipe().choices(
+                groups=groups is not None, slices=slices is not None, validation=user_split
+            )
+            recipe = self._recipe().check(choices, self._words)
             recipe.check_candidates()
             rows = fit_input(X, y, groups, slices, validation, (X_val, y_val, groups_val, slices_val))
             self._forget()
             return self._take(self._fit(recipe, rows))
         except BaseException:
-            # Wrong parameters are refused before an earlier fit is forgotten; it then stays as it was.
+            # An earlier fit survives if the parameters are invalid: these are checked before its state is cleared.
             if before is None or self.__dict__.get("_fitted") is not before:
                 self._forget()
             raise
@@ -109,42 +110,42 @@ class CertifiedModel(Predicts):
         recipe.check_classes(data)
         advice, cores = self._advice, at_most_cores(jobs_of(recipe.n_jobs))
         with naming_remedy(data.rows, advice.fill), naming_column(data.rows, advice.encode), cores:
-            # Training rows only.
+            # Uses training rows only.
             trained = recipe.train(data, rows)
-            # The last line before any classifier predicts a validation row.
+            # Everything that must be fixed before validation is fixed here.
             plan = make_plan(recipe, trained, data, reading_of(rows.X, data.rows))
-            # The only line that predicts them.
+            # The only line where classifiers predict the validation set.
             evidence = gather(trained.members, plan, data, recipe.n_jobs)
-            # What follows may see all rows.
+            # From here on, all rows may be used.
             refit = make_refit(recipe, recipe.train_all(data, plan.division)) if recipe.refit else None
         return Fitted(trained.members, plan, evidence, find(plan, evidence), refit)
 
     def _take(self, fitted: Fitted) -> Self:
-        """Become fitted: `fit`, `from_fitted` and `load` end here."""
+        """Store the fitted state; called last by `fit`, `from_fitted` and `load`."""
         self._fitted, self.certificates_ = fitted, fitted.certificates
-        # Others are computed when they are asked for; with a voting that this fit does not have there is none to show.
+        # Compute the certificate of `voting` now and the others on access.  A voting that is not available has none.
         getattr(self, "certificate_", None)
         return self
 
     def _forget(self) -> None:
-        """Drop all that a fit left: names that end as fitted ones do, and what certificates rest on."""
+        """Delete all fitted attributes."""
         for name in [name for name in vars(self) if name.endswith("_") or name == "_fitted"]:
             del self.__dict__[name]
 
-    # -- what a fitted model says of itself --------------------------------------------------------------------------
+    # -- fitted attributes -------------------------------------------------------------------------------------------
 
     @property
     def hedge_(self) -> float:
-        """The share of `delta_` that was kept for what the validation rows may show."""
+        """The share of `delta_` reserved for choices made on the validation set."""
         check_is_fitted(self)
         return self._fitted.plan.hedge
 
     @property
     def posterior_(self) -> Posterior:
-        """The best posterior at level ``hedge_ * delta_``; there is none where `hedge_` is 0."""
+        """The optimal posterior at level ``hedge_ * delta_``; absent if `hedge_` is 0."""
         check_is_fitted(self)
         if self._fitted.found.posterior is None:
-            raise AttributeError("there is no posterior_: hedge_ is 0, so that nothing was kept for one")
+            raise AttributeError("there is no posterior_ because hedge_ is 0")
         return self._fitted.found.posterior
 
     @property
@@ -155,27 +156,27 @@ class CertifiedModel(Predicts):
 
     @property
     def delta_(self) -> float:
-        """The level of the certificates: `delta` as it was when fitted."""
+        """One minus the confidence of the certificates: the value of `delta` in `fit`."""
         check_is_fitted(self)
         return self._fitted.plan.delta
 
     @property
     def distances_(self) -> tuple[str, ...]:
-        """The distances among which the posterior was chosen, at an equal share of ``hedge_ * delta_`` each."""
+        """The distances compared for the posterior, each at an equal share of ``hedge_ * delta_``."""
         check_is_fitted(self)
-        return tuple(one.name for one in self._fitted.plan.distances)
+        return tuple(distance.name for distance in self._fitted.plan.distances)
 
     @property
     def has_uniform_prior_(self) -> bool:
-        """Whether all classifiers had the same prior weight because nothing else was asked for."""
+        """Whether the prior is the uniform default."""
         check_is_fitted(self)
         return self._fitted.plan.prior is None
 
     @property
     def constant_label_(self) -> Any:
-        """The class most frequent among the training rows, which every certificate is compared with.
+        """The majority class of the training rows, the baseline of every certificate.
 
-        None where the training rows are not here and nobody said it.
+        None for prefit classifiers without `most_frequent`.
         """
         check_is_fitted(self)
         label = self._fitted.plan.no_skill
@@ -183,45 +184,45 @@ class CertifiedModel(Predicts):
 
     @property
     def proposal_(self) -> dict[str, FloatArray]:
-        """The weights that the training rows proposed, by voting; empty where ``hedge_`` is 1."""
+        """Weights of the primary rules, which the training rows determine, by voting; empty if ``hedge_`` is 1."""
         check_is_fitted(self)
         return {voting: weights_of(rule.weights) for voting, rule in self._fitted.plan.proposals.items()}
 
     @property
     def weights_(self) -> FloatArray:
-        """The weights with which `voting` predicts: those of the rule that its certificate is for."""
+        """Weights of the rule that `voting` predicts with, for which its certificate holds."""
         check_is_fitted(self)
         return weights_of(self._fitted.weights(self.voting_))
 
     @property
     def vote_errors_(self) -> int | None:
-        """The validation rows that the majority vote gets wrong; None where no row validates all classifiers."""
+        """Number of validation errors of the majority vote; None if the classifiers share no validation set."""
         check_is_fitted(self)
         return None if self._fitted.vote is None else int(self._fitted.vote.total[0])
 
     @property
     def vote_risk_(self) -> float | None:
-        """The majority vote's own share of validation errors, rounded up; None where they were not counted."""
+        """Validation error rate of the majority vote, rounded up; None if the classifiers share no validation set."""
         check_is_fitted(self)
         return None if self._fitted.vote is None else float(self._fitted.vote.risks[0])
 
     @property
     def cv_results_(self) -> dict[str, Any]:
-        """What the cross-validation within the training rows found, as `GridSearchCV` shows it.
+        """Results of the cross-validation within the training set, in the format of `GridSearchCV`.
 
-        Scores are NaN for classifiers that had no part in it: it has at most 50 of a family, but for machines behind a
-        proposal, where it has all.  Of those of rank 1 the middle one of the longest run is the proposal for
-        ``voting="best"``, and the classifier of the hold-out baseline; with ``hedge_`` 1 the first of them.
-        `mean_log_loss`, where something is proposed, is that of calibrated probabilities.
+        Scores are NaN for classifiers that were not cross-validated: at most 50 of a family are, or all SVMs if there
+        is a primary rule.  Among the classifiers of rank 1, the middle of the longest run is the primary rule for
+        ``voting="best"`` and the classifier of the holdout baseline; if ``hedge_`` is 1, the first one is.
+        `mean_log_loss` is that of calibrated probabilities, and is present if there is a primary rule.
         """
         check_is_fitted(self)
-        found = self._fitted.plan.cross_validation
-        if found is None:
+        cross_validation = self._fitted.plan.cross_validation
+        if cross_validation is None:
             why = self.certificates_["best"].baselines["hold-out"].note
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'cv_results_': {why}")
-        return cv_results(self.classifiers_.params, found, self._fitted.plan.division(0)[0].size)
+        return cv_results(self.classifiers_.params, cross_validation, self._fitted.plan.division(0)[0].size)
 
-    # -- how it shows itself -----------------------------------------------------------------------------------------
+    # -- reports and reprs -------------------------------------------------------------------------------------------
 
     def report(
         self,
@@ -232,29 +233,29 @@ class CertifiedModel(Predicts):
         data: Any = None,
         notes: Sequence[str] = (),
     ) -> Path:
-        """Write a report on this model as one HTML file, with the parameters of `pacbayes.write_report`.
+        """Write an HTML report on this model; see `pacbayes.write_report`.
 
         Parameters
         ----------
         path : str or path
-            Replaced in one step if it exists.  It must be given.
+            Required.  An existing file is replaced atomically.
         title, test, data, notes
             As for `write_report`.
 
         Returns
         -------
         Path
-            Where it was written.
+            Path of the report.
         """
         if path is None:
-            raise TypeError("report() needs the path of the page to write, as in report('report.html')")
-        # The report looks at estimators and is below them; only the root knows both.
+            raise TypeError("report() requires a path, such as report('report.html')")
+        # `pacbayes.report` must not be imported from this layer; the package root may import both.
         from pacbayes import write_report
 
         return write_report(self, path, title=title, test=test, data=data, notes=notes)
 
     def model_card(self, format: str = "markdown") -> str:
-        """Return a model card of this model as `pacbayes.model_card` writes it, with blanks for what its owner knows.
+        """Model card of this model, with blanks for its owner to fill in; see `pacbayes.model_card`.
 
         Parameters
         ----------
@@ -273,7 +274,7 @@ class CertifiedModel(Predicts):
         return text
 
     def _repr_html_inner(self) -> str:
-        """Return what a notebook shows: the certificate, if there is one, above scikit-learn's diagram."""
+        """Notebook representation: the certificate, if any, above scikit-learn's diagram."""
         diagram: str = super()._repr_html_inner()
         return self._shown_certificate() + diagram
 
@@ -284,6 +285,6 @@ class CertifiedModel(Predicts):
         return bundle
 
     def _shown_certificate(self) -> str:
-        # A wrong voting is said when predicting, not when looking.
-        found = getattr(self, "certificate_", None) if self.__sklearn_is_fitted__() else None
-        return "" if found is None else found._repr_html_()
+        # An invalid voting raises in `predict`, not here.
+        certificate = getattr(self, "certificate_", None) if self.__sklearn_is_fitted__() else None
+        return "" if certificate is None else certificate._repr_html_()

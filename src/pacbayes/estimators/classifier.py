@@ -1,4 +1,4 @@
-"""Classifiers of any kind, found on one part of the rows and certified on the other."""
+"""Classifier of any candidates, trained on one part of the rows and certified on the other."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from pacbayes.estimators.rows import Advice
 
 
 class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[misc]  # no types in scikit-learn
-    r"""A classifier with a certificate: how often it errs on new examples, at most.
+    r"""Classifier with a guaranteed upper bound on its error rate.
 
-    One part of the rows trains candidates, calibrates their probabilities by cross-validation and fixes a vote; the
-    other part counts its errors.  The vote is one classifier that was fixed before, so its limit is the exact binomial
-    one:
+    The training set trains the candidates, calibrates their probabilities by cross-validation and fixes a vote; the
+    validation set counts the errors of that vote.  Because the vote is fixed before validation, its bound is the
+    Clopper-Pearson upper confidence bound:
 
     .. math:: P\big(R \le B(k, m, \delta)\big) \ge 1 - \delta
 
@@ -34,59 +34,60 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
     Parameters
     ----------
     candidates : str, estimator, family, or list of these
-        "auto": all families that have a name; "svm", "forest", "boosting", "logistic", "neighbours": one of them; any
-        scikit-learn classifier; a family of settings, `SVMs` or `Grid`; or a list, each item of which is one
-        family.  In a list of pairs of a name and a candidate `set_params` reaches them.  The list is part of what must
-        be fixed before the data are seen.
+        "auto" for all named families; "svm", "forest", "boosting", "logistic" or "neighbours" for one of them; any
+        scikit-learn classifier; `SVMs` or `Grid` for several settings of a classifier; or a list with one family per
+        item.  In a list of (name, candidate) pairs, `set_params` reaches the candidates.  The list must be fixed before
+        the data are seen.
     prepare : "auto", None or scikit-learn transformer
-        What turns rows into numbers for families of our own (named ones and `SVMs`), cloned and fitted on training
-        rows alone.  "auto": missing numbers become the median and categories columns of their own, where X is a data
-        frame with columns that are no numbers.  Estimators and grids of yours get the rows as they are.
+        Preprocessor of the built-in families (named ones and `SVMs`), cloned and fitted on training rows only.  "auto"
+        imputes medians and one-hot encodes categories if X is a data frame with non-numeric columns.  Your estimators
+        and grids get the rows as passed to `fit`.
     voting : {"auto", "soft", "majority", "best", "stochastic"}
-        How to predict; read when predicting.  "soft": the class with the largest mean of the candidates' calibrated
-        probabilities.  "majority": a weighted vote of answers.  "best": one classifier.  "stochastic": for each row a
-        classifier drawn by a keyed hash of the row.  "auto", see `voting_`: "soft" where cross-validation gives scores,
-        "best" for `from_fitted`, else "stochastic".
+        How to predict; read by `predict`.  "soft" predicts the class with the highest mean calibrated probability,
+        "majority" takes a weighted majority vote, "best" uses a single classifier, and "stochastic" draws a classifier
+        for each row by a keyed hash of the row.  "auto" (see `voting_`) is "soft" if cross-validation provides scores,
+        "best" for `from_fitted`, and "stochastic" otherwise.
     delta : float
-        The certificate fails with at most this probability.
+        One minus the confidence: the certificate is wrong with at most this probability.
     validation_size : "auto", float or int
-        The share or number of rows (with groups, of groups) that count errors.  "auto": half of up to 1000 rows, and
-        less of more: :math:`\min(1/2, (1000/n)^{0.18}/2)`.
+        Fraction or number of validation rows (with groups, of groups).  "auto" is half of up to 1000 rows, and a
+        decreasing fraction of more: :math:`\min(1/2, (1000/n)^{0.18}/2)`.
     duplicates, prior, distance, limits, limits_share
         As for `StochasticSVC`.
     target : Abstain, Threshold or None
-        What is certified instead of a bound of all errors, at the whole of `delta`.  ``Abstain(max_error=0.02)``: it
-        answers only where it is sure, and of these answers at most 2 % are wrong; see `answers`.
-        ``Threshold(recall=0.9)``, or of precision or false alarms: two classes, a soft vote, and `predict` says
-        `pos_label` where its probability is at least a threshold at which the targets hold.
+        Decision rule that is certified instead of the overall error rate, with all of `delta`.
+        ``Abstain(max_error=0.02)`` accepts only confident predictions, at most 2 % of which are wrong (see `answers`).
+        ``Threshold(recall=0.9)``, or a bound on precision or false alarms, is for a soft vote between two classes:
+        `predict` returns `pos_label` if its probability is at least a threshold for which the requirements hold.
     pos_label : label, optional
-        The class of a `Threshold`, by default the second; and of limits, as for `StochasticSVC`.
+        Positive class of a `Threshold`, by default the second class; for metrics, as for `StochasticSVC`.
     hedge : float or "auto"
-        The share of `delta` kept for what the validation rows may show: single classifiers, the posterior, other votes.
-        The rest is for what the training rows propose.  "auto" is 0.02 where there is a proposal, else 1.  Nothing
-        stands beside a soft vote, which has all of `delta` unless this is 1; with a `Threshold` it is 0.
+        Share of `delta` for choices made on the validation set: single classifiers, the posterior, other votes.  The
+        primary rules, which are fixed on the training set, have the rest.  "auto" is 0.02 if there is a primary rule,
+        and 1 otherwise.  A soft vote has no alternatives and uses all of `delta` unless the hedge is 1; with a
+        `Threshold`, the hedge is 0.
     refit : bool
-        Train once more, on all rows, when everything is certified.  This refit predicts where it is clear, its largest
-        mean probability ahead by more than 0.2, and the certified vote elsewhere.  The certificate is then about
-        answers that are `covered`: those that the certified vote gives too.
+        Train again on all rows after certification.  `predict` uses the refitted vote if its highest mean probability
+        leads by more than 0.2, and the certified vote otherwise.  The certificate then bounds the rate of predictions
+        that are wrong and `covered`, which means that the certified vote agrees with them.
     cv : int or None
-        Folds of the cross-validation within the training rows that calibrates and proposes.  At most 50 settings of a
-        grid take part, evenly spread.  None leaves it out, and with it the proposal.
+        Number of folds of the cross-validation within the training set, which calibrates probabilities and fixes the
+        primary rules.  At most 50 evenly spaced settings of a grid take part.  None disables both.
     n_jobs : int, optional
-        Workers of joblib's backend, as everywhere in scikit-learn.  Where all families are our own they are threads,
+        Number of workers of joblib's backend, as in scikit-learn.  If all families are built-in, workers are threads
         and None means all cores.
     checkpoint : path of a directory, optional
-        Where finished classifiers are kept, those of folds too: the same call goes on from there.  All but support
-        vector machines are stored as pickles, see `grid_set`.
+        Directory of finished classifiers, including those of folds: repeating an interrupted call resumes from it.  All
+        but SVMs are stored as pickles, see `grid_set`.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
-        For the split, the classifiers and the key of the draws.  None draws all of them anew in each `fit`.
+        Seed of the split, of the classifiers and of the key of the draws.  None seeds each `fit` differently.
 
     Attributes
     ----------
     certificate_, certificates_
-        What is guaranteed, for the way that predicts and for each.
+        The certificate of `voting_`, and all certificates by voting.
     voting_ : str
-        What `voting` stands for.
+        The voting that `voting` resolves to.
     posterior_, prior_, has_uniform_prior_, delta_, distances_, classifiers_
         As for `StochasticSVC`.
     hedge_, proposal_, weights_
@@ -96,24 +97,24 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
     best_index_, best_params_, best_estimator_, cv_results_
         As for `StochasticSVC`.
     classes_, n_features_in_, feature_names_in_
-        As everywhere in scikit-learn, the latter two where the rows have features or names.
+        As in scikit-learn, the latter two if the rows have features or feature names.
 
     See Also
     --------
-    SVMs : Support vector machines of several widths, as candidates.
-    Abstain : A target for the errors among answers.
-    Threshold : A target for recall, precision or false alarms.
-    Grid : An estimator with every setting of a grid, as candidates.
+    SVMs : Support vector machines with several kernel widths, as candidates.
+    Abstain : Selective classification with a bound on the error rate of accepted predictions.
+    Threshold : Decision threshold with bounds on recall, precision or the false-alarm rate.
+    Grid : All settings of a parameter grid, as candidates.
     StochasticSVC : The paper's stochastic support vector machine.
-    Certificate : What is guaranteed.
-    save : Keep a fitted model.
-    write_report : A page about a fitted model.
+    Certificate : Guaranteed bounds and their assumptions.
+    save : Save a fitted model.
+    write_report : Write an HTML report on a fitted model.
 
     Notes
     -----
-    A row's answer depends on that row alone.  Probabilities are rounded to multiples of :math:`2^{-20}` before they are
-    added in a fixed order: other libraries' last bits may differ with the rows around a row.  With
-    ``voting="stochastic"`` a row is hashed by its values: numbers as float64, anything else as its text.
+    The prediction for a row depends on that row only.  Probabilities are rounded to multiples of :math:`2^{-20}` and
+    added in a fixed order, because the last bits of other libraries' results may depend on the rest of the batch.  With
+    ``voting="stochastic"`` a row is hashed by its values: numbers as float64, anything else as a string.
 
     References
     ----------
@@ -186,13 +187,13 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         self.random_state = random_state
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return parameters, with those of named candidates as ``name__parameter``."""
+        """Get parameters, those of named candidates as ``name__parameter``."""
         named = self._named()
         params: dict[str, Any] = self._get_params("candidates", deep=deep) if named else super().get_params(deep)
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, those of named candidates too."""
+        """Set parameters, including those of named candidates."""
         if "candidates" in params:
             self.candidates = params.pop("candidates")
         if self._named():
@@ -202,13 +203,12 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         return self
 
     def _named(self) -> bool:
-        """Return whether all candidates are pairs of a name and a candidate, which alone scikit-learn knows."""
-        given = self.candidates
-        return isinstance(given, list) and len(given) > 0 and all(map(is_pair, given))
+        """Whether all candidates are (name, candidate) pairs, as scikit-learn's compositions require."""
+        return isinstance(self.candidates, list) and len(self.candidates) > 0 and all(map(is_pair, self.candidates))
 
     def _recipe(self) -> Recipe:
         if isinstance(self.candidates, list):
-            self._validate_names([one[0] for one in self.candidates if is_pair(one)])
+            self._validate_names([candidate[0] for candidate in self.candidates if is_pair(candidate)])
         return Recipe(**super().get_params(deep=False))
 
     @classmethod
@@ -233,44 +233,43 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         voting: str = "auto",
         random_state: Any = None,
     ) -> Self:
-        """Make a fitted estimator of classifiers that were trained elsewhere, on other rows than these.
+        """Certify prefit classifiers on a validation set.
 
-        It predicts, certifies, reports and is saved as one that was fitted here.  A clone of it has no classifiers and
-        nothing to train.
+        The result is a fitted estimator.  Its clones are unfitted and have no candidates to train.
 
         Parameters
         ----------
-        estimators : fitted classifier, or iterable of such
-            Anything with a method `predict`.  One alone has the exact limit of its errors.  None may depend on a
-            validation row: not through training, nor scaling, early stopping or the choice which are on the list.  What
-            `copy.deepcopy` copies of them is certified, and stays as it is whatever is done to them later; a warning
-            names those that it does not copy.
+        estimators : fitted classifier, or iterable of fitted classifiers
+            Anything with a `predict` method.  A single classifier gets a Clopper-Pearson bound.  The classifiers must
+            not depend on the validation set: not through training, scaling, early stopping or model selection.  They
+            are copied with `copy.deepcopy`, so that later changes do not affect the certified model; a warning names
+            those that cannot be copied.
         X_val : array_like, sparse matrix, data frame or list of m rows
-            Rows that all count errors; handed to the classifiers as they are.
+            Validation set, passed to the classifiers unchanged.
         y_val : array_like of shape (m,)
-            Their labels.
+            Labels of the validation set.
         proposal : int or array_like of shape (H,), optional
-            What you would use without looking at these rows: the number of one classifier, or weights of a vote.  It is
-            tested with most of `delta`, and its certificate is then nearly that of a hold-out.
+            Primary rule, fixed before validation: the index of a classifier, or the weights of a vote.  It is tested
+            with most of `delta`, so that its bound is close to a holdout bound.
         groups, duplicates
-            Which of these rows are one draw, as for `fit`.
+            Groups of the validation rows, and how to treat equal rows, as for `fit`.
         most_frequent : label, optional
-            The most frequent class of the training rows, for the baseline of always answering it; left out without, as
-            these rows must not choose it.
+            Majority class of the training rows, for the majority-class baseline.  There is no baseline without it,
+            because it must not be determined on the validation set.
         prior, distance, delta, voting, random_state
-            As for the estimator; neither prior nor distance can come from training rows.
+            As for the estimator, but prior and distance cannot use training rows.
         hedge : float or "auto"
-            The share of `delta` kept for what these rows may show; "auto" is 0.02 with a proposal, 1 without, and 0 for
-            one classifier alone, which is its own proposal.
+            Share of `delta` for choices made on the validation set.  "auto" is 0.02 with a primary rule, 1 without, and
+            0 for a single classifier, which is its own primary rule.
         limits, limits_share, pos_label
-            As for the estimator, where there is a proposal.
+            As for the estimator; they require a primary rule.
         target : None
-            Refused: which thresholds are tested comes from training rows, which are not here.
+            Not supported: candidate thresholds are chosen on training rows, which are not available.
 
         Returns
         -------
         CertifiedClassifier
-            Fitted.
+            Fitted estimator.
 
         Examples
         --------
@@ -280,7 +279,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         >>> from sklearn.tree import DecisionTreeClassifier
         >>> from pacbayes import CertifiedClassifier
         >>> X, X_val, y, y_val = train_test_split(*load_breast_cancer(return_X_y=True), test_size=0.5, random_state=0)
-        >>> fitted = [one.fit(X, y) for one in (GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0))]
+        >>> fitted = [GaussianNB().fit(X, y), DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)]
         >>> clf = CertifiedClassifier.from_fitted(fitted, X_val, y_val, proposal=0, voting="best", random_state=0)
         >>> print(clf.certificate_)
         With probability at least 95 %, the best single classifier errs on at most 9.3 % of new examples.
@@ -303,23 +302,23 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
             voting=voting,
             random_state=random_state,
         )
-        facts = {"proposal": proposal, "groups": groups, "most_frequent": most_frequent}
-        return model._take(certify_fitted(model, estimators, pickable_rows(X_val), y_val, **facts))
+        options = {"proposal": proposal, "groups": groups, "most_frequent": most_frequent}
+        return model._take(certify_fitted(model, estimators, pickable_rows(X_val), y_val, **options))
 
-    # -- what it says of itself --------------------------------------------------------------------------------------
+    # -- advice and tags ---------------------------------------------------------------------------------------------
 
-    def _theirs(self) -> list[Any]:
-        """Return the estimators that get the rows as given; None stands for a list of them."""
+    def _user_estimators(self) -> list[Any]:
+        """Estimators that get the rows unchanged; [None] if they are prefit."""
         if self.candidates is None:
             return [None]
-        given = [one for _, one in named_candidates(self.candidates) if not isinstance(one, str | SVMs)]
-        return [getattr(one, "estimator", one) if isinstance(one, Grid) else one for one in given]
+        candidates = [c for _, c in named_candidates(self.candidates) if not isinstance(c, str | SVMs)]
+        return [getattr(c, "estimator", c) if isinstance(c, Grid) else c for c in candidates]
 
     @property
     def _advice(self) -> Advice:
-        theirs = self._theirs()
-        if theirs:
-            return Advice(in_pipeline(theirs[0]), ENCODE_FIRST)
+        user_estimators = self._user_estimators()
+        if user_estimators:
+            return Advice(in_pipeline(user_estimators[0]), ENCODE_FIRST)
         return Advice(IN_PREPARE.replace("StochasticSVC", "CertifiedClassifier"), ENCODE_PREPARE)
 
     def __sklearn_tags__(self) -> Any:

@@ -1,4 +1,4 @@
-"""What `CertifiedClassifier.from_fitted` does: from classifiers that were trained elsewhere to a fitted estimator."""
+"""Implementation of `CertifiedClassifier.from_fitted`: certify prefit classifiers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pacbayes.data.rows import check_values, copy_rows, few_rows, number_of_rows
 from pacbayes.ensemble.classifier_set import check_elsewhere, warn_elsewhere
 from pacbayes.ensemble.evidence import check_evidence_fits
 from pacbayes.estimators.fitted import Fitted
-from pacbayes.estimators.planning import planned
+from pacbayes.estimators.planning import build_plan
 from pacbayes.estimators.recipe import Recipe
 from pacbayes.estimators.rows import reading_of
 
@@ -42,15 +42,15 @@ def certify_fitted(
     groups: Any,
     most_frequent: Any,
 ) -> Fitted:
-    """Return classifiers that were trained elsewhere with their evidence, for an estimator made with its parameters.
+    """Fitted state of `model` for prefit classifiers.
 
-    All that is wrong with the arguments is said before a classifier is asked anything.
+    All arguments are validated before any classifier predicts.
     """
     if hasattr(estimators, "predict") and not isinstance(estimators, list | tuple):
         estimators = [estimators]
     fitted = list(estimators) if isinstance(estimators, list | tuple) or hasattr(estimators, "__iter__") else estimators
     alone = isinstance(fitted, list) and len(fitted) == 1 and proposal is None and model.hedge == AUTO
-    # Among one there is nothing to choose: it was fixed beforehand, and has all of delta.
+    # A single classifier involves no choice: it is fixed before validation and uses all of delta.
     rules, recipe = _check_choices(model, fitted, 0 if alone else proposal, groups is not None)
     check_same_order(X_val=rows, y_val=y_val, groups=groups)
     labels = check_complete(narrow_labels(y_val), "y_val")
@@ -61,94 +61,95 @@ def certify_fitted(
     check_values(rows)
     data = Labelled.checked(rows, labels, groups, classes=_classes(fitted, labels))
     recipe.check_classes(data)
-    for i, one in enumerate(fitted):
-        # Models of this library, also inside of a Pipeline or a search, know the rows they were fitted with.
-        met = largest_overlap(one, rows)
-        if met is not None and met.is_large and model.duplicates != "independent":
+    for i, estimator in enumerate(fitted):
+        # Models of this library store hashes of their rows, also inside a Pipeline or a search.
+        overlap = largest_overlap(estimator, rows)
+        if overlap is not None and overlap.is_large and model.duplicates != "independent":
             raise ValueError(
-                f"X_val must hold rows that estimators[{i}] was not fitted with, but {met.said} behind it. If equal "
-                "rows are separate draws, give duplicates='independent'"
+                f"X_val must hold rows that estimators[{i}] was not fitted with, but {overlap.said} behind it. If "
+                "equal rows are independent draws, use duplicates='independent'"
             )
     label = _known_class(most_frequent, data.classes)
     hedge = 0.0 if alone else float(recipe.hedge)
-    copies, not_copied = _copied(fitted, pick_rows(rows, few_rows(labels)))
+    copies, messages = _deep_copies(fitted, pick_rows(rows, few_rows(labels)))
     members = check_elsewhere(copies, data)
     check_evidence_fits(len(members), data.number)
     division = replace(all_validate(data, model.duplicates), seed=seed_of(model.random_state))
-    plan = planned(
+    plan = build_plan(
         recipe,
         data,
         reading_of(rows, data.rows),
         division=division,
         hedge=hedge,
         prior=resolve_prior(model.prior, members.params, None, None, division),
-        planned=() if hedge == 1.0 else rules if hedge > 0.0 else without_reserve(rules),
+        rules=() if hedge == 1.0 else rules if hedge > 0.0 else without_reserve(rules),
         no_skill=label,
     )
     evidence = gather(members, plan, data)
     warn_elsewhere(members, data)
-    for line in not_copied:
-        warn_caller(line)
+    for message in messages:
+        warn_caller(message)
     return Fitted(members, plan, evidence, find(plan, evidence))
 
 
-def _copied(fitted: list[Any], rows: Any) -> tuple[list[Any], list[str]]:
-    """Return copies, as far as they can be made, and what to say of the others.
+def _deep_copies(fitted: list[Any], rows: Any) -> tuple[list[Any], list[str]]:
+    """Copy classifiers, so that changing them later does not change the certified model.
 
-    What is done to the classifiers later must not be done to those that are certified.
+    Returns the copies, with the original in place of each classifier that cannot be copied, and a message for each of
+    these.
     """
     try:
-        copies = copy.deepcopy(fitted)  # at once, so that a part of several of them stays one
+        copies = copy.deepcopy(fitted)  # in one call, so that objects shared by several classifiers stay shared
     except Exception:  # a classifier may hold anything, such as a lock or an open file
         copies = [None] * len(fitted)
-    said = []
-    for i, (one, made) in enumerate(zip(fitted, copies, strict=True)):
+    messages = []
+    for i, (original, duplicate) in enumerate(zip(fitted, copies, strict=True)):
         try:
-            copies[i] = copy.deepcopy(one) if made is None else made
-            if copies[i] is one:
-                raise TypeError("it gives itself for its copy")
+            copies[i] = copy.deepcopy(original) if duplicate is None else duplicate
+            if copies[i] is original:
+                raise TypeError("its __deepcopy__ returns the object itself")
             copies[i].predict(copy_rows(rows))
-        except Exception as error:  # a copy may raise anything; what is wrong with the original shows when it is asked
-            copies[i] = one
-            said.append(
-                f"estimators[{i}] cannot be copied ({type(error).__name__}: {error}): the certificate is for it as it "
-                "is now, so do not train it further"
+        except Exception as error:  # a copy may raise anything; errors of the original surface when it predicts
+            copies[i] = original
+            messages.append(
+                f"estimators[{i}] cannot be copied ({type(error).__name__}: {error}): the certificate holds for its "
+                "current state, so do not train it further"
             )
-    return copies, said
+    return copies, messages
 
 
 def _check_choices(
     model: CertifiedModel, fitted: Any, proposal: Any, groups: bool
 ) -> tuple[tuple[FixedRule, ...], Recipe]:
-    """Return the rules that the proposal stands for, and the recipe, or raise for wrong parameters."""
+    """Validate parameters; return the primary rules and the recipe."""
     if not isinstance(fitted, list) or not fitted:
-        raise TypeError(f"estimators must be a fitted classifier, or a list of such, got {fitted!r}")
+        raise TypeError(f"estimators must be a fitted classifier or a list of fitted classifiers, got {fitted!r}")
     model._validate_params()
     rules = () if proposal is None else given_rules(proposal, len(fitted))
     recipe = model._recipe()
     recipe = recipe.check(recipe.choices(groups=groups, prefit=True, proposal=bool(rules)))
     if callable(model.prior) and asks_for_data(model.prior, True):
-        raise ValueError("prior must not ask for training rows: the classifiers were trained on rows that are not here")
+        raise ValueError("prior must not use training rows: those of prefit classifiers are not available")
     return rules, recipe
 
 
 def _classes(fitted: list[Any], labels: NDArray[Any]) -> NDArray[Any]:
-    """Return the labels of the validation rows, and those that the classifiers say they know."""
-    known = [np.asarray(one.classes_) for one in fitted if hasattr(one, "classes_")]
-    # Labels of another kind are refused when the classifier that knows them is asked.
-    numbers = labels.dtype.kind in "biuf"
-    same = [one for one in known if one.ndim == 1 and (one.dtype.kind in "biuf") == numbers]
-    classes: NDArray[Any] = np.unique(np.concatenate([labels, *same]))
+    """Sorted classes of the validation labels and of the classifiers."""
+    fitted_classes = [np.asarray(estimator.classes_) for estimator in fitted if hasattr(estimator, "classes_")]
+    # Classes of another kind than the labels are rejected when their classifier predicts.
+    numeric = labels.dtype.kind in "biuf"
+    same_kind = [known for known in fitted_classes if known.ndim == 1 and (known.dtype.kind in "biuf") == numeric]
+    classes: NDArray[Any] = np.unique(np.concatenate([labels, *same_kind]))
     if classes.size < 2:
         raise ValueError(f"y_val must hold at least two classes, got class {classes.tolist()[0]!r} only")
     return classes
 
 
 def _known_class(label: Any, classes: NDArray[Any]) -> Any:
-    """Return a label as it is among the classes, None for none, or raise."""
+    """Element of `classes` equal to `label`; None if `label` is None."""
     if label is None:
         return None
-    found = np.flatnonzero(classes == label)
-    if found.size != 1:
+    matches = np.flatnonzero(classes == label)
+    if matches.size != 1:
         raise ValueError(f"most_frequent must be one of the classes {classes.tolist()}, got {label!r}")
-    return classes[found[0]]
+    return classes[matches[0]]

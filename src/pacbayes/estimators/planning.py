@@ -1,4 +1,4 @@
-"""From training rows to a plan: prior, proposals and thresholds, before any validation row is looked at."""
+"""The plan of a fit: prior, primary rules and thresholds, fixed on the training set before validation."""
 
 from __future__ import annotations
 
@@ -41,78 +41,86 @@ from pacbayes.estimators.recipe import Recipe
 
 
 def make_plan(choices: Recipe, trained: Trained, data: Labelled, reading: TableReading | None) -> Plan:
-    """Return what is planned with classifiers that were trained; of the rows it looks at training rows only.
+    """Plan of trained classifiers, determined on the training set.
 
-    What is kept of all rows, their hashes and how their columns were read,
-    is for knowing them again.
+    Of the validation rows the plan holds hashes and the format of the columns, to compare later tables with.
     """
-    division, number, hedge = trained.division, len(trained.members), float(choices.hedge)
-    # With independent splits no part trains all classifiers; that of the first is as good as another.
+    division, n_classifiers, hedge = trained.division, len(trained.members), float(choices.hedge)
+    # Independent splits share no training set; any of them will do here.
     train = division(0)[0]
-    tried = _cross_validate(choices, trained, hedge)
-    found = None if tried is None else tried.counted
+    cv = _cross_validate(choices, trained, hedge)
+    counts = None if cv is None else cv.counts
     rules: tuple[FixedRule, ...] = ()
     if hedge < 1.0:
-        assert tried is not None
-        rules = _proposed(tried, number, train.size)
+        assert cv is not None
+        rules = _primary_rules(cv, n_classifiers, train.size)
         rules = rules if hedge > 0.0 else without_reserve(rules)
-    seen = _rehearsal(tried, data, division, rules) if tried is not None and tried.probabilities else None
-    codes, counts = np.unique(data.codes[train], return_counts=True)
-    return planned(
+    out_of_fold = (
+        _soft_vote_on_training_rows(cv, data, division, rules) if cv is not None and cv.probabilities else None
+    )
+    codes, class_counts = np.unique(data.codes[train], return_counts=True)
+    return build_plan(
         choices,
         data,
         reading,
         division=division,
+        rules=rules,
+        out_of_fold=out_of_fold,
         hedge=hedge,
-        prior=_prior(choices, trained, data, found),
-        planned=rules,
-        seen=seen,
-        cross_validation=found,
-        no_skill=data.classes[codes[np.argmax(counts)]],
-        thresholds=None if tried is None else _thresholds(choices, tried, data, train, rules),
+        prior=_prior(choices, trained, data, counts),
+        cross_validation=counts,
+        no_skill=data.classes[codes[np.argmax(class_counts)]],
+        thresholds=None if cv is None else _thresholds(choices, cv, data, train, rules),
     )
 
 
 def make_refit(choices: Recipe, trained: Trained) -> Refit:
-    """Return classifiers that all rows trained, with the soft vote that these rows propose."""
-    tried = _cross_validate(choices, trained, 0.0)
-    assert tried is not None
-    assert tried.calibrated is not None
-    number = len(trained.members)
-    return Refit(trained.members, propose_soft(tried.counted, number, trained.division.n_rows, tried.calibrated))
+    """Classifiers trained on all rows, with the soft vote that cross-validation on all rows determines."""
+    cv = _cross_validate(choices, trained, 0.0)
+    assert cv is not None
+    assert cv.calibrated is not None
+    return Refit(trained.members, propose_soft(cv.counts, len(trained.members), trained.division.n_rows, cv.calibrated))
 
 
-def _proposed(tried: Tried, number: int, n: int) -> tuple[FixedRule, ...]:
-    """Return the rules that cross-validation recommends, for every way of predicting."""
-    found = tried.counted
-    assert tried.calibrated is not None
-    hard = propose(found.candidates, found.totals, number, found.errors_of_votes)
-    return propose_soft(found, number, n, tried.calibrated), *hard
+def _primary_rules(cv: CVResult, n_classifiers: int, n: int) -> tuple[FixedRule, ...]:
+    """Primary rule of each voting, from the cross-validation within the training set."""
+    assert cv.calibrated is not None
+    hard = propose(cv.counts.candidates, cv.counts.totals, n_classifiers, cv.counts.errors_of_votes)
+    return propose_soft(cv.counts, n_classifiers, n, cv.calibrated), *hard
 
 
-def planned(
-    choices: Recipe, data: Labelled, reading: TableReading | None, seen: Rehearsal | None = None, **fixed: Any
+def build_plan(
+    choices: Recipe,
+    data: Labelled,
+    reading: TableReading | None,
+    *,
+    division: Division,
+    rules: tuple[FixedRule, ...],
+    hedge: float,
+    out_of_fold: Rehearsal | None = None,
+    **fields: Any,
 ) -> Plan:
-    """Return a plan with what was fixed, and what parameters and all rows say of themselves.
+    """Plan with the given primary `rules` and further `fields`.
 
-    `seen` is what the proposed rule said of training rows: bets are chosen for it.
+    Bets are optimised for `out_of_fold`, the predictions of the soft vote for the training rows.
     """
-    given = choices.distance
-    division = fixed["division"]
     questions = asked_for(choices.limits, choices.pos_label)
     share, delta, m = float(choices.limits_share), float(choices.delta), division.m
-    # About what the proposed rule will have; a bet is valid at any level.
-    level = proposal_level(delta, fixed["hedge"])
+    # Approximately the level of the primary rule; a bet is valid at any level.
+    level = proposal_level(delta, hedge)
     if division.unit == GROUP:
         main = main_level(level, share if questions else 0.0)
-        bet = USUAL_BET if seen is None else seen.bet(main)
-        fixed["planned"] = tuple(replace(rule, bet=bet) for rule in fixed["planned"])
+        bet = USUAL_BET if out_of_fold is None else out_of_fold.bet(main)
+        rules = tuple(replace(rule, bet=bet) for rule in rules)
     return Plan(
         delta=delta,
-        limits=fix_questions(questions, seen, data.classes, m, level, share),
+        division=division,
+        planned=rules,
+        hedge=hedge,
+        limits=fix_questions(questions, out_of_fold, data.classes, m, level, share),
         limits_share=share,
         prior_kind=prior_kind(choices.prior, division.kind == "shared"),
-        distance=tuple(given) if isinstance(given, list | tuple) else (given,),
+        distance=tuple(choices.distance) if isinstance(choices.distance, list | tuple) else (choices.distance,),
         constant=choices.constant,
         positive=plain(choices.pos_label),
         target=choices.target,
@@ -121,124 +129,121 @@ def planned(
         slice_column="" if data.slices is None else data.slices.column,
         known_rows=data.known_again(draw_key(division.seed)),
         reading=reading,
-        **fixed,
+        **fields,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class Tried:
-    """What cross-validation within the training rows found."""
+class CVResult:
+    """Result of the cross-validation within the training set."""
 
-    counted: CrossValidation
-    #: The maps of all that took part; None where nothing is proposed.
+    counts: CrossValidation
+    #: Calibration maps of the cross-validated classifiers; None if there is no primary rule.
     calibrated: Calibrated | None
-    #: Calibrated out-of-fold probabilities of the best classifier of each family, where a target or bets need them.
+    #: Calibrated out-of-fold probabilities of the best classifier of each family, if a decision or bets need them.
     probabilities: dict[int, FloatArray]
 
 
-def _cross_validate(choices: Recipe, trained: Trained, hedge: float) -> Tried | None:
-    """Return what cross-validation within the training rows found; None where nobody asked, or none are shared."""
+def _cross_validate(choices: Recipe, trained: Trained, hedge: float) -> CVResult | None:
+    """Cross-validate within the training set; None if disabled or if the classifiers share no training set."""
     members, division = trained.folds, trained.division
     if members is None or choices.cv is None:
         return None
-    proposes = hedge < 1.0
-    # A path costs little more with all lambdas; a baseline alone needs no more than some of them.
-    which = members.tried(proposes or (isinstance(choices.prior, str) and choices.prior == CROSS_VALIDATION))
+    needs_rules = hedge < 1.0
+    # A path of SVMs costs little more with all lambdas, but the holdout baseline alone needs only some of them.
+    which = members.tried(needs_rules or (isinstance(choices.prior, str) and choices.prior == CROSS_VALIDATION))
     units, codes = division.units_of(division(0)[0]), members.codes
-    fold = dealt(codes, choices.cv, generator(division.seed, Purpose.FOLDS), units)
-    learnt, dense = np.unique(codes, return_inverse=True)
+    folds = dealt(codes, choices.cv, generator(division.seed, Purpose.FOLDS), units)
+    train_classes, train_codes = np.unique(codes, return_inverse=True)
+    train_codes = train_codes.astype(np.int64)
     losses, maps = np.zeros(which.size), {}
     probabilities: dict[int, FloatArray] = {}
     best: dict[int, int] = {}
-    needed = choices.target is not None or len(choices.limits) > 0 or division.unit == GROUP
-    answers = np.empty((which.size, codes.size), dtype=kept_as(members.n_classes))
-    # The bits of a fitted map depend on how many threads share a product.
+    needs_probabilities = choices.target is not None or len(choices.limits) > 0 or division.unit == GROUP
+    y_pred = np.empty((which.size, codes.size), dtype=kept_as(members.n_classes))
+    # The bits of a fitted map depend on the number of BLAS threads.
     with one_thread(), progress("cross-validation", which.size) as advance:
-        for place, (i, heard) in enumerate(zip(which.tolist(), members.out_of_fold(which, fold), strict=True)):
-            answers[place] = heard.answers
-            if proposes:
-                maps[i], losses[place] = calibrate(heard.kind, heard.scores, dense.astype(np.int64), learnt.size)
+        for k, (i, member) in enumerate(zip(which.tolist(), members.out_of_fold(which, folds), strict=True)):
+            y_pred[k] = member.answers
+            if needs_rules:
+                maps[i], losses[k] = calibrate(member.kind, member.scores, train_codes, train_classes.size)
                 family = int(members.families[i])
-                # Of each family the soft vote has the classifier with the least log-loss, the first of several.
-                if needed and (family not in best or losses[place] < losses[best[family]]):
+                # The soft vote has the classifier of each family with the smallest log-loss, the first in case of ties.
+                if needs_probabilities and (family not in best or losses[k] < losses[best[family]]):
                     probabilities.pop(int(which[best[family]]) if family in best else -1, None)
-                    # Exact: multiples of 2^-20.
-                    probabilities[i], best[family] = maps[i](heard.scores).astype(np.float32), place
+                    # float32 is exact for multiples of 2^-20.
+                    probabilities[i], best[family] = maps[i](member.scores).astype(np.float32), k
             advance(1)
-    errors, sizes = counted_by_fold(answers, codes, fold)
-    tried = proposes and answers.size <= MOST_ANSWERS and sizes.any()
-    votes = errors_of_votes(_among(learnt, answers), dense.astype(np.int64), fold, sizes) if tried else None
-    return Tried(
+    errors, sizes = counted_by_fold(y_pred, codes, folds)
+    count_votes = needs_rules and y_pred.size <= MOST_ANSWERS and sizes.any()
+    votes = errors_of_votes(_to_train_codes(train_classes, y_pred), train_codes, folds, sizes) if count_votes else None
+    return CVResult(
         CrossValidation(
             which,
             errors,
             sizes,
             votes,
-            losses if proposes else None,
-            members.families[which] if proposes else None,
+            losses if needs_rules else None,
+            members.families[which] if needs_rules else None,
         ),
-        Calibrated(learnt.astype(np.int64), maps) if proposes else None,
+        Calibrated(train_classes.astype(np.int64), maps) if needs_rules else None,
         probabilities,
     )
 
 
-def _among(learnt: Rows, answers: Answers) -> Answers:
-    """Return answers in places among the classes that the training rows have; any other is one place more.
+def _to_train_codes(train_classes: Rows, y_pred: Answers) -> Answers:
+    """Recode predictions to indices of `train_classes`; all other labels get the next index.
 
-    Whether another label is a class may be known from validation rows alone, and must not count here.
+    Whether such a label is a class may be known from the validation set only, and must not matter here.
     """
-    places = np.full(int(max(answers.max(), learnt[-1])) + 1, learnt.size, dtype=kept_as(learnt.size))
-    places[learnt] = np.arange(learnt.size)
-    return places[answers]
+    indices = np.full(
+        int(max(y_pred.max(), train_classes[-1])) + 1, train_classes.size, dtype=kept_as(train_classes.size)
+    )
+    indices[train_classes] = np.arange(train_classes.size)
+    return indices[y_pred]
 
 
-def _prior(
-    choices: Recipe,
-    trained: Trained,
-    data: Labelled,
-    found: CrossValidation | None,
-) -> FloatArray | None:
-    """Return the prior's weights, None for the uniform one."""
+def _prior(choices: Recipe, trained: Trained, data: Labelled, counts: CrossValidation | None) -> FloatArray | None:
+    """Prior weights; None if uniform."""
     shared = trained.division.shared
     rows = None if shared is None else lambda: (pick_rows(data.rows, shared[0]), data.labels[shared[0]])
     params = trained.members.params
     if shared is None:
-        # Their kernel widths come from rows that validate other machines.
-        params = [{"lambda": one["lambda"]} for one in params]
-    return resolve_prior(choices.prior, params, rows, found, trained.division)
+        # The kernel width of an SVM comes from rows that are validation rows of other SVMs.
+        params = [{"lambda": setting["lambda"]} for setting in params]
+    return resolve_prior(choices.prior, params, rows, counts, trained.division)
 
 
-def _voted(tried: Tried, rules: tuple[FixedRule, ...]) -> tuple[SoftVote, FloatArray]:
-    """Return the proposed soft vote, and its out-of-fold mean probabilities of the training rows.
-
-    They serve every way of predicting.
-    """
+def _soft_vote(cv: CVResult, rules: tuple[FixedRule, ...]) -> tuple[SoftVote, FloatArray]:
+    """Primary soft vote and its out-of-fold mean probabilities of the training rows."""
     (rule,) = (rule for rule in rules if isinstance(rule, SoftVote))
     weights = weights_of(rule.weights)
-    total = sum(weights[i] * tried.probabilities[i].astype(np.float64) for i in rule.soft.maps)
+    total = sum(weights[i] * cv.probabilities[i].astype(np.float64) for i in rule.soft.maps)
     return rule, rule.soft.shares(np.asarray(total))
 
 
-def _rehearsal(tried: Tried, data: Labelled, division: Division, rules: tuple[FixedRule, ...]) -> Rehearsal:
-    """Return what the proposed soft vote said of the training rows, its classifiers trained without their fold."""
-    soft, shares = _voted(tried, rules)
+def _soft_vote_on_training_rows(
+    cv: CVResult, data: Labelled, division: Division, rules: tuple[FixedRule, ...]
+) -> Rehearsal:
+    """Out-of-fold predictions of the primary soft vote for the training rows."""
+    soft, shares = _soft_vote(cv, rules)
     train = division(0)[0]
     groups = division.units_of(train) if division.unit == GROUP else None
-    said, truth = soft.winners(shares), data.codes[train]
-    return Rehearsal(said, truth, data.classes, int(data.classes.size), groups, division.m)
+    y_pred, y_true = soft.winners(shares), data.codes[train]
+    return Rehearsal(y_pred, y_true, data.classes, int(data.classes.size), groups, division.m)
 
 
 def _thresholds(
-    choices: Recipe, tried: Tried, data: Labelled, train: Rows, rules: tuple[FixedRule, ...]
+    choices: Recipe, cv: CVResult, data: Labelled, train: Rows, rules: tuple[FixedRule, ...]
 ) -> Thresholds | Cuts | None:
-    """Return what is tested for a target, from out-of-fold probabilities of the training rows; None without one."""
+    """Candidate thresholds of a decision, from out-of-fold probabilities of the training rows; None without one."""
     target, codes = choices.target, data.codes[train]
     if target is None:
         return None
-    soft, shares = _voted(tried, rules)
+    soft, shares = _soft_vote(cv, rules)
     if isinstance(target, Threshold):
         code = positive_class(choices.pos_label, data.classes)
         probabilities = soft.soft.spread(shares, int(data.classes.size))
         return Cuts.from_scores(probabilities[:, code], codes == code, plain(data.classes[code]))
-    said, scores = soft.winners(shares), soft.confidences(shares, int(codes.max()) + 1)
-    return Thresholds.from_scores(confidence(scores, said), said != codes)
+    y_pred, scores = soft.winners(shares), soft.confidences(shares, int(codes.max()) + 1)
+    return Thresholds.from_scores(confidence(scores, y_pred), y_pred != codes)

@@ -1,4 +1,4 @@
-"""What a fitted model does with new rows: predictions, and which of them the certificate is about."""
+"""Prediction methods of fitted models."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from pacbayes.ensemble.members import Coding
 from pacbayes.estimators.fitted import CountedBatch, Fitted
 from pacbayes.estimators.rows import Advice, new_rows
 
-# Why only one way predicts with a threshold.
-BY_SOFT = "a threshold is one of the soft vote's probability"
+# Why a threshold requires voting="soft".
+BY_SOFT = "the threshold applies to the probability of the soft vote"
 
 
-def _available(why_not: str | None) -> bool:
-    """Raise the reason why a method is not there."""
-    if why_not is not None:
-        raise AttributeError(why_not)
+def _available(reason: str | None) -> bool:
+    """Raise AttributeError if there is a reason why a method is not available."""
+    if reason is not None:
+        raise AttributeError(reason)
     return True
 
 
 class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no types in scikit-learn
-    """A fitted set of classifiers as one: the value `_fitted`, and the certificates that follow from it."""
+    """Mixin with the methods of a fitted model for new rows."""
 
     _fitted: Fitted
     certificates_: Mapping[str, Certificate]
@@ -53,11 +53,11 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
     @property
     @abstractmethod
     def _advice(self) -> Advice:
-        """What to do about missing values and text."""
+        """Advice on missing values and strings for error messages."""
 
     @property
     def _takes_numbers(self) -> bool:
-        """Whether rows to predict must be numbers."""
+        """Whether X must be numeric."""
         return False
 
     def _validated(self, X: Any) -> Any:
@@ -66,10 +66,10 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "certificates_")
 
-    # -- new rows ----------------------------------------------------------------------------------------------------
+    # -- predictions -------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted labels, shape (n,), in the way `voting` says now.
+        """Predict labels by the current `voting`.
 
         Parameters
         ----------
@@ -78,8 +78,8 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         Returns
         -------
         ndarray of shape (n,)
-            As the classifiers say.  A label that is not in `classes_` (of a classifier that marks outliers, for one) is
-            passed on: it counted as an error on the validation rows, and has votes like any other.
+            A label that is not in `classes_`, for example the outlier label of some classifiers, is possible: it counts
+            as an error on the validation set and as a vote.
         """
         check_is_fitted(self)
         voting = self._voting()
@@ -87,10 +87,10 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
             return self._fitted.predict(voting, self._validated(X))
 
     def vote_share(self, X: Any) -> FloatArray:
-        """Return for every row and class the weight of the classifiers that vote for it.
+        """Weight of the classifiers that vote for each class.
 
-        The weights are those of the rule that predicts: of the draws for ``voting="stochastic"``, where it is also the
-        probability with which the stochastic classifier, its key not yet drawn, says that class; else of the vote.
+        The weights are those of the rule that predicts.  With ``voting="stochastic"``, the share of a class is the
+        probability that the stochastic classifier predicts it, over draws of its key.
 
         Parameters
         ----------
@@ -99,24 +99,25 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         Returns
         -------
         ndarray of shape (n, classes)
-            Columns in the order of `classes_`.  Rows sum to one, less the weight of classifiers that answer with a
-            label which is none of them.
+            Columns in the order of `classes_`.  Rows sum to one minus the weight of classifiers that predict a label
+            which is not in `classes_`.
         """
         check_is_fitted(self)
-        parts, members = self._fitted.weights(self._shared_voting()), self._fitted.members
-        chosen = np.flatnonzero(parts)
+        weights, members = self._fitted.weights(self._shared_voting()), self._fitted.members
+        voters = np.flatnonzero(weights)
         with naming_remedy(X, self._advice.fill):
-            taken = members.prepared(self._validated(X))
-            votes = vote_sums(members, taken, chosen, parts[chosen], Coding(members.classes))
+            prepared = members.prepared(self._validated(X))
+            votes = vote_sums(members, prepared, voters, weights[voters], Coding(members.classes))
         return np.ldexp(votes[:, : self.classes_.size], -BITS)
 
     @available_if(lambda self: _available(self._no_probabilities()))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probabilities of the rule that predicts, whose largest is what `predict` says.
+        """Probability estimates of the rule that predicts.
 
-        Of a soft vote the mean of calibrated probabilities; of a majority vote the shares of its votes (a label that is
-        not in `classes_` may have more still); of a single classifier its own, where it has some.  Draws have none.
-        With a `Threshold` they are the same as without, and `predict` compares one of them with the threshold.
+        A soft vote has mean calibrated probabilities, a majority vote the shares of the votes (those of labels that are
+        not in `classes_` are left out), and a single classifier its own `predict_proba`.  Not available for
+        ``voting="stochastic"``.  `predict` returns the class with the highest probability, or, with a `Threshold`,
+        compares the probability of the positive class with the threshold.
 
         Parameters
         ----------
@@ -135,11 +136,11 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
                 return self._fitted.probabilities(rows)
             if voting == "majority":
                 return self._fitted.with_refit(rows, self.vote_share(X))
-            own = scores_of(self.best_estimator_, rows, PROBABILITIES, self.classes_)
-            return self._fitted.with_refit(rows, own)
+            probabilities = scores_of(self.best_estimator_, rows, PROBABILITIES, self.classes_)
+            return self._fitted.with_refit(rows, probabilities)
 
     def _no_probabilities(self) -> str | None:
-        """Say why there are no probabilities of what predicts, None where there are."""
+        """Reason why `predict_proba` is not available; None if it is."""
         if not self.__sklearn_is_fitted__():
             return None
         try:
@@ -148,18 +149,18 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
             return str(error)
         if voting == "stochastic":
             return (
-                "voting='stochastic' does not predict what has the largest share; use vote_share(X), or "
+                "voting='stochastic' does not predict the class with the largest share; use vote_share(X) or "
                 'set_params(voting="majority")'
             )
         if voting in (SOFT, "majority"):
             return None
-        one = self.best_estimator_
-        known = hasattr(one, "predict_proba") and hasattr(one, "classes_")
-        return None if known else f"{type(one).__name__}, the classifier that predicts, has no probabilities of its own"
+        estimator = self.best_estimator_
+        available = hasattr(estimator, "predict_proba") and hasattr(estimator, "classes_")
+        return None if available else f"{type(estimator).__name__}, the classifier that predicts, has no predict_proba"
 
     @available_if(lambda self: _available(self._no_decisions()))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> FloatArray:
-        """Return the decision values of the single classifier that predicts, as it gives them; votes have none.
+        """Decision function of the single classifier that predicts; votes have none.
 
         Parameters
         ----------
@@ -168,24 +169,26 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         Returns
         -------
         ndarray of shape (n,) for two classes, else (n, classes)
-            Columns in the order of `classes_`; of two classes, positive values are for the second.
+            Columns in the order of `classes_`; for two classes, positive values mean the second class.
         """
         with naming_remedy(X, self._advice.fill):
-            found = scores_of(self.best_estimator_, self._validated(X), DECISIONS, self.classes_)
-        return found[:, 0] if found.shape[1] == 1 else found
+            scores = scores_of(self.best_estimator_, self._validated(X), DECISIONS, self.classes_)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _no_decisions(self) -> str | None:
-        """Say why there are no decision values of what predicts, None where there are."""
+        """Reason why `decision_function` is not available; None if it is."""
         if not self.__sklearn_is_fitted__() or self.voting_ != "best":
-            return "only a fitted model whose voting_ is 'best' has decision values"
+            return "decision_function requires a fitted model whose voting_ is 'best'"
         if self._fitted.refit is not None:
-            return "the refit answers where it is clear, and its decision values are others"
-        one = self.best_estimator_
-        known = hasattr(one, "decision_function") and hasattr(one, "classes_")
-        return None if known else f"{type(one).__name__}, the classifier that predicts, has no decision values"
+            return "decision_function is not available after a refit, which is used where its prediction is clear"
+        estimator = self.best_estimator_
+        available = hasattr(estimator, "decision_function") and hasattr(estimator, "classes_")
+        return (
+            None if available else f"{type(estimator).__name__}, the classifier that predicts, has no decision_function"
+        )
 
     def answers(self, X: Any) -> NDArray[np.bool_]:
-        """Return for which rows the label of `predict` is one that it stands by: with `Abstain`, where it is sure.
+        """Mask of the rows for which the classifier does not abstain.
 
         Parameters
         ----------
@@ -194,8 +197,8 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         Returns
         -------
         ndarray of bool, shape (n,)
-            All true without a target `Abstain` (or `max_error`).  With it, the certificate is about the rows where it
-            is true; `predict` gives the others a label too, of which nothing is guaranteed.
+            All true without `Abstain` (or `max_error`).  With it, the certificate holds for the rows where the mask is
+            true; `predict` returns a label for the others too, without any guarantee.
         """
         check_is_fitted(self)
         voting = self._voting()
@@ -206,7 +209,7 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
             return np.asarray(self._fitted.confidence(voting, rows) >= answered.threshold)
 
     def covered(self, X: Any) -> NDArray[np.bool_]:
-        """Return which answers of `predict` the certificate covers: those that the certified classifier gives too.
+        """Mask of the rows for which the certified classifier predicts the same label as `predict`.
 
         Parameters
         ----------
@@ -223,16 +226,16 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
             return self._fitted.covered(voting, self._validated(X))
 
     def of_these(self, X: Any) -> Batch:
-        """Return how many of the answers to a batch of new rows are wrong at most.
+        """Bound the number of errors among the predictions for a batch of new rows.
 
-        Exact for the rows at hand, where `certificate_` is about all that may come: the validation rows and those of
-        the batch could change places.  It is one statement about one batch, at the level delta, beside `certificate_`
-        and not at once with it.
+        The bound is for these rows, while `certificate_` is for all new examples.  It relies on exchangeability of the
+        validation rows and the rows of the batch.  It holds with confidence ``1 - delta`` for one batch, not jointly
+        with `certificate_`.
 
         Parameters
         ----------
         X : array_like of shape (n, d)
-            New rows, as `predict` takes them: independent draws that the model was not fitted with.
+            New rows, as for `predict`: independent draws that were not used in `fit`.
 
         Returns
         -------
@@ -241,67 +244,68 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         Raises
         ------
         ValueError
-            Where nothing is proved: for weights that the validation rows found (a posterior), with
-            groups, ``duplicates="together"``, targets, and splits other than "shared"; and if more rows than chance
-            explains equal rows that the model was fitted with.
+            If the batch cannot be certified: for weights chosen on the validation set (a posterior), with groups,
+            ``duplicates="together"``, a decision, or a split other than "shared"; and if more rows than chance explains
+            equal rows that were used in `fit`.
         """
         check_is_fitted(self)
-        counted = self._counted_batch()
+        batch = self._counted_batch()
         with naming_remedy(X, self._advice.fill):
-            counted.add(self._validated(X))
-        return counted.batch()
+            batch.add(self._validated(X))
+        return batch.batch()
 
     def _counted_batch(self) -> CountedBatch:
-        """Return what counts a batch that is given block by block; raise where nothing is proved of one."""
+        """Accumulator of a batch that arrives in blocks; raise if batches cannot be certified."""
         return self._fitted.batch(self._voting())
 
     def monitor(self, alpha: float = 0.01) -> Monitor:
-        """Return what watches whether the certificate holds for rows that arrive with their labels.
+        """Monitor whether the certificate still holds for new labelled rows.
 
-        Its ``update(X, y_true)`` takes them in batches of any size, in the order in which they arrived.
+        Pass new rows to its ``update(X, y_true)``, in batches of any size, in order of arrival.
 
         Parameters
         ----------
         alpha : float, default=0.01
-            If the certificate is true and nothing changes, an alarm is ever seen with at most this probability.
+            Upper bound on the probability of ever raising a false alarm.
 
         Returns
         -------
         Monitor
-            Of the certificate of `voting` as it is now.  With `Abstain` rows that are not answered do not count;
-            after a refit answers that are not covered are no errors; a model that was fitted with groups needs
-            ``groups=`` and counts complete groups.  Refused for draws by a posterior and ``duplicates="together"``.
+            Monitor of the certificate of the current `voting`.  With `Abstain`, only accepted rows count; after a
+            refit, predictions that are not covered do not count as errors; a model fitted with groups requires
+            ``groups=`` and counts complete groups.  Not available for a stochastic posterior and for
+            ``duplicates="together"``.
         """
         check_is_fitted(self)
         voting = self._voting()
         check_watched(self.certificates_[voting], voting)
         monitor = self.certificates_[voting].monitor(alpha, wrong=Watched(self, self._fitted, voting))
-        # Two models with as many errors may have equal certificates.
+        # Different models may have equal certificates; their validation predictions differ.
         monitor.fingerprint = fingerprint(
             [monitor.fingerprint, self._fitted.plan.known_rows, self._fitted.evidence.answers]
         )
         return monitor
 
-    # -- what predicts -----------------------------------------------------------------------------------------------
+    # -- fitted attributes -------------------------------------------------------------------------------------------
 
     @property
     def certificate_(self) -> Certificate:
-        """The certificate of the chosen way of predicting."""
+        """The certificate of `voting_`."""
         check_is_fitted(self)
         return self.certificates_[self.voting_]
 
     @property
     def voting_(self) -> str:
-        """How it predicts: `voting`, or what "auto" stands for in this fit."""
+        """The voting that predicts: `voting`, with "auto" resolved."""
         check_is_fitted(self)
         try:
             return self._voting()
         except (TypeError, ValueError) as error:
-            # No other error: who lists the attributes of an estimator takes this one for an absent attribute.
+            # An AttributeError, because scikit-learn lists attributes with hasattr.
             raise AttributeError(f"there is no certificate_ for voting={self.voting!r}: {error}") from None
 
     def _voting(self) -> str:
-        """Return how a fitted model predicts now, or raise for a way it was not fitted for."""
+        """Resolve `voting`; raise if the fit does not support it."""
         voting = check_choice("voting", self.voting, (AUTO, *VOTINGS))
         plan = self._fitted.plan
         if voting == AUTO:
@@ -312,8 +316,8 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
             raise ValueError(f"voting must be 'soft' or 'auto' for this fit, got {voting!r}: {BY_SOFT}")
         if voting not in plan.votings:
             raise ValueError(
-                f"voting must be one of {', '.join(plan.votings)} for this fit, got {voting!r}: nothing was proposed "
-                "that has probabilities"
+                f"voting must be one of {', '.join(plan.votings)} for this fit, got {voting!r}: no calibrated "
+                "probabilities are available"
             )
         return voting
 
@@ -325,7 +329,7 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
 
     @property
     def classifiers_(self) -> ClassifierSet:
-        """The classifiers with their answers to the validation rows."""
+        """The classifiers with their validation predictions."""
         check_is_fitted(self)
         return self._fitted.classifiers
 
@@ -334,57 +338,52 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
 
     @property
     def best_index_(self) -> int:
-        """The number of the classifier used by ``voting="best"``."""
+        """The index of the classifier used by ``voting="best"``."""
         check_is_fitted(self)
         return self._fitted.best_index
 
     @property
     def best_params_(self) -> dict[str, Any]:
-        """The parameters of the classifier used by ``voting="best"``, number `best_index_`."""
+        """The parameters of the classifier used by ``voting="best"``."""
         return self.classifiers_.params[self.best_index_]
 
     @property
     def best_estimator_(self) -> Any:
-        """The fitted classifier used by ``voting="best"``, which ``certificates_["best"]`` is for."""
+        """The fitted classifier used by ``voting="best"``, certified by ``certificates_["best"]``."""
         return self.classifiers_[self.best_index_]
 
     def _overlap_with(self, X: Any) -> Overlap | None:
-        """Return how many rows equal rows that the model was fitted with, validation rows among them.
-
-        None where it is not known: for rows without a value to be compared by.
-        """
+        """Overlap of X with the training and validation rows; None if rows cannot be compared."""
         check_is_fitted(self)
         return self._fitted.overlap(X)
 
 
 def check_watched(certificate: Certificate, voting: str, copies_left_out: bool = False) -> None:
-    """Raise where rows that arrive do not have losses of mean at most the bound, one after the other."""
+    """Raise if the losses of arriving rows are not conditionally bounded in mean, as a monitor requires."""
     if voting == "stochastic" and certificate.rule == POSTERIOR:
         raise ValueError(
-            "draws by a posterior cannot be watched: the bound is on their average, and equal rows get equal draws. "
-            "Use another voting"
+            "a stochastic posterior cannot be monitored: the bound is on the average over draws, and equal rows get "
+            "equal draws. Use another voting"
         )
     if certificate.unit == DISTINCT and not copies_left_out:
         raise ValueError(
-            "with duplicates='together' every distinct row counts once, and a monitor does not know which came before: "
-            "give the errors of distinct rows to certificate_.monitor(); pacbayes watch leaves copies out"
+            "with duplicates='together' every distinct row counts once, and a monitor does not recognise earlier rows: "
+            "pass the errors of distinct rows to certificate_.monitor(), or use pacbayes watch, which drops duplicates"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """The model and its way of predicting when the monitor was made: the limit is theirs, and no others'."""
+    """Losses of a monitored model, tied to the fit and the voting for which the bound holds."""
 
     model: Any
     fitted: Fitted
     voting: str
 
     def __call__(self, X: Any, y_true: ArrayLike) -> ArrayLike:
-        """Return for every row that the model answers whether it is wrong, and covered where it was refitted."""
+        """Mask of errors among accepted predictions; after a refit, only covered predictions count as errors."""
         if self.model._fitted is not self.fitted or self.model._voting() != self.voting:
-            raise ValueError(
-                "the model was fitted again, or predicts in another way, since its monitor was made: make another"
-            )
+            raise ValueError("the model was fitted again or its voting changed; create a new monitor")
         check_same_order(X=X, y_true=y_true)
         warn_of_known(check_new_rows(self.model, X, "X", "the model"), "X", "the model")
         wrong = wrong_answers(y_true, self.model.predict(X))

@@ -1,4 +1,4 @@
-"""What a fit does, fixed before any row is looked at: the parameters of either estimator in one form."""
+"""Parameters of both estimators in a common form, with their checks and the training of the candidates."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from pacbayes.ensemble.portfolio import Size, warn_left_out
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.estimators.rows import FitInput
 
-#: The parameters that both estimators have.
+#: Constraints of the parameters that both estimators have.
 SHARED_CONSTRAINTS: dict[str, Any] = {
     "voting": [StrOptions({AUTO, *VOTINGS})],
     "delta": [Interval(Real, 0, 1, closed="neither")],
@@ -59,13 +59,13 @@ SHARED_CONSTRAINTS: dict[str, Any] = {
     "checkpoint": "no_validation",
     "random_state": "no_validation",
 }
-#: Those of the paper's estimator alone.
+#: Constraints of further parameters of `StochasticSVC`.
 PAPER_CONSTRAINTS: dict[str, Any] = {"split": [StrOptions(set(SPLITS))], "constant": [StrOptions(set(CONSTANTS))]}
 
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """Candidates, how the rows are split, and what is certified: by the names of `CertifiedClassifier`'s parameters."""
+    """Parameters of a fit, named as those of `CertifiedClassifier`."""
 
     candidates: Any
     prepare: Any
@@ -87,52 +87,52 @@ class Recipe:
     random_state: Any
     split: str = SHARED
     constant: str = "exact"
-    #: Whether rows must be numbers.
+    #: Whether X must be numeric.
     numeric: bool = False
 
     @property
     def refit_voting(self) -> str | None:
-        """How the refitted model predicts; None without a refit."""
+        """Voting of the refitted model; None without a refit."""
         return (SOFT if self.voting == AUTO else self.voting) if self.refit else None
 
     def choices(self, **others: Any) -> Choices:
-        """Name the parameters that depend on each other."""
+        """Parameters whose combination is checked."""
         names = ("voting", "hedge", "split", "cv", "prior", "distance", "target", "refit", "duplicates")
         limits = asked_for(self.limits, self.pos_label)
         return Choices(limits=limits, **{name: getattr(self, name) for name in names}, **others)
 
-    # -- checks before any work --------------------------------------------------------------------------------------
+    # -- validation --------------------------------------------------------------------------------------------------
 
     def check(self, choices: Choices, words: Words = python_words) -> Recipe:
-        """Raise for what does not go together; return the recipe with its share of delta in reserve."""
-        # Any parameter will do: the one that is used comes later, from the training rows.
+        """Raise for incompatible parameters; return the recipe with `hedge` resolved."""
+        # A placeholder: Catoni's parameter is determined later, on the training set.
         check_distances(self.distance, catoni=Catoni(1.0))
         choices.check(words)
         hedge, level = choices.resolved_hedge, float(self.delta)
         if hedge > 0.0 and hedged_level(level, hedge, 1) == 0.0:
-            raise ValueError(f"hedge * delta must not be less than the smallest number, got {hedge!r} * {level!r}")
+            raise ValueError(f"hedge * delta must not underflow, got {hedge!r} * {level!r}")
         if callable(self.prior):
             asks_for_data(self.prior, self.split == SHARED)
         return replace(self, hedge=hedge)
 
     def check_candidates(self) -> None:
-        """Raise for candidates that cannot be trained."""
+        """Raise for invalid candidates."""
         if self.candidates is None:
             raise ValueError(
-                "there is nothing to train: candidates is None, as from_fitted leaves it; give some, or call "
+                "candidates must not be None, as it is after from_fitted: set candidates, or call "
                 "CertifiedClassifier.from_fitted with fitted classifiers"
             )
         if not isinstance(self.prepare, str):
             check_prepare(self.prepare, self.split)
         families = resolve_families(self.candidates, None, Size(100))
-        if any(isinstance(one, SvmFamily) for one in families):
-            # Before the machines are trained: settings that do not fit their estimator.
-            plan_candidates([one for one in families if isinstance(one, GridFamily)], 0)
-        for one in families:
-            one.check(self.split)
+        if any(isinstance(family, SvmFamily) for family in families):
+            # Reject invalid settings of grids before training SVMs, which takes time.
+            plan_candidates([family for family in families if isinstance(family, GridFamily)], 0)
+        for family in families:
+            family.check(self.split)
 
     def check_classes(self, data: Labelled) -> None:
-        """Raise for questions about classes that there are none of; warn of a delta that is meant otherwise."""
+        """Raise if metrics or decisions refer to unknown classes; warn if delta looks like a confidence."""
         warn_of_level(self.delta)
         check_classes(self.limits, self.pos_label, data.classes)
         if isinstance(self.target, Threshold):
@@ -141,32 +141,32 @@ class Recipe:
     # -- training ----------------------------------------------------------------------------------------------------
 
     def train(self, data: Labelled, rows: FitInput) -> Trained:
-        """Split the rows and train the classifiers on training rows alone."""
-        warn_left_out(self.candidates, Size.of(data.rows, data.number, self._preparation(data.rows)))
-        size, units = self.validation_size, find_units(data, self.duplicates)[1]
-        number = data.number if units is None else int(units.max()) + 1
-        share = usual_share(number) if isinstance(size, str) else size
-        split = DivisionChoices(self.split, share, rows.groups, self.duplicates, rows.validation)
-        # With splits of their own there are machines only, as many whatever the size of the data.
-        machines = [one for one in self._families(data.rows, 2) if isinstance(one, SvmFamily)]
-        classifiers = 1 if self.split == SHARED else sum(one.number for one in machines)
-        division = divide(data, split, classifiers, seed_of_run(self.random_state, self.checkpoint))
-        return self._trained(Work(data, division, self.n_jobs, self.checkpoint, split.as_dict()))
+        """Split the rows and train the candidates on the training set."""
+        warn_left_out(self.candidates, Size.of(data.rows, data.number, self._resolve_preprocessor(data.rows)))
+        units = find_units(data, self.duplicates)[1]
+        n_units = data.number if units is None else int(units.max()) + 1
+        size = usual_share(n_units) if isinstance(self.validation_size, str) else self.validation_size
+        spec = DivisionChoices(self.split, size, rows.groups, self.duplicates, rows.validation)
+        # Independent splits support SVMs only, whose number does not depend on the number of rows.
+        svms = [family for family in self._families(data.rows, 2) if isinstance(family, SvmFamily)]
+        n_splits = 1 if self.split == SHARED else sum(family.number for family in svms)
+        division = divide(data, spec, n_splits, seed_of_run(self.random_state, self.checkpoint))
+        return self._train(Work(data, division, self.n_jobs, self.checkpoint, spec.as_dict()))
 
     def train_all(self, data: Labelled, division: Division) -> Trained:
-        """Train the same on all rows."""
-        kept = part_of(self.checkpoint, "refit")
-        return self._trained(Work(data, training_division(division), self.n_jobs, kept, {"refit": True}))
+        """Train the candidates on all rows."""
+        checkpoint = part_of(self.checkpoint, "refit")
+        return self._train(Work(data, training_division(division), self.n_jobs, checkpoint, {"refit": True}))
 
-    def _trained(self, work: Work) -> Trained:
-        # How many rows train depends on sizes alone, whatever the seed, but for groups.
+    def _train(self, work: Work) -> Trained:
+        # Without groups, the number of training rows is the same for every seed.
         return train_families(self._families(work.data.rows, work.division(0)[0].size), work)
 
     def _families(self, rows: Any, n_train: int) -> list[Family]:
-        prepare = self._preparation(rows)
-        return resolve_families(self.candidates, prepare, Size.of(rows, n_train, prepare))
+        preprocessor = self._resolve_preprocessor(rows)
+        return resolve_families(self.candidates, preprocessor, Size.of(rows, n_train, preprocessor))
 
-    def _preparation(self, rows: Any) -> Any:
-        """Return what prepares rows for families of our own; nothing where there are none, which get rows as given."""
-        own = any(isinstance(one, str | SVMs) for _, one in named_candidates(self.candidates))
-        return resolve_prepare(self.prepare, rows) if own or not isinstance(self.prepare, str) else None
+    def _resolve_preprocessor(self, rows: Any) -> Any:
+        """Preprocessor of the built-in families; None for "auto" if there are none."""
+        built_in = any(isinstance(candidate, str | SVMs) for _, candidate in named_candidates(self.candidates))
+        return resolve_prepare(self.prepare, rows) if built_in or not isinstance(self.prepare, str) else None

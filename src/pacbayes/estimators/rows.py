@@ -1,4 +1,4 @@
-"""Rows as `fit` and `predict` take them: checked, with those of the validation set put behind the others."""
+"""Input validation of `fit` and `predict`."""
 
 from typing import Any, NamedTuple
 
@@ -16,19 +16,19 @@ from pacbayes.data.preprocessing import check_finite, naming_column
 from pacbayes.data.rows import check_table, check_values, number_of_rows, pickable_rows
 from pacbayes.data.tables import TableReading
 
-# The attribute of a data frame that says how it was read from a file.
+# Key in `DataFrame.attrs` of how the frame was read from a file.
 _READING = "pacbayes.reading"
 
 
 class Advice(NamedTuple):
-    """What errors advise about missing values, and about text."""
+    """Advice on missing values and on strings for error messages."""
 
     fill: str
     encode: str
 
 
 class FitInput(NamedTuple):
-    """The rows of a fit, and which of them validate; None where that is left to chance."""
+    """Arguments of `fit`; `validation` is a mask of the validation rows, or None for a random split."""
 
     X: Any
     y: Any
@@ -37,47 +37,49 @@ class FitInput(NamedTuple):
     validation: BoolArray | None
 
 
-def fit_input(X: Any, y: Any, groups: Any, slices: Any, validation: Any, others: tuple[Any, Any, Any, Any]) -> FitInput:
-    """Join the rows of `fit` and `others`: X, y, groups and slices of a validation set.
+def fit_input(
+    X: Any, y: Any, groups: Any, slices: Any, validation: Any, validation_set: tuple[Any, Any, Any, Any]
+) -> FitInput:
+    """Concatenate the rows of `fit` with those of a separate validation set (X, y, groups, slices), if any.
 
     Examples
     --------
-    >>> joined = fit_input([[1], [2]], ["a", "b"], None, None, None, ([[3]], ["b"], None, None))
-    >>> joined.X, joined.validation
+    >>> rows = fit_input([[1], [2]], ["a", "b"], None, None, None, ([[3]], ["b"], None, None))
+    >>> rows.X, rows.validation
     ([[1], [2], [3]], array([False, False,  True]))
     >>> fit_input([[1], [2]], ["a", "b"], None, None, [0, 1], (None, None, None, None))
     Traceback (most recent call last):
-    TypeError: validation must be true or false for each of 2 rows, got numbers of type int64
+    TypeError: validation must be a boolean mask of 2 rows, got dtype int64
     """
-    X_val, y_val, groups_val, slices_val = others
-    given = {"X": X, "y": y, "groups": groups, "slices": slices, "validation": validation}
-    given |= {"X_val": X_val, "y_val": y_val, "groups_val": groups_val, "slices_val": slices_val}
-    for name, values in given.items():
+    X_val, y_val, groups_val, slices_val = validation_set
+    arguments = {"X": X, "y": y, "groups": groups, "slices": slices, "validation": validation}
+    arguments |= {"X_val": X_val, "y_val": y_val, "groups_val": groups_val, "slices_val": slices_val}
+    for name, values in arguments.items():
         check_not_masked(name, values)
     check_same_order(X=X, y=y, groups=groups, slices=slices, validation=validation)
     check_same_order(X_val=X_val, y_val=y_val, groups_val=groups_val, slices_val=slices_val)
     if X_val is None:
         if not (y_val is None and groups_val is None and slices_val is None):
-            raise ValueError("y_val, groups_val and slices_val are for X_val, which is None")
-        mask = None if validation is None else _checked(validation, _number(y))
+            raise ValueError("y_val, groups_val and slices_val require X_val")
+        mask = None if validation is None else _check_mask(validation, _length(y))
         return FitInput(X, y, groups, slices, mask)
     if y_val is None:
-        raise ValueError("y_val must be the labels of X_val, got None")
+        raise ValueError("X_val requires y_val, its labels")
     if validation is not None:
-        raise ValueError("give validation, a mask of the rows of X, or X_val: not both")
-    number, more = _number(y), _number(y_val)
-    for name, rows, labels in (("", X, number), ("_val", X_val, more)):
-        found = rows.shape[0] if hasattr(rows, "shape") else len(rows)
-        if found != labels:
-            raise ValueError(f"X{name} and y{name} must have the same length, got {found} and {labels}")
-    mask = np.repeat([False, True], [number, more])
+        raise ValueError("validation and X_val are mutually exclusive")
+    n_train, n_val = _length(y), _length(y_val)
+    for name, rows, n_labels in (("", X, n_train), ("_val", X_val, n_val)):
+        n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+        if n_rows != n_labels:
+            raise ValueError(f"X{name} and y{name} must have the same length, got {n_rows} and {n_labels}")
+    mask = np.repeat([False, True], [n_train, n_val])
     pairs = {"y": (y, y_val), "groups": (groups, groups_val), "slices": (slices, slices_val)}
-    joined = {name: _both(name, *pair, (number, more)) for name, pair in pairs.items()}
-    return FitInput(_rows(X, X_val), joined["y"], joined["groups"], joined["slices"], mask)
+    columns = {name: _concatenate_column(name, *pair, (n_train, n_val)) for name, pair in pairs.items()}
+    return FitInput(_concatenate_rows(X, X_val), columns["y"], columns["groups"], columns["slices"], mask)
 
 
 def labelled_rows(estimator: Any, rows: FitInput, numeric: bool, advice: Advice) -> Labelled:
-    """Check rows and labels, and set what scikit-learn knows of features; `numeric` rows become numbers."""
+    """Validate X and y and set ``n_features_in_`` and ``feature_names_in_``; convert `numeric` rows to numbers."""
     X, y = rows.X, check_complete(narrow_labels(rows.y))
     if numeric:
         X, y = _numbers(estimator, X, advice, y=y, ensure_min_samples=2)
@@ -93,104 +95,105 @@ def labelled_rows(estimator: Any, rows: FitInput, numeric: bool, advice: Advice)
 
 
 def new_rows(estimator: Any, X: Any, numeric: bool, advice: Advice) -> Any:
-    """Check rows to predict: `numeric` ones become numbers."""
+    """Validate the X of `predict`; convert `numeric` rows to numbers."""
     if numeric:
         return _numbers(estimator, X, advice, reset=False)
     rows = pickable_rows(X)
     if number_of_rows(rows) == 0:
-        raise ValueError("X must hold at least one row, got none")
+        raise ValueError("X must hold at least one row, got 0")
     if hasattr(estimator, "n_features_in_") and np.ndim(rows) == 1:
-        raise ValueError(f"X must have {estimator.n_features_in_} columns, got one dimension. Reshape your data.")
+        raise ValueError(f"X must have {estimator.n_features_in_} columns, got a 1D array. Reshape your data.")
     validate_data(estimator, rows, reset=False, skip_check_array=True)
     return rows
 
 
-def _numbers(estimator: Any, X: Any, advice: Advice, **how: Any) -> Any:
+def _numbers(estimator: Any, X: Any, advice: Advice, **options: Any) -> Any:
     check_table(X)
     with naming_column(X, advice.encode):
-        found = validate_data(estimator, X, dtype=np.float64, ensure_all_finite=False, **how)
-    check_finite(found[0] if "y" in how else found, X, advice.fill)
-    return found
+        result = validate_data(estimator, X, dtype=np.float64, ensure_all_finite=False, **options)
+    check_finite(result[0] if "y" in options else result, X, advice.fill)
+    return result
 
 
 def note_reading(X: pd.DataFrame, reading: TableReading) -> pd.DataFrame:
-    """Note on a data frame how it was read from a file: a model that is fitted with it remembers that."""
+    """Attach the format of its file to a data frame, so that a model fitted on it stores the format."""
     X.attrs[_READING] = reading
     return X
 
 
 def reading_of(X: Any, rows: Any) -> TableReading | None:
-    """How a file must be read to hold these rows, as X or the checked `rows` tell."""
-    noted = getattr(X, "attrs", {}).get(_READING)
-    return noted if isinstance(noted, TableReading) else TableReading.of(rows)
+    """File format attached to X, or else derived from the validated `rows`."""
+    attached = getattr(X, "attrs", {}).get(_READING)
+    return attached if isinstance(attached, TableReading) else TableReading.of(rows)
 
 
-def _number(y: Any) -> int:
+def _length(y: Any) -> int:
     return int(y.shape[0]) if hasattr(y, "shape") else len(y)
 
 
-def _checked(validation: Any, number: int) -> BoolArray:
-    """Return a mask of so many rows, or raise."""
+def _check_mask(validation: Any, n_rows: int) -> BoolArray:
     mask: NDArray[Any] = np.asarray(validation)
-    if mask.dtype == object and all(isinstance(one, bool | np.bool_) for one in mask.ravel().tolist()):
+    if mask.dtype == object and all(isinstance(value, bool | np.bool_) for value in mask.ravel().tolist()):
         mask = mask.astype(bool)
     if mask.dtype != bool:
-        raise TypeError(f"validation must be true or false for each of {number} rows, got numbers of type {mask.dtype}")
-    if mask.shape != (number,):
-        raise ValueError(f"validation must be true or false for each of {number} rows, got shape {mask.shape}")
+        raise TypeError(f"validation must be a boolean mask of {n_rows} rows, got dtype {mask.dtype}")
+    if mask.shape != (n_rows,):
+        raise ValueError(f"validation must be a boolean mask of {n_rows} rows, got shape {mask.shape}")
     return mask
 
 
-def _both(name: str, ours: Any, theirs: Any, sizes: tuple[int, int]) -> Any:
-    """Return labels, groups or slices of all rows, None where there are none; NumPy would make texts of numbers."""
-    if ours is None and theirs is None:
+def _concatenate_column(name: str, train: Any, val: Any, sizes: tuple[int, int]) -> Any:
+    """Concatenate labels, groups or slices, without NumPy's conversion of numbers to strings."""
+    if train is None and val is None:
         return None
-    if ours is None or theirs is None:
-        raise ValueError(f"{name} and {name}_val must both be given, or neither")
-    one, other = np.asarray(ours), np.asarray(theirs)
-    for called, part, size in ((name, one, sizes[0]), (f"{name}_val", other, sizes[1])):
-        if part.shape != (size,):
-            raise ValueError(f"{called} must have one entry per row, shape ({size},), got shape {part.shape}")
-    check_same_kind(f"{name}_val", other, one, name)
-    # Whatever either is made of: texts of different lengths, categories, missing values.
-    same = one.dtype.kind == other.dtype.kind
-    both = np.concatenate([one, other]) if same else np.array([*one, *other], dtype=object)
-    return pd.Series(both, name=getattr(ours, "name", None)) if name == "slices" else both
+    if train is None or val is None:
+        raise ValueError(f"{name} and {name}_val must be set together")
+    train_values, val_values = np.asarray(train), np.asarray(val)
+    for column, values, size in ((name, train_values, sizes[0]), (f"{name}_val", val_values, sizes[1])):
+        if values.shape != (size,):
+            raise ValueError(f"{column} must have one entry per row, shape ({size},), got shape {values.shape}")
+    check_same_kind(f"{name}_val", val_values, train_values, name)
+    # Strings next to categories or missing values have different dtypes: keep their values as objects.
+    same = train_values.dtype.kind == val_values.dtype.kind
+    values = (
+        np.concatenate([train_values, val_values]) if same else np.array([*train_values, *val_values], dtype=object)
+    )
+    return pd.Series(values, name=getattr(train, "name", None)) if name == "slices" else values
 
 
-def _rows(ours: Any, theirs: Any) -> Any:
-    """Return all rows, those that train first."""
-    if sp.issparse(ours) and sp.issparse(theirs):
-        parts: list[Any] = [ours, theirs]
+def _concatenate_rows(X: Any, X_val: Any) -> Any:
+    """Concatenate training and validation rows, in this order."""
+    if sp.issparse(X) and sp.issparse(X_val):
+        parts: list[Any] = [X, X_val]
         return sp.vstack(parts, format="csr")
-    if isinstance(ours, pd.DataFrame) and isinstance(theirs, pd.DataFrame):
-        return _frames(ours, theirs)
-    if isinstance(ours, list | tuple) and isinstance(theirs, list | tuple):
-        return [*ours, *theirs]
-    if type(ours) is not type(theirs) or not isinstance(ours, np.ndarray):
-        kinds = f"{type(ours).__name__} and {type(theirs).__name__}"
-        raise TypeError(
-            f"X and X_val must be arrays, sparse matrices, data frames or lists, and of one kind, got {kinds}"
-        )
-    if ours.shape[1:] != theirs.shape[1:]:
-        raise ValueError(f"X and X_val must have the same columns, got shapes {ours.shape} and {theirs.shape}")
-    numbers = [one.dtype.kind in "biuf" for one in (ours, theirs)]
-    if numbers[0] != numbers[1]:
-        raise TypeError(f"X and X_val must be of one type, got {ours.dtype} and {theirs.dtype}")
-    return np.concatenate([ours, theirs])
+    if isinstance(X, pd.DataFrame) and isinstance(X_val, pd.DataFrame):
+        return _concatenate_frames(X, X_val)
+    if isinstance(X, list | tuple) and isinstance(X_val, list | tuple):
+        return [*X, *X_val]
+    if type(X) is not type(X_val) or not isinstance(X, np.ndarray):
+        types = f"{type(X).__name__} and {type(X_val).__name__}"
+        raise TypeError(f"X and X_val must both be arrays, sparse matrices, data frames or lists, got {types}")
+    if X.shape[1:] != X_val.shape[1:]:
+        raise ValueError(f"X and X_val must have the same columns, got shapes {X.shape} and {X_val.shape}")
+    numeric = [rows.dtype.kind in "biuf" for rows in (X, X_val)]
+    if numeric[0] != numeric[1]:
+        raise TypeError(f"X and X_val must have the same dtype, got {X.dtype} and {X_val.dtype}")
+    return np.concatenate([X, X_val])
 
 
-def _frames(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
-    if list(ours.columns) != list(theirs.columns):
-        apart = sorted(set(map(str, ours.columns)) ^ set(map(str, theirs.columns)))
-        why = f"but {', '.join(apart[:5])} is in one alone" if apart else "but they are in another order"
-        raise ValueError(f"X and X_val must have the same columns, {why}")
-    for place, name in enumerate(ours.columns):
-        one, other = ours.dtypes.iloc[place], theirs.dtypes.iloc[place]
-        numbers = all(map(pd.api.types.is_numeric_dtype, (one, other)))
-        # Of numbers and truth values pandas makes objects.
-        numbers = numbers and pd.api.types.is_bool_dtype(one) == pd.api.types.is_bool_dtype(other)
-        if one != other and not numbers:
-            # Text that stands beside numbers, or categories that the other lacks, would make another type of both.
-            raise TypeError(f"X and X_val must have columns of the same types, got {one} and {other} for {name!r}")
-    return pd.concat([ours, theirs], ignore_index=True)
+def _concatenate_frames(X: pd.DataFrame, X_val: pd.DataFrame) -> pd.DataFrame:
+    if list(X.columns) != list(X_val.columns):
+        differing = sorted(set(map(str, X.columns)) ^ set(map(str, X_val.columns)))
+        detail = f"but only one has {', '.join(differing[:5])}" if differing else "but their order differs"
+        raise ValueError(f"X and X_val must have the same columns, {detail}")
+    for i, name in enumerate(X.columns):
+        dtype, val_dtype = X.dtypes.iloc[i], X_val.dtypes.iloc[i]
+        numeric = all(map(pd.api.types.is_numeric_dtype, (dtype, val_dtype)))
+        # pandas concatenates numbers and booleans to objects.
+        numeric = numeric and pd.api.types.is_bool_dtype(dtype) == pd.api.types.is_bool_dtype(val_dtype)
+        if dtype != val_dtype and not numeric:
+            # Strings next to numbers, or different categories, would change the dtype of the training rows.
+            raise TypeError(
+                f"X and X_val must have columns of the same types, got {dtype} and {val_dtype} for {name!r}"
+            )
+    return pd.concat([X, X_val], ignore_index=True)

@@ -23,135 +23,140 @@ from pacbayes.estimators.rows import Advice
 from pacbayes.svm.kernel import Gamma
 from pacbayes.svm.landmarks import N_COMPONENTS
 
-# The parameters that are those of `SVMs`; their values are checked there.
-_OF_MACHINES = ("kernel", "gamma", "n_components", "scale")
-#: The grid used where none is given: 201 values, evenly spread on the logarithmic scale.
+# Parameters passed on to `SVMs`, which validates them.
+_SVM_PARAMETERS = ("kernel", "gamma", "n_components", "scale")
+#: The default grid: 201 values, evenly spaced on a logarithmic scale.
 DEFAULT_LAMBDAS = tuple(np.logspace(-2, 2, 201).tolist())
 
 
 class StochasticSVC(CertifiedModel):
-    r"""Support vector machines for many :math:`\lambda` as one classifier with a certificate.
+    r"""Stochastic support vector classifier with an optimal PAC-Bayesian posterior.
 
-    Half of the rows (see `validation_size`) train a machine for every :math:`\lambda`, with :math:`C = 1/\lambda`; the
-    others count the errors of each.  The posterior `q` over the machines minimises the bound
+    The training set (see `validation_size`) trains an SVM with :math:`C = 1/\lambda` for every :math:`\lambda`; the
+    validation set counts their errors.  The posterior `q` over the SVMs minimises the bound
 
     .. math:: B(q) = f\Big(\sum_i q_i \hat l_i,\; \sum_i q_i \ln\frac{q_i}{p_i}\Big)
 
-    over all posteriors, with proof, and `certificate_` says what follows.  With a `hedge` below 1 the training rows
-    propose, by cross-validation, how to predict with the machines; proposals and posterior share `delta`, and of each
-    way of predicting the rule with the smallest bound predicts.
+    over all posteriors, with a proof of optimality.  If `hedge` is below 1, cross-validation within the training set
+    also fixes a primary rule for each voting.  Primary rules and posterior share `delta`, and each voting predicts with
+    the rule that has the smallest bound.
 
     Parameters
     ----------
     lambdas : array_like of shape (H,), optional
-        Regularisation parameters; by default 201 values from 0.01 to 100.  Part of the prior: fix them beforehand.
+        Regularisation parameters, by default 201 values from 0.01 to 100.  They must be fixed before the data are seen.
     kernel, gamma, n_components, scale
         As for `svm_set`; ``kernel="nystroem"`` is for tens of thousands of rows and more.  Scaling, kernel width and
-        landmarks come from the training rows alone.
+        landmarks come from the training rows only.
     prepare : scikit-learn transformer, optional
-        For a shared split: what turns the rows into numbers (imputation, one-hot columns), cloned and fitted on the
-        training rows alone.  X may then be a data frame with text and missing values.
+        Preprocessor for a shared split, such as imputation or one-hot encoding, cloned and fitted on the training rows
+        only.  X may then be a data frame with strings and missing values.
     split : {"shared", "independent"}
-        One training and validation sample for all machines, or for each its own (the paper's).  The rows are divided
-        without looking at the labels: in a stratified split the training rows would tell the class counts of the
-        validation rows, and the two would not be independent.
+        One training and validation set for all SVMs, or a separate random split for each, as in the paper.  Splits are
+        not stratified: the training set would reveal the class counts of the validation set, and the two would not be
+        independent.
     validation_size : float, int or "auto"
         Fraction or number of validation rows (with groups, of groups); "auto" as for `CertifiedClassifier`.
     duplicates : {"keep", "together", "independent"}
-        Equal rows.  "keep": each is a draw of its own; `fit` warns where rows equal in features and class look copied,
-        and refuses a division of your own with more equal rows on both sides than chance explains.  "independent": the
-        same without these checks, for equal rows that you know to be separate draws.  "together": rows equal in
-        features and class are one example that was copied after sampling, stay on one side of the division, and are
-        validated once; the certificate is then about new originals.
+        How to treat rows that are equal in features and class.  "keep" treats each as an independent draw; `fit` warns
+        if some look copied, and rejects a user-defined split with more duplicates on both sides than chance explains.
+        "independent" does the same without these checks, if you know that equal rows are independent draws.  "together"
+        treats them as one example that was copied after sampling: they stay on one side of the split and count once in
+        validation, and the certificate is for new distinct examples.
     prior : "uniform", "cross-validation", array_like of shape (H,), or callable
-        "cross-validation", for a shared split: Gibbs weights of the errors in cross-validation within the training
-        rows.  ``callable(params)`` gets a list of dicts, one for each machine; with a shared split
-        ``callable(params, X_train, y_train)`` also the training rows.  Both return weights that sum to one.
+        "cross-validation", for a shared split, sets Gibbs weights of the cross-validation errors within the training
+        set.  ``callable(params)`` gets a list of dicts, one for each SVM; with a shared split,
+        ``callable(params, X_train, y_train)`` also gets the training rows.  Both return weights that sum to one.
     distance : str, Distance, or list of these
-        One of `DISTANCES`, "catoni" (`pacbayes.bounds.Catoni` with a parameter from cross-validation within the
-        training rows, for a shared split), or a distance itself, such as ``Catoni(0.4)``.  Of several, `delta` is
-        divided among them and the smallest bound is used.
+        One of `DISTANCES`; "catoni", for a shared split, which is `pacbayes.bounds.Catoni` with a parameter from
+        cross-validation within the training set; or a distance object such as ``Catoni(0.4)``.  Several distances share
+        `delta` equally, and the smallest bound is used.
     delta : float
-        The certificate fails with at most this probability.
+        One minus the confidence: the certificate is wrong with at most this probability.
     constant : {"exact", "paper"}
         See `log_constant`.
     hedge : float or "auto"
-        The share of `delta` kept for what the validation rows may show: the posterior, Occam's choice, other votes.
-        The rest, :math:`(1 - h)\delta`, is for what the training rows propose.  1, the default, is the posterior alone,
-        as in the paper; 0 is hold-out, without `posterior_`.  "auto" is 0.02 where there is a proposal, else 1: with
-        independent splits, where every row validates some machine, and with ``cv=None``.
+        Share `h` of `delta` for choices made on the validation set: the posterior, Occam bounds of single SVMs, other
+        votes.  The primary rules, which are fixed on the training set, have :math:`(1 - h)\delta`.  1, the default, is
+        the posterior only, as in the paper; 0 is holdout, without `posterior_`.  "auto" is 0.02 if there is a primary
+        rule, and 1 otherwise: with independent splits, where every row is a validation row of some SVM, and with
+        ``cv=None``.
     limits : tuple
-        Other risks that limits are wanted of, at once with the bound: ``certificate_.limits``.  Names such as "error"
-        (of every class, and in `slices`), "recall", "precision" and "f1" (of every class, or of `pos_label`), and
-        `Cost`; docs/what-to-certify.md lists all.  They need a proposal, that is a `hedge` below 1, and there are none
-        for a posterior that wins.
+        Further metrics to bound, jointly with the error rate, in ``certificate_.limits``: names such as "error" (of
+        each class and slice), "recall", "precision" and "f1" (of each class, or of `pos_label`), and `Cost` objects;
+        docs/what-to-certify.md lists all.  They require a primary rule, that is a `hedge` below 1, and are not
+        available if the posterior has the smallest bound.
     limits_share : float
-        The share of delta that limits have, where some are asked for; each of them has an equal part.
+        Share of `delta` for the bounds on metrics, if there are any; they divide it equally.
     pos_label : label, optional
-        The only class whose recall, precision, F1 and specificity are wanted: its limits are tighter then.
+        Positive class.  Recall, precision, F1 and specificity are bounded for this class only, which tightens the
+        bounds.
     max_error : float, optional
-        A target for the share of errors among answered examples: the classifier answers only where it is sure enough
-        (see `answers`), and `certificate_` is about these.  It is tested for the proposal, at the whole of delta, and
-        needs a `hedge` below 1.
+        Selective classification: maximum error rate of accepted predictions.  The classifier abstains unless it is
+        confident enough (see `answers`), and `certificate_` is for accepted predictions.  The primary rule is tested
+        with all of `delta`, which requires a `hedge` below 1.
     voting : {"stochastic", "majority", "best", "soft", "auto"}
-        How to predict; read when predicting.  "stochastic": for each row a machine drawn by a keyed hash of the row, so
-        that a row's label does not depend on the rows around it.  "majority": a weighted vote.  "best": one machine.
-        "soft", where `hedge` is below 1: a vote by mean calibrated probabilities.  "auto": see `CertifiedClassifier`.
+        How to predict; read by `predict`.  "stochastic" draws an SVM for each row by a keyed hash of the row, so that
+        the prediction does not depend on the rest of the batch, "majority" takes a weighted majority vote, "best" uses
+        a single SVM, and "soft", if `hedge` is below 1, predicts the class with the highest mean calibrated
+        probability.  "auto": see `CertifiedClassifier`.
     cv : int or None
-        Folds of the cross-validation within the training rows that proposes, and that the hold-out baseline rests on
-        (with ``hedge=1`` it has at most 50 of the machines); None for neither.
+        Number of folds of the cross-validation within the training set, which fixes the primary rules and the holdout
+        baseline (with ``hedge=1``, of at most 50 SVMs).  None disables both.
     n_jobs : int, optional
-        Threads for training; None for all cores.
+        Number of training threads; None for all cores.
     checkpoint : path of a directory, optional
-        As for `svm_set`; predictions in cross-validation are kept too.
+        As for `svm_set`; predictions of the cross-validation are stored too.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
-        For the split, the kernel width and the key of the draws.  None draws all of them anew in each `fit`.
+        Seed of the split, of the kernel width and of the key of the draws.  None seeds each `fit` differently.
 
     Attributes
     ----------
     certificate_ : Certificate
-        For the chosen `voting`.
+        The certificate of `voting_`.
     certificates_ : dict of Certificate
-        By voting.  Each holds alone.
+        Certificates by voting; each is valid on its own, not jointly.
     hedge_ : float
-        The share of `delta_` that was kept for what the validation rows may show.
+        The share of `delta_` reserved for choices made on the validation set.
     proposal_ : dict of ndarray of shape (H,)
-        By voting, the weights that the training rows proposed; empty where `hedge_` is 1.
+        Weights of the primary rules by voting; empty if `hedge_` is 1.
     posterior_ : Posterior
-        The best one at level ``hedge_ * delta_``; there is none where `hedge_` is 0.  Weights, here and in proposals,
-        are multiples of 2**-52, so that draws and votes follow them exactly.
+        The optimal posterior at level ``hedge_ * delta_``; absent if `hedge_` is 0.  Weights of posteriors and primary
+        rules are multiples of 2**-52, so that draws and votes follow them exactly.
     weights_ : ndarray of shape (H,)
-        With which `voting` predicts: of the rule that its certificate is for.
+        Weights of the rule that `voting` predicts with.
     prior_ : ndarray of shape (H,)
+        Prior weights.
     has_uniform_prior_ : bool
-        Whether it is the uniform one.
+        Whether the prior is the uniform default.
     delta_, distances_ : float, tuple of str
-        `delta` and `distance` as they were when fitted, which the certificates are for.
+        `delta` and `distance` of the fit, for which the certificates hold.
     classifiers_ : ClassifierSet
+        The SVMs with their validation predictions.
     best_index_ : int
-        The machine used by ``voting="best"``.
+        Index of the SVM used by ``voting="best"``.
     best_params_, best_estimator_
-        Its parameters and the machine itself.
+        Parameters of this SVM, and the SVM itself.
     cv_results_ : dict
-        Of the cross-validation within the training rows, where there was one.
+        Results of the cross-validation within the training set, if any.
     constant_label_
-        The class most frequent among the training rows, which every certificate is compared with.
+        Majority class of the training rows, the baseline of every certificate.
     vote_errors_ : int or None
-        Validation rows that the majority vote gets wrong; where the vote is the posterior's, its certificate is not
-        computed from them.  None with independent splits, where no row validates all machines.
+        Number of validation errors of the majority vote.  If the vote is that of the posterior, its certificate does
+        not follow from them.  None with independent splits, which share no validation set.
     vote_risk_ : float or None
-        Its share of errors, rounded up; with groups the mean over these.
+        Validation error rate of the majority vote, rounded up; with groups, the mean over groups.
     classes_, n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in scikit-learn.
 
     See Also
     --------
-    CertifiedClassifier : Any classifiers, and the smaller bounds of what the training rows propose.
-    Certificate : What is guaranteed.
-    svm_set : The machines alone.
-    optimal_posterior : The posterior alone.
-    save : Keep a fitted model.
-    write_report : A page about a fitted model.
+    CertifiedClassifier : Certifies any classifiers, with the smaller bounds of primary rules.
+    Certificate : Guaranteed bounds and their assumptions.
+    svm_set : Train the SVMs without a certificate.
+    optimal_posterior : Compute the posterior only.
+    save : Save a fitted model.
+    write_report : Write an HTML report on a fitted model.
 
     References
     ----------
@@ -178,7 +183,7 @@ class StochasticSVC(CertifiedModel):
     _parameter_constraints = (
         SHARED_CONSTRAINTS
         | PAPER_CONSTRAINTS
-        | dict.fromkeys(("lambdas", *_OF_MACHINES), "no_validation")
+        | dict.fromkeys(("lambdas", *_SVM_PARAMETERS), "no_validation")
         | {
             "prepare": [HasMethods(["fit", "transform", "get_params"]), None],
             "max_error": [Interval(Real, 0, 1, closed="neither"), None],
@@ -239,12 +244,12 @@ class StochasticSVC(CertifiedModel):
     def _recipe(self) -> Recipe:
         params = self.get_params(deep=False)
         lambdas = params.pop("lambdas")
-        machines = SVMs(
-            DEFAULT_LAMBDAS if lambdas is None else lambdas, **{name: params.pop(name) for name in _OF_MACHINES}
+        svms = SVMs(
+            DEFAULT_LAMBDAS if lambdas is None else lambdas, **{name: params.pop(name) for name in _SVM_PARAMETERS}
         )
         max_error = params.pop("max_error")
         return Recipe(
-            candidates=[("svm", machines)],
+            candidates=[("svm", svms)],
             target=None if max_error is None else Abstain(max_error),
             refit=False,
             numeric=self.prepare is None,
@@ -257,7 +262,7 @@ class StochasticSVC(CertifiedModel):
 
     @property
     def _takes_numbers(self) -> bool:
-        # Whether rows were prepared when this was fitted, whatever `prepare` is now.
+        # Depends on the preprocessor of the fit, not on the current parameter.
         return getattr(self._fitted.members, "prepare", None) is None
 
     @property
@@ -268,7 +273,7 @@ class StochasticSVC(CertifiedModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # What is prepared may be anything that the transformer takes: missing values, text, sparse rows.
+        # The preprocessor decides which inputs are valid: missing values, strings, sparse rows.
         if hasattr(self.prepare, "__sklearn_tags__"):
             tags.input_tags = get_tags(self.prepare).input_tags
         return tags

@@ -1,4 +1,4 @@
-"""Pictures (Axes in, Axes out), the HTML report and model cards.  ``pip install jinja2 matplotlib``."""
+"""Plots, HTML reports and model cards of fitted models; requires ``pip install jinja2 matplotlib``."""
 
 from pacbayes.report.card import model_card
 from pacbayes.report.page import report_html, write_report

@@ -1,4 +1,4 @@
-"""A model card: what is known of a fitted model under the usual headings, and blanks for what only its owner knows."""
+"""Model cards of fitted models."""
 
 import json
 import re
@@ -18,16 +18,17 @@ _BLANK = "*[to be filled in by the owner]*"
 
 
 def model_card(model: CertifiedModel, format: str = "markdown") -> str:
-    """Return a model card of a fitted model, with the usual headings [1]_.
+    """Model card of a fitted model, with the usual headings [1]_.
 
-    Everything that the fit knows is filled in, and nothing else: uses, users, where the rows come from and what is
-    ethical stay blanks, marked as such in Markdown and null in JSON.
+    Everything that is known from the fit is filled in.  Intended uses, users, data sources and ethical considerations
+    are left for the owner of the model, as marked blanks in Markdown and as null in JSON.
 
     Parameters
     ----------
     model : StochasticSVC or CertifiedClassifier
-        Fitted.
+        Fitted model.
     format : {"markdown", "json"}, default="markdown"
+        Format of the card.
 
     Returns
     -------
@@ -35,7 +36,7 @@ def model_card(model: CertifiedModel, format: str = "markdown") -> str:
 
     See Also
     --------
-    write_report : The same as a page, with pictures and all numbers.
+    write_report : HTML report with plots and all numbers.
 
     References
     ----------
@@ -53,124 +54,129 @@ def model_card(model: CertifiedModel, format: str = "markdown") -> str:
     """
     check_choice("format", format, FORMATS)
     view = ReportView.of(model)
-    sections = _of_the_model(view) | _of_the_data(view)
+    sections = _model_sections(view) | _data_sections(view)
     if format == "json":
-        plain = {_key(name): {_key(what): _plain(one) for what, one in part.items()} for name, part in sections.items()}
-        text = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
-        # The names stay what they are in the data, but are escaped where they would control a terminal.
-        return text if text == printable_lines(text) else json.dumps(plain, indent=2, allow_nan=False)
-    parts = [f"## {name}\n\n" + "".join(_line(*entry) for entry in part.items()) for name, part in sections.items()]
+        card = {
+            _key(title): {_key(entry): _to_json(value) for entry, value in section.items()}
+            for title, section in sections.items()
+        }
+        text = json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False)
+        # Keep names from the data as they are, but escape characters that would control a terminal.
+        return text if text == printable_lines(text) else json.dumps(card, indent=2, allow_nan=False)
+    parts = [
+        f"## {title}\n\n" + "".join(_to_markdown(*entry) for entry in section.items())
+        for title, section in sections.items()
+    ]
     return printable_lines(f"# Model card: {type(model).__name__}\n\n" + "\n".join(parts))
 
 
-def _of_the_model(view: ReportView) -> dict[str, dict[str, Any]]:
-    """Return the headings about the model with what is known under each; None is for the owner."""
+def _model_sections(view: ReportView) -> dict[str, dict[str, Any]]:
+    """Sections about the model; values of None are for the owner to fill in."""
     model, certificate = view.model, view.certificate
-    stated = certificate.reached is None and (certificate.answered is None or certificate.answered.passed)
+    has_bound = certificate.reached is None and (certificate.answered is None or certificate.answered.passed)
     return {
         "Model details": {
             "Kind": type(model).__name__,
-            "How it answers": who_answers(view),
+            "How it predicts": who_answers(view),
             "Settings": " ".join(repr(as_fitted(model)).split()),
             "Software that wrote this card": [f"{name} {number}" for name, number in versions().items()],
             "Owner and contact": None,
             "Date and version": None,
             "License": None,
         },
-        "Intended use": {"Primary uses": None, "Primary users": None, "Uses out of scope": None},
+        "Intended use": {"Primary uses": None, "Primary users": None, "Out-of-scope uses": None},
         "Factors": {
             "Classes": format_names(model.classes_.tolist()),
-            "Slices": [str(value) for value in view.plan.slices] or "none were named",
-            "Other groups, instruments or environments that matter": None,
+            "Slices": [str(value) for value in view.plan.slices] or "none",
+            "Other relevant groups, instruments or environments": None,
         },
         "Metrics": {
             "Guarantee": certificate.sentence,
             "Delta": certificate.delta,
-            **({"Limit": certificate.bound} if stated else {}),
-            "Further limits": [one.sentence for one in certificate.limits] or "none were asked for",
-            "Compared with": [
-                str(one) for name, one in certificate.baselines.items() if name in ("hold-out", CONSTANT)
+            **({"Bound": certificate.bound} if has_bound else {}),
+            "Further bounds": [metric.sentence for metric in certificate.limits] or "none",
+            "Baselines": [
+                str(baseline) for name, baseline in certificate.baselines.items() if name in ("hold-out", CONSTANT)
             ],
             "Why these metrics": None,
         },
     }
 
 
-def _of_the_data(view: ReportView) -> dict[str, dict[str, Any]]:
-    """Return those about the rows, and what follows from them."""
+def _data_sections(view: ReportView) -> dict[str, dict[str, Any]]:
+    """Sections about the data and the validation results."""
     certificate, division, confusion = view.certificate, view.plan.division, Confusion.of(view)
     unit = PLURAL[division.unit]
-    counted: dict[str, Any] = {"Errors by class": uncounted(view)}
+    analyses: dict[str, Any] = {"Errors by class": uncounted(view)}
     if confusion is not None:
-        counted = {
+        analyses = {
             "Errors by class": confusion.by_class,
-            "Answers": confusion.table,
-            "To be noted": confusion.warnings(certificate.bound),
+            "Confusion matrix": confusion.table,
+            "Warnings": confusion.warnings(certificate.bound),
         }
-    # After a refit all rows trained what predicts.
-    trained: dict[str, Any] = {f"Training {unit}": division.n_train + (division.m if certificate.refit else 0)}
+    # A refitted model was trained on the validation rows too.
+    training: dict[str, Any] = {f"Training {unit}": division.n_train + (division.m if certificate.refit else 0)}
     if certificate.refit:
-        trained[f"Training {unit} of the certified classifier"] = division.n_train
+        training[f"Training {unit} of the certified classifier"] = division.n_train
     if division.trained_elsewhere:
-        trained = {f"Training {unit}": "trained elsewhere"}
+        training = {f"Training {unit}": "unknown (prefit classifiers)"}
     return {
         "Evaluation data": {
             f"Validation {unit}": division.m,
-            "What was counted": facts(view)[1:] or "no threshold passed",
+            "Validation results": facts(view)[1:] or "no threshold passed",
             "How they were chosen": certificate.assumptions[0],
-            "Where they come from": None,
+            "Source": None,
         },
         "Training data": {
-            **trained,
-            "Columns": getattr(view.model, "n_features_in_", "not known"),
-            "Where they come from": None,
-            "What was done to them before": None,
+            **training,
+            "Columns": getattr(view.model, "n_features_in_", "unknown"),
+            "Source": None,
+            "Preprocessing": None,
         },
-        "Quantitative analyses": counted,
+        "Quantitative analyses": analyses,
         "Ethical considerations": {"Data about people, risks and harms, mitigations": None},
         "Caveats and recommendations": {
-            "What must hold": [" ".join(one) for one in must_hold(view)],
-            "Always the same answer": _same_answer(certificate),
+            "Assumptions": [" ".join(assumption) for assumption in must_hold(view)],
+            "Majority-class baseline": _compare_with_majority_class(certificate),
             "Recommendations": None,
         },
     }
 
 
-def _same_answer(certificate: Certificate) -> str:
-    """Compare the bound with that of the majority class, or say why the two are not of the same examples."""
-    constant = certificate.baselines.get(CONSTANT)
-    if constant is None:
+def _compare_with_majority_class(certificate: Certificate) -> str:
+    baseline = certificate.baselines.get(CONSTANT)
+    if baseline is None:
         return "not compared"
-    if constant.bound is None or certificate.not_better:
-        return certificate.not_better or str(constant)
+    if baseline.bound is None or certificate.not_better:
+        return certificate.not_better or str(baseline)
     if certificate.beats_constant:
-        return f"{constant}; its bound is above that of this model"
-    about = "answers that are covered" if certificate.refit else "examples that it answers"
-    return f"{constant}; not to be compared with the bound of this model, which counts only {about}"
+        return f"{baseline}; its bound is above that of this model"
+    scope = "covered predictions" if certificate.refit else "accepted predictions"
+    return f"{baseline}; not comparable with the bound of this model, which is for {scope} only"
 
 
 def _key(name: str) -> str:
     return re.sub(r"\W+", "_", name.lower())
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it."""
+def _to_json(value: Any) -> Any:
+    """Convert a table to a list of objects; leave other values unchanged."""
     if isinstance(value, TextTable):
         return [dict(zip(value.columns, row, strict=True)) for row in value.rows]
     return value
 
 
-def _line(name: str, value: Any) -> str:
-    """Return an entry in Markdown."""
+def _to_markdown(name: str, value: Any) -> str:
+    """Format an entry in Markdown."""
     if isinstance(value, TextTable):
         lines = [value.columns, ("---",) * len(value.columns), *value.rows]
-        table = "".join(f"| {' | '.join(_text(cell) for cell in line)} |\n" for line in lines)
-        return f"\n**{_text(name)}**{f' ({value.caption})' if value.caption else ''}\n\n{table}\n"
+        table = "".join(f"| {' | '.join(_escape(cell) for cell in line)} |\n" for line in lines)
+        return f"\n**{_escape(name)}**{f' ({value.caption})' if value.caption else ''}\n\n{table}\n"
     if isinstance(value, list):
-        return f"- **{_text(name)}**:{''.join(f'{chr(10)}  - {_text(one)}' for one in value) or ' nothing'}\n"
-    return f"- **{_text(name)}**: {_BLANK if value is None else _text(value)}\n"
+        return f"- **{_escape(name)}**:{''.join(f'{chr(10)}  - {_escape(item)}' for item in value) or ' none'}\n"
+    return f"- **{_escape(name)}**: {_BLANK if value is None else _escape(value)}\n"
 
 
-def _text(value: Any) -> str:
-    """Return any value as text of one line in which nothing is markup."""
+def _escape(value: Any) -> str:
+    """Convert to a single line without Markdown markup."""
     return re.sub(r"([\\`*\[\]<>|])", r"\\\1", " ".join(str(value).split()))

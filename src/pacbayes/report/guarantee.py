@@ -1,4 +1,4 @@
-"""What is guaranteed, what must hold for it, and which errors the validation rows showed, in words."""
+"""Sentences of reports and model cards: predictions, validation results, assumptions and errors by class."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,255 +16,262 @@ from pacbayes.data.division import GROUP
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
 
-# Answers up to which there is a column for each, lines of longer tables, and sentences about single classes.
-_MOST_COLUMNS, _MOST_LINES, _MOST_ERRORS, _MOST_SENTENCES = 6, 10, 6, 3
-_LONGEST = 30
-# Sums of weights that are no nearer to a whole number than this are means.
-_WHOLE = 1e-9
-# A class is rare below this share of the rows.
+# Maximum numbers of columns of a confusion matrix, rows of other tables, listed errors and warnings about classes.
+_MAX_COLUMNS, _MAX_ROWS, _MAX_ERRORS, _MAX_WARNINGS = 6, 10, 6, 3
+_MAX_LABEL_LENGTH = 30
+# Counts that differ from an integer by more than this are means over draws.
+_ROUNDING = 1e-9
+# A class with less than this share of the rows is rare.
 _RARE = 0.1
-# What must be true of what was drawn, and what breaks it, by what was counted.
-_DRAWN = {
+# The sampling assumption and its violations, by sampling unit.
+_SAMPLING = {
     "example": (
-        "The rows are independent, and new examples are of the same kind.",
-        "Time series, several rows of one person, copies, rows picked by hand or a world that has changed break this.",
+        "The rows are independent, and new examples come from the same distribution.",
+        "Time series, several rows of one person, duplicates, hand-picked rows and distribution shift violate this.",
     ),
     "group": (
-        "The groups are independent, and new groups are of the same kind.",
-        "One person in two groups, groups of one family or hospital, groups picked by hand or a world that has changed "
-        "break this. Every group counts once, whatever its size.",
+        "The groups are independent, and new groups come from the same distribution.",
+        "One person in two groups, groups of one family or hospital, hand-picked groups and distribution shift violate "
+        "this. Every group has the same weight, whatever its size.",
     ),
 }
-_COPIED = "Equal rows were taken as copies of one another and counted once."
-_DRAWN["distinct example"] = (_DRAWN["example"][0], f"{_DRAWN['example'][1]} {_COPIED}")
-_BY_HAND = ("The labels had no part in dividing the rows.", "The user divided them: by time, by place, by a file.")
-_USED = ("What is used is what was certified.", "A model trained anew, another threshold or overruled answers are not.")
-_COVERED = ("Only answers that are covered count.", "Of all others nothing is guaranteed.")
+_COPIED = "Equal rows were treated as duplicates and counted once."
+_SAMPLING["distinct example"] = (_SAMPLING["example"][0], f"{_SAMPLING['example'][1]} {_COPIED}")
+_USER_SPLIT = ("The split does not depend on the labels.", "It was user-defined: by time, by place, by file.")
+_DEPLOYED = (
+    "The deployed model is the certified model.",
+    "The guarantee is void after retraining, with another threshold, or if predictions are overruled.",
+)
+_COVERED = ("Only covered predictions count.", "Nothing is guaranteed for the others.")
 _ALWAYS = (
     (
-        "No classifier learned from the rows that count its errors.",
-        "Scaling, filling gaps, choosing columns or balancing classes on all rows breaks this, and no number shows it.",
+        "No classifier was trained on its validation set.",
+        "Scaling, imputation, feature selection or class balancing on all rows violates this without leaving a trace.",
     ),
     (
-        "Everything was fixed before results were seen:",
+        "Everything was fixed before validation:",
         "the list of classifiers, settings, the random seed. Trying several and keeping the best voids the guarantee.",
     ),
 )
-_LABELS = ("The labels are what counts.", "An error is an answer that differs from the label, right or wrong.")
+_LABELS = ("The labels define the errors.", "A prediction that differs from its label is an error, even a wrong label.")
 
 
 def who_answers(view: ReportView) -> str:
-    """Describe the way of predicting in a sentence."""
-    number, some, reached = len(view.classifiers), int(np.count_nonzero(view.model.weights_)), view.certificate.reached
-    if some == 1:
-        who = "A single classifier" if number == 1 else f"One classifier, number {view.only_classifier} of {number},"
-        if not view.by_probabilities:
-            return f"{who} gives all answers."
+    """Describe how the model predicts."""
+    number, used, threshold = len(view.classifiers), np.count_nonzero(view.model.weights_), view.certificate.reached
+    if used == 1:
+        voters = "a single classifier" if number == 1 else f"classifier {view.only_classifier} of {number}"
     else:
-        who = f"All {number} classifiers" if some == number else f"{some} of {number} classifiers"
+        voters = f"all {number} classifiers" if used == number else f"{used} of {number} trained classifiers"
     if view.by_probabilities:
-        decides = f"the class with the largest {'probability' if some == 1 else 'mean'} is the answer"
-        if reached is not None and reached.passed:
-            decides = f"the answer is {format_label(reached.positive)} where that is at least {reached.shown}"
-        return f"{who} {'says' if some == 1 else 'say'} how probable each class is; {decides}."
+        average = f"according to {voters}" if used == 1 else f"averaged over {voters}"
+        if threshold is not None and threshold.passed:
+            label = format_label(threshold.positive)
+            return f"Predicts {label} if its probability, {average}, is at least {threshold.shown}."
+        return f"Predicts the class with the highest probability, {average}."
+    if used == 1:
+        return f"Predicts with {voters}."
     if view.voting == "majority":
-        return f"{who} vote, and the class with the most weight behind it is the answer."
-    return f"For every new example one of {some} classifiers, chosen at random by fixed weights, gives the answer."
+        return f"Predicts by a weighted majority vote of {voters}."
+    return f"Predicts each new example with one of {used} classifiers, drawn at random with fixed weights."
 
 
 def facts(view: ReportView) -> list[str]:
-    """List the sentences below the statement: the way of predicting, and what the validation rows showed."""
+    """Sentences below the certificate: how the model predicts, and the validation results."""
     certificate = view.certificate
-    refit = "It was trained once more on all rows. An answer is covered where the certified classifier gives it too."
-    # Warnings of their own stand above.
+    refit = (
+        "The model was refitted on all rows. A prediction is covered if the certified classifier predicts the same "
+        "class."
+    )
+    # Shown separately, as warnings.
     warnings = (certificate.not_better, str(certificate.often_missed))
-    seen = [line for line in certificate.lines[1:] if line not in warnings]
-    some = certificate.answered is not None and certificate.answered.passed
-    share = "How many new examples it answers is not guaranteed."
-    return [who_answers(view), *([refit] if certificate.refit else []), *seen, *([share] if some else [])]
+    results = [line for line in certificate.lines[1:] if line not in warnings]
+    abstains = certificate.answered is not None and certificate.answered.passed
+    acceptance = "The acceptance rate on new examples is not guaranteed."
+    return [who_answers(view), *([refit] if certificate.refit else []), *results, *([acceptance] if abstains else [])]
 
 
 def observed(view: ReportView) -> str:
-    """Describe the errors on test rows, if any."""
+    """Sentence about the errors on the test set; empty without one."""
     test = view.observed
     if test is None:
         return ""
     errors, rows = test.among_answered(view.voting)
     if view.certificate.answered is not None:
-        wrong = f", and erred {errors} times on these ({format_share(errors / rows)})" if rows else ""
-        text = f"Of {test.rows} test rows it answered {rows} ({format_share(rows / test.rows)}){wrong}."
+        error_rate = f", with an error rate of {format_share(errors / rows)} ({errors} errors)" if rows else ""
+        text = f"It accepted {rows} of {test.rows} test rows ({format_share(rows / test.rows)}){error_rate}."
     else:
-        covered = "" if test.covered is None else f", {test.covered} times with a covered answer"
-        text = f"On {test.rows} test rows it erred {errors} times ({format_share(errors / test.rows)}){covered}."
-    return f"{text} That is an observation, not part of the guarantee."
+        covered = "" if test.covered is None else f", {test.covered} of them covered"
+        text = f"{errors} errors on {test.rows} test rows ({format_share(errors / test.rows)}){covered}."
+    return f"{text} This is an observation, not part of the guarantee."
 
 
 def must_hold(view: ReportView) -> list[tuple[str, str]]:
-    """List the assumptions in short, each with what would break it."""
-    unlucky = f"Even so the statement is false for up to {failure(view.certificate.delta)} of samples."
-    run = "It is about the long run: among a few new examples there may be more errors."
+    """Assumptions in short, each with typical violations."""
+    failures = f"It does for up to {failure(view.certificate.delta)} of samples, even if all assumptions hold."
+    long_run = "The bound is for the long run: a small number of new examples may have more errors."
     return [
-        _DRAWN[view.certificate.unit],
-        *([_BY_HAND] if view.plan.division.own else []),
+        _SAMPLING[view.certificate.unit],
+        *([_USER_SPLIT] if view.plan.division.own else []),
         *_ALWAYS,
-        _COVERED if view.certificate.refit else _USED,
+        _COVERED if view.certificate.refit else _DEPLOYED,
         _LABELS,
-        ("The sample was not unlucky.", f"{unlucky} {run}"),
+        ("The bound did not fail by chance.", f"{failures} {long_run}"),
     ]
 
 
 def compared(view: ReportView) -> dict[str, Baseline]:
-    """Return the certificate of the model, first, beside what simpler methods guarantee from the same rows."""
+    """Certificate of the model, followed by its baselines."""
     certificate = view.certificate
     label = "this model, wrong and covered" if certificate.refit else "this model"
-    who = "proposed beforehand" if view.plan.division.trained_elsewhere else "chosen by cross-validation"
-    others = view.model.certificates_["best"].baselines
+    how = "fixed before validation" if view.plan.division.trained_elsewhere else "chosen by cross-validation"
+    baselines = view.model.certificates_["best"].baselines
     return {
         label: Baseline(min(certificate.bound, 1.0), view.validation_risk(view.voting), who_answers(view)),
-        f"one classifier, {who} (hold-out)": others["hold-out"],
-        "always the most frequent class": others[CONSTANT],
+        f"one classifier, {how} (hold-out)": baselines["hold-out"],
+        "majority-class baseline": baselines[CONSTANT],
     }
 
 
-def most(one: Baseline) -> str:
-    """Return a bound as a percentage, rounded up, or say that there is none."""
-    return "not available" if one.bound is None else percent_up(one.bound)
+def format_baseline(baseline: Baseline) -> str:
+    """Bound as a percentage, rounded up, if available."""
+    return "not available" if baseline.bound is None else percent_up(baseline.bound)
 
 
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """Validation rows by class and answer, of the classifier that the certificate is for."""
+    """Confusion matrix of the certified classifier on the validation set."""
 
-    #: The answers: the classes first, then labels that are none.
-    answers: tuple[str, ...]
-    #: Shape (classes, answers); of random choices with weights of their own, the mean over the choices.
+    #: Predicted labels: the classes, followed by labels that are not classes.
+    labels: tuple[str, ...]
+    #: Shape (classes, labels); for a stochastic posterior, means over the draws.
     counts: FloatArray
-    #: Rows of each class that are left unanswered; None where all are answered.
-    unanswered: NDArray[np.int64] | None = None
-    #: What the rows are called.
+    #: Number of rejected rows of each class; None if all rows are accepted.
+    rejected: NDArray[np.int64] | None = None
+    #: What to call the rows in tables.
     rows: str = "rows"
 
     @classmethod
     def of(cls, view: ReportView) -> "Confusion | None":
-        """Count the answers; None where there is none to count."""
+        """Confusion matrix of a model; None if not available."""
         if uncounted(view):
             return None
         evidence, unit = view.model._fitted.evidence, view.plan.division.unit
-        truth, answered, labels = evidence.truth.astype(np.intp), _answered(view), evidence.labels.tolist()
+        y_true, accepted, labels = evidence.truth.astype(np.intp), _accepted(view), evidence.labels.tolist()
 
         def count(codes: NDArray[Any]) -> NDArray[np.int64]:
-            places = (truth * len(labels) + codes)[answered]
-            return np.bincount(places, minlength=evidence.n_classes * len(labels)).reshape(-1, len(labels))
+            cells = (y_true * len(labels) + codes)[accepted]
+            return np.bincount(cells, minlength=evidence.n_classes * len(labels)).reshape(-1, len(labels))
 
         if view.voting == "stochastic" and view.certificate.rule == POSTERIOR:
-            chosen = np.flatnonzero(view.weights)
-            counts = np.asarray(sum(view.weights[i] * count(evidence.answers[i]) for i in chosen))
+            support = np.flatnonzero(view.weights)
+            counts = np.asarray(sum(view.weights[i] * count(evidence.answers[i]) for i in support))
         else:
-            counts = count(_predicted(view)).astype(np.float64)
-        left = None if answered.all() else np.bincount(truth[~answered], minlength=evidence.n_classes)
-        names = tuple(cut(" ".join(str(one).split()), _LONGEST) for one in labels)
-        return cls(names, counts, left, "rows" if unit == GROUP else PLURAL[unit])
+            counts = count(_predict_validation_set(view)).astype(np.float64)
+        rejected = None if accepted.all() else np.bincount(y_true[~accepted], minlength=evidence.n_classes)
+        names = tuple(cut(" ".join(str(label).split()), _MAX_LABEL_LENGTH) for label in labels)
+        return cls(names, counts, rejected, "rows" if unit == GROUP else PLURAL[unit])
 
     @property
     def _by_class(self) -> list[tuple[str, float, float, float]]:
-        """The name of every class, its rows, those of them that are answered, and those that get another answer."""
-        answered = self.counts.sum(axis=1)
-        sizes = answered + (0 if self.unanswered is None else self.unanswered)
-        missed = answered - np.diagonal(self.counts)
-        return list(zip(self.answers, sizes.tolist(), answered.tolist(), missed.tolist(), strict=False))
+        """For each class its name, rows, accepted rows, and errors among these."""
+        accepted = self.counts.sum(axis=1)
+        sizes = accepted + (0 if self.rejected is None else self.rejected)
+        errors = accepted - np.diagonal(self.counts)
+        return list(zip(self.labels, sizes.tolist(), accepted.tolist(), errors.tolist(), strict=False))
 
     @property
     def by_class(self) -> TextTable:
-        """What is missed of every class; of many classes those of which the most is."""
-        shown, notes = self._by_class, []
-        if len(shown) > _MOST_LINES:
-            shown = sorted(shown, key=lambda one: -one[3])[:_MOST_LINES]
-            notes.append(f"Of {len(self.counts)} classes the {_MOST_LINES} with the most missed.")
-        if (np.abs(self.counts - np.rint(self.counts)) > _WHOLE).any():
-            notes.append("Means over the random choices.")
+        """Errors of each class, or of the classes with the most errors."""
+        classes, notes = self._by_class, []
+        if len(classes) > _MAX_ROWS:
+            classes = sorted(classes, key=lambda row: -row[3])[:_MAX_ROWS]
+            notes.append(f"The {_MAX_ROWS} of {len(self.counts)} classes with the most errors.")
+        if (np.abs(self.counts - np.rint(self.counts)) > _ROUNDING).any():
+            notes.append("Means over random draws.")
         rows = []
-        for name, size, answered, missed in shown:
-            row = {"class": name, f"validation {self.rows}": format_count(size), "answered": format_count(answered)}
-            if self.unanswered is None:
-                del row["answered"]
-            share = format_share(missed / answered) if answered else "–"
-            rows.append(row | {"missed": format_count(missed), "share missed": share})
-        return TextTable.of("What is missed", rows, " ".join(notes))
+        for name, size, accepted, errors in classes:
+            row = {"class": name, f"validation {self.rows}": format_count(size), "accepted": format_count(accepted)}
+            if self.rejected is None:
+                del row["accepted"]
+            error_rate = format_share(errors / accepted) if accepted else "–"
+            rows.append(row | {"errors": format_count(errors), "error rate": error_rate})
+        return TextTable.of("Errors by class", rows, " ".join(notes))
 
     @property
     def table(self) -> TextTable:
-        """Classes against answers; of many the most frequent errors."""
-        title, names = "Which answers are given", self.answers
-        if len(names) > _MOST_COLUMNS:
+        """Confusion matrix, or a list of the most frequent errors if there are many classes."""
+        title, names = "Confusion matrix", self.labels
+        if len(names) > _MAX_COLUMNS:
             wrong = self.counts.copy()
             np.fill_diagonal(wrong, 0.0)
-            order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_ERRORS]
-            places = [np.unravel_index(k, wrong.shape) for k in order]
-            cells = [(names[i], names[j], format_count(wrong[i, j])) for i, j in places if wrong[i, j] > 0]
-            return TextTable(title, ("true class", "answer", self.rows), cells, "The most frequent errors.")
-        # Of two labels that are written alike each has its column.
-        columns, counts = ["true class", *(f"answer {name}" for name in names)], self.counts
-        if self.unanswered is not None:
-            columns.append("not answered")
-            counts = np.column_stack([counts, self.unanswered])
+            order = np.argsort(-wrong, axis=None, kind="stable")[:_MAX_ERRORS]
+            cells = [np.unravel_index(k, wrong.shape) for k in order]
+            errors = [(names[i], names[j], format_count(wrong[i, j])) for i, j in cells if wrong[i, j] > 0]
+            return TextTable(title, ("true class", "predicted class", self.rows), errors, "The most frequent errors.")
+        # Labels that are formatted alike, such as 1 and "1", have separate columns.
+        columns, counts = ["true class", *(f"predicted {name}" for name in names)], self.counts
+        if self.rejected is not None:
+            columns.append("rejected")
+            counts = np.column_stack([counts, self.rejected])
         rows = [(name, *map(format_count, line)) for name, line in zip(names, counts.tolist(), strict=False)]
         return TextTable(title, tuple(columns), rows)
 
     def warnings(self, bound: float) -> list[str]:
-        """List classes that are mostly missed, or that no row has: a bound of all errors hides them."""
+        """Warnings about classes with low recall or without validation rows, which the overall bound hides."""
         total, sentences = sum(size for _, size, *_ in self._by_class), []
-        for name, size, answered, missed in self._by_class:
+        for name, size, accepted, errors in self._by_class:
             if size == 0:
-                sentences.append(f"Class {name} has no validation row: nothing is known of its errors.")
-            elif Missed(None, answered, missed).misleads(bound):
+                sentences.append(f"Class {name} has no validation rows: its error rate is unknown.")
+            elif Missed(None, accepted, errors).misleads(bound):
                 rare = "rare and " if size < _RARE * total else ""
-                rows = f"{format_count(missed)} of its {format_count(answered)} validation {self.rows}"
-                sentences.append(f"Class {name} is {rare}often missed: {rows} get another answer.")
-        more = len(sentences) - _MOST_SENTENCES
-        return [*sentences[:_MOST_SENTENCES], *([f"So it is with {more} more classes."] if more > 0 else [])]
+                rows = f"{format_count(errors)} of its {format_count(accepted)} validation {self.rows}"
+                sentences.append(f"Class {name} is {rare}often missed: {rows} are misclassified.")
+        more = len(sentences) - _MAX_WARNINGS
+        return [*sentences[:_MAX_WARNINGS], *([f"The same holds for {more} more classes."] if more > 0 else [])]
 
 
 def uncounted(view: ReportView) -> str:
-    """Explain why no answers can be counted by class; empty where they can."""
+    """Reason why there is no confusion matrix; empty if there is one."""
     if view.certificate.answered is not None and not view.certificate.answered.passed:
-        return "It answers nothing."
+        return "The classifier abstains on all rows."
     if view.plan.division.shared is None:
-        return "Not known: no row validated all classifiers, so that their common answers were not counted."
+        return "Not available: the classifiers share no validation set."
     return ""
 
 
 def format_count(count: Any) -> str:
-    """Return a number of rows; a mean has one decimal.
+    """Format a number of rows, a mean with one decimal.
 
     Examples
     --------
     >>> format_count(3.0), format_count(2.26)
     ('3', '2.3')
     """
-    return str(round(count)) if abs(count - round(count)) <= _WHOLE else f"{count:.1f}"
+    return str(round(count)) if abs(count - round(count)) <= _ROUNDING else f"{count:.1f}"
 
 
-def _predicted(view: ReportView) -> NDArray[Any]:
-    """Predictions of the certified classifier for the validation rows, in numbers of labels."""
+def _predict_validation_set(view: ReportView) -> NDArray[Any]:
+    """Label codes that the certified classifier predicts for the validation rows."""
     fitted, certificate, plan = view.model._fitted, view.certificate, view.plan
     evidence = fitted.evidence
     if certificate.reached is not None and certificate.reached.passed:
         assert evidence.scores is not None
         code = evidence.code_of(certificate.reached.positive)
-        probable = on_grid(evidence.scores[plan.planned.index(plan.soft)]) >= certificate.reached.threshold
-        return np.where(probable, code, 1 - code)
+        positive = on_grid(evidence.scores[plan.planned.index(plan.soft)]) >= certificate.reached.threshold
+        return np.where(positive, code, 1 - code)
     tested = fitted.certificates.rule(view.voting).tested(fitted.certificates.case, 0.0)
     if tested is not None:
         return np.asarray(tested[0])
     return vote_of_answers(fitted.weights(view.voting), evidence.answers, evidence.labels)
 
 
-def _answered(view: ReportView) -> BoolArray:
-    """Mask of the validation rows that are answered."""
+def _accepted(view: ReportView) -> BoolArray:
+    """Mask of the accepted validation rows."""
     evidence, answered = view.model._fitted.evidence, view.certificate.answered
     if answered is None:
         return np.ones(evidence.truth.size, dtype=np.bool_)
     assert evidence.scores is not None
     assert answered.threshold is not None
-    proposed = view.plan.planned.index(view.plan.proposals[view.voting])
-    return np.asarray(on_grid(evidence.scores[proposed]) >= answered.threshold)
+    primary = view.plan.planned.index(view.plan.proposals[view.voting])
+    return np.asarray(on_grid(evidence.scores[primary]) >= answered.threshold)

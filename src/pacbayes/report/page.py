@@ -1,4 +1,4 @@
-"""A report on a fitted model: one HTML file that needs nothing else, its charts drawn by plots.py as SVG inside it."""
+"""HTML reports on fitted models: a single file with embedded SVG charts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pacbayes.certificates.grids import Cuts
 from pacbayes.certificates.sentences import format_label
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.report import plots, tables
-from pacbayes.report.guarantee import Confusion, compared, facts, most, must_hold, observed, uncounted
+from pacbayes.report.guarantee import Confusion, compared, facts, format_baseline, must_hold, observed, uncounted
 from pacbayes.report.record import data_table, parameter_table, version_table
 from pacbayes.report.tables import TextTable, format_bound, format_number
 from pacbayes.report.view import ReportView
@@ -29,25 +29,25 @@ from pacbayes.report.view import ReportView
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Rows of the table of weights.
-_MOST_WEIGHTS = 20
-# Of a chart, in pixels: wide enough for half a screen, narrow enough for a telephone.
+# Maximum number of rows of the table of weights.
+_MAX_WEIGHT_ROWS = 20
+# Chart width in pixels: half a desktop screen, or the full width of a phone.
 _WIDTH = 460
-# Characters of two labels that stand side by side.
-_LEGEND = 60
-# Beyond this many classifiers not all are listed.
-_LISTED = 1_000
-#: The charts: their titles, their heights in pixels, and what draws them.
+# Maximum number of characters of two legend entries side by side.
+_LEGEND_WIDTH = 60
+# Maximum number of classifiers in the table of risks.
+_MAX_RISK_ROWS = 1_000
+#: Charts by id: title, height in pixels, plot function.
 _CHARTS: dict[str, tuple[str, int, Callable[[ReportView, Axes], Any]]] = {
-    "limits": ("How often it errs, and what simpler methods have", 250, plots.plot_certificate),
-    "coverage": ("What the target leaves answered", 300, plots.plot_target),
-    "target": ("What each threshold gives", 320, plots.plot_target),
-    "bounds": ("The five bounds, and what other methods guarantee", 280, plots.plot_bounds),
-    "risks": ("Where the weight is, and how often each classifier errs", 320, plots.plot_risks),
+    "certificate": ("Error bound, compared with simpler methods", 250, plots.plot_certificate),
+    "coverage": ("Error rate by acceptance rate", 300, plots.plot_target),
+    "threshold": ("Recall, precision and false positive rate by threshold", 320, plots.plot_target),
+    "bounds": ("PAC-Bayes bounds and baselines", 280, plots.plot_bounds),
+    "risks": ("Weights and error rates of the classifiers", 320, plots.plot_risks),
 }
-# What the page's style calls each colour: it has others on a dark screen.
-_NAMES = {"#000000": "text", "#ffffff": "page", plots.ACCENT: "accent", plots.RISK: "risk", plots.TEST: "light"}
-# Nothing of the user's own style; text as text; no dollar of a name is mathematics.
+# CSS variables of the colours; the dark theme redefines them.
+_CSS_VARIABLES = {"#000000": "text", "#ffffff": "page", plots.ACCENT: "accent", plots.RISK: "risk", plots.TEST: "light"}
+# Overrides the user's matplotlib style.  Text stays text, and a dollar sign in a name is not mathematics.
 _STYLE = {
     "font.size": 12.0,
     "legend.fontsize": 11.0,
@@ -56,7 +56,8 @@ _STYLE = {
     "svg.fonttype": "none",
     "text.parse_math": False,
 }
-_NOTHING = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+# Omitted, so that equal plots are equal files.
+_NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 
 def write_report(
@@ -68,41 +69,41 @@ def write_report(
     data: Any = None,
     notes: Sequence[str] = (),
 ) -> Path:
-    """Write a report on a fitted model: what is guaranteed, which errors it makes, what must hold; the rest is folded.
+    """Write an HTML report on a fitted model: guarantee, validation errors, assumptions and details.
 
-    One HTML file that opens from disk, loads nothing, runs nothing and prints on two pages.  It holds names of classes
-    and columns, but no rows of the data.
+    The report is a single file without scripts and external resources.  It contains the names of classes and columns,
+    but no rows of the data.
 
     Parameters
     ----------
     model : StochasticSVC or CertifiedClassifier
-        Fitted.  The certificate on top is that of its `voting`.
+        Fitted model.  The report starts with the certificate of its `voting`.
     path : str or path
-        Replaced in one step if it exists.
+        Path of the report.  An existing file is replaced atomically.
     title : str, optional
-        Heading of the page; by default it names the estimator.
+        Heading of the report; names the estimator by default.
     test : pair (X_test, y_test), optional
-        Rows that `model` was not fitted with, for test errors.
+        Test set, to report test errors.  It must not overlap with the rows of the fit.
     data : pair (X, y), optional
-        What `model` was fitted with, for its fingerprint and the sizes of the classes.
+        The rows of the fit, to report their fingerprints and class counts.
     notes : sequence of str
-        What the reader should know about the data, such as the name of the file; below the heading, a paragraph each.
+        Notes about the data, such as the file name, each shown as a paragraph.
 
     Returns
     -------
     Path
-        Where it was written.
+        Path of the report.
 
     See Also
     --------
-    StochasticSVC : A model to report on.
-    CertifiedClassifier : Another one.
-    model_card : The same in Markdown or JSON, to be completed by its owner.
-    save : Keep the model itself.
+    StochasticSVC : The paper's estimator.
+    CertifiedClassifier : Certified classifier of any candidates.
+    model_card : Model card in Markdown or JSON, to be completed by the owner.
+    save : Save a fitted model.
 
     Notes
     -----
-    It needs Jinja and matplotlib: ``pip install jinja2 matplotlib``.
+    Requires Jinja and matplotlib: ``pip install jinja2 matplotlib``.
 
     Examples
     --------
@@ -113,7 +114,7 @@ def write_report(
     >>> clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = write_report(clf, folder + "/report.html", data=(X, y)).read_text(encoding="utf-8")
-    >>> "errs on at most" in page
+    >>> "error rate at most" in page
     True
     """
     check_can_write("path", path)
@@ -129,12 +130,12 @@ def report_html(
     data: Any = None,
     notes: Sequence[str] = (),
 ) -> str:
-    """Return the page that `write_report` writes, with the same parameters.
+    """HTML report as a string, with the parameters of `write_report`.
 
     See Also
     --------
-    pacbayes.write_report : Writes it to a file.
-    pacbayes.model_card : The same in Markdown, or as JSON.
+    pacbayes.write_report : Write the report to a file.
+    pacbayes.model_card : Model card in Markdown or JSON.
 
     Examples
     --------
@@ -152,7 +153,7 @@ def report_html(
 
 
 def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
-    """Put the page together from sentences, charts and tables."""
+    """Render the template with sentences, charts and tables."""
     page: str = _template().render(
         title=title,
         style=_file("report.css"),
@@ -163,143 +164,148 @@ def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
         confusion=Confusion.of(view),
         uncounted=uncounted(view),
         main=_main_chart(view),
-        limits=tables.part_table(view),
+        metric_bounds=tables.part_table(view),
         must_hold=must_hold(view),
         details=[_bounds_chart(view), _risks_chart(view)],
-        weights=tables.weight_table(view, most=_MOST_WEIGHTS),
+        weights=tables.weight_table(view, max_rows=_MAX_WEIGHT_ROWS),
         certificates=tables.certificate_table(view, full=True).transposed,
         record=[data_table(view), parameter_table(view), version_table()],
     )
-    # Names from the data may hold characters that HTML does not allow, or that turn a line around.
+    # Names from the data may hold characters that HTML does not allow, or that change the text direction.
     return printable_lines(page)
 
 
 def drawn(ident: str, height: int, draw: Callable[[Axes], Any]) -> str:
-    """Inner SVG of a picture: its colours are the page's variables, its ids begin with `ident`.
+    """Content of an SVG chart, with CSS variables as colours and ids that start with `ident`.
 
-    Equal numbers give equal bytes.
+    The output is deterministic.
 
     Examples
     --------
-    >>> made = drawn("one", 200, lambda axes: axes.plot([0, 1], [0, 1], color="black", label="a line"))
-    >>> "a line</text>" in made, "<style" in made, "stroke: var(--text)" in made
+    >>> svg = drawn("line", 200, lambda axes: axes.plot([0, 1], [0, 1], color="black", label="a line"))
+    >>> "a line</text>" in svg, "<style" in svg, "stroke: var(--text)" in svg
     (True, False, True)
     """
     import matplotlib.style
     from matplotlib.figure import Figure
 
-    written = StringIO()
+    buffer = StringIO()
     with matplotlib.style.context(["default", _STYLE | {"svg.hashsalt": ident}]):
         figure = Figure((_WIDTH / 72, height / 72), layout="constrained")
         axes = figure.subplots()
         draw(axes)
         legend = axes.get_legend() or axes.legend()
-        # Below the picture it hides nothing.
+        # Move the legend below the chart, where it hides nothing.
         texts = [text.get_text() for text in legend.get_texts()]
-        columns = 2 if sum(sorted(map(len, texts))[-2:]) <= _LEGEND else 1
+        columns = 2 if sum(sorted(map(len, texts))[-2:]) <= _LEGEND_WIDTH else 1
         handles = [handle for handle in legend.legend_handles if handle is not None]
         figure.legend(handles, texts, loc="outside lower left", ncols=columns, frameon=False)
         legend.remove()
-        figure.savefig(written, format="svg", transparent=True, metadata=_NOTHING)
-    svg = written.getvalue()
-    inner = svg[svg.index(">", svg.index("<svg")) + 1 : svg.rindex("</svg>")]
-    plain = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", inner, count=1, flags=re.DOTALL)
-    # Text lies between tags, and has neither < nor >.
-    return re.sub(r"<[^<>]*>", lambda tag: _of_the_page(tag[0], ident), plain)
+        figure.savefig(buffer, format="svg", transparent=True, metadata=_NO_METADATA)
+    svg = buffer.getvalue()
+    content = svg[svg.index(">", svg.index("<svg")) + 1 : svg.rindex("</svg>")]
+    content = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", content, count=1, flags=re.DOTALL)
+    # Replace in tags only; the text between them contains neither < nor >.
+    return re.sub(r"<[^<>]*>", lambda tag: _adapt_tag(tag[0], ident), content)
 
 
-def _of_the_page(tag: str, ident: str) -> str:
-    """Return a tag with ids of its own, the page's font, and colours by name."""
+def _adapt_tag(tag: str, ident: str) -> str:
+    """Make ids unique, and use the font and the colours of the page."""
     tag = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{ident}-", tag)
     tag = re.sub(r"font-family: [^;\"]*;? ?", "", tag)
-    for colour, name in _NAMES.items():
+    for colour, name in _CSS_VARIABLES.items():
         tag = tag.replace(colour, f"var(--{name})")
     return tag
 
 
 def _chart(view: ReportView, ident: str, caption: str, table: TextTable) -> dict[str, Any]:
-    """Return a picture with its title, what it shows in words, and its numbers for who cannot see it."""
+    """Chart with title, caption, and its numbers as a table for accessibility."""
     title, height, plot = _CHARTS[ident]
     drawing = drawn(ident, height, lambda axes: plot(view, axes))
     return {"ident": ident, "title": title, "caption": caption, "height": height, "drawing": drawing, "table": table}
 
 
 def _main_chart(view: ReportView) -> dict[str, Any]:
-    """Return the picture of the guarantee: the limit beside others, or the curve of a target."""
+    """Chart of the guarantee: the bound with its baselines, or the curve of a decision."""
     if view.certificate.answered is not None:
         return _coverage_chart(view)
     if view.certificate.reached is not None:
         return _threshold_chart(view)
     rows = [
-        (label, most(bar), "–" if bar.empirical_risk is None else format_share(bar.empirical_risk), bar.note)
-        for label, bar in compared(view).items()
+        (
+            label,
+            format_baseline(baseline),
+            "–" if baseline.empirical_risk is None else format_share(baseline.empirical_risk),
+            baseline.note,
+        )
+        for label, baseline in compared(view).items()
     ]
-    table = TextTable("Limits", ("who answers", "errs on at most", "errors counted", "what it is"), rows)
-    caption = "Each limit holds alone. None of them covers taking the smallest after looking."
-    return _chart(view, "limits", caption, table)
+    table = TextTable("Bounds", ("classifier", "error rate at most", "validation error", "description"), rows)
+    caption = "Each bound is valid on its own. Picking the smallest afterwards is not covered."
+    return _chart(view, "certificate", caption, table)
 
 
 def _coverage_chart(view: ReportView) -> dict[str, Any]:
-    """Return the errors among answered rows, by how many are answered."""
+    """Chart of the error rate of accepted rows by acceptance rate."""
     curve = plots.coverage(view)
-    used = "No threshold passed: nothing is answered."
+    used = "No threshold passed: the classifier abstains on all rows."
     if curve.chosen is not None:
         share, errors = format_share(curve.shares[curve.chosen]), format_share(curve.errors[curve.chosen])
-        used = f"The threshold in use answers {share} of the validation rows and errs on {errors} of these."
+        used = f"The threshold in use accepts {share} of the validation rows, with an error rate of {errors}."
     rows = [
-        (str(n), format_share(share), str(k), format_share(error), percent_up(limit))
-        for share, error, limit, n, k in zip(*curve[:5], strict=True)
+        (str(n), format_share(share), str(k), format_share(error), percent_up(bound))
+        for share, error, bound, n, k in zip(*curve[:5], strict=True)
     ]
-    columns = ("answered", "share", "errors", "share of errors", "upper limit, alone")
-    caption = f"From right to left it answers fewer rows, those it is surer of. {used}"
-    return _chart(view, "coverage", caption, TextTable("Errors among answered rows", columns, rows))
+    columns = ("accepted", "acceptance rate", "errors", "error rate", "upper confidence bound")
+    caption = f"From right to left, fewer rows are accepted, those with higher confidence. {used}"
+    return _chart(view, "coverage", caption, TextTable("Errors among accepted rows", columns, rows))
 
 
 def _threshold_chart(view: ReportView) -> dict[str, Any]:
-    """Return recall, precision and false alarms by threshold."""
-    cuts, reached = view.plan.thresholds, view.certificate.reached
-    assert isinstance(cuts, Cuts)
-    assert reached is not None
-    columns = {"threshold": [f"{value:.4g}" for value in cuts.values.tolist()]}
+    """Chart of recall, precision and false positive rate by threshold."""
+    grid, result = view.plan.thresholds, view.certificate.reached
+    assert isinstance(grid, Cuts)
+    assert result is not None
+    columns = {"threshold": [f"{value:.4g}" for value in grid.values.tolist()]}
     for _, words, shares in plots.shares_at_thresholds(view):
         columns[words] = ["–" if np.isnan(share) else format_share(share) for share in shares.tolist()]
-    of = f"the probability of {format_label(reached.positive)}"
-    used = f"The threshold in use is {reached.shown}, of {of}." if reached.passed else "No threshold passed."
-    caption = f"Lines are observed on the validation rows; dashed ones are the targets that were tested. {used}"
-    table = TextTable("Observed at each threshold", tuple(columns), list(zip(*columns.values(), strict=True)))
-    return _chart(view, "target", caption, table)
+    of = f"the probability of {format_label(result.positive)}"
+    used = f"The threshold in use is {result.shown}, for {of}." if result.passed else "No threshold passed."
+    caption = f"Solid lines are validation results, dashed lines the requirements. {used}"
+    table = TextTable("Validation results by threshold", tuple(columns), list(zip(*columns.values(), strict=True)))
+    return _chart(view, "threshold", caption, table)
 
 
 def _bounds_chart(view: ReportView) -> dict[str, Any]:
-    """Return the bounds of the distances; the table has the baselines too."""
+    """Chart of the bounds of the distances; its table includes the baselines."""
     table = tables.bounds_table(view, full=True)
     return _chart(view, "bounds", table.caption, replace(table, title="Bounds", caption=""))
 
 
 def _risks_chart(view: ReportView) -> dict[str, Any]:
-    """Return the weights that predict with the risks of the classifiers: of very many the table lists the heaviest."""
+    """Chart of the weights and risks of the classifiers; the table lists at most `_MAX_RISK_ROWS` of them."""
     classifiers, weights, name = view.classifiers, view.weights, view.weight_name
-    axis = "regularisation parameter λ" if view.is_path else "rank of the classifier by its risk"
+    axis = "regularisation parameter λ" if view.is_path else "rank of the classifier by validation error"
     caption = (
-        f"The {name} of each classifier (filled) and its errors on {classifiers.m} validation "
-        f"{PLURAL[classifiers.unit]}, against the {axis}; dashed is the {view.bound_name}, "
+        f"The {name} (filled) and validation error (line) of each classifier, on {classifiers.m} validation "
+        f"{PLURAL[classifiers.unit]}, by {axis}. The dashed line is the {view.bound_name}, "
         f"{format_bound(view.certificate.bound)}."
     )
-    heaviest = np.argsort(-weights, kind="stable")[:_LISTED]
-    shown = heaviest[np.argsort(view.places[heaviest], kind="stable")].tolist()
-    if len(shown) < weights.size:
-        caption += f" Of {weights.size} classifiers the table lists {len(shown)}, the heaviest."
-    # Of several families, or widths, a rank says nothing.
-    named = not view.is_path and any("candidate" in one or "lambda" in one for one in classifiers.params)
+    heaviest = np.argsort(-weights, kind="stable")[:_MAX_RISK_ROWS]
+    listed = heaviest[np.argsort(view.places[heaviest], kind="stable")].tolist()
+    if len(listed) < weights.size:
+        caption += f" The table lists the {len(listed)} classifiers of {weights.size} with the largest weights."
+    # A rank does not identify classifiers of several families or kernel widths: list their parameters.
+    show_params = not view.is_path and any("candidate" in p or "lambda" in p for p in classifiers.params)
     rows = []
-    for i in shown:
+    for i in listed:
         place = format_number(view.places[i]) if view.is_path else f"{view.places[i]:.0f}"
         row = {"λ" if view.is_path else "rank": place, "classifier": str(i)}
-        row |= {"validation risk": format_bound(float(classifiers.risks[i])), name: format_number(weights[i])}
+        row |= {"validation error": format_bound(float(classifiers.risks[i])), name: format_number(weights[i])}
         if view.observed is not None:
             row["test error"] = format_bound(float(view.observed.risks[i]))
-        rows.append(row | {"parameters": format_params(classifiers.params[i])} if named else row)
-    return _chart(view, "risks", caption, TextTable.of("Risk and weight of each classifier", rows))
+        rows.append(row | {"parameters": format_params(classifiers.params[i])} if show_params else row)
+    return _chart(view, "risks", caption, TextTable.of("Error rate and weight of each classifier", rows))
 
 
 def _file(name: str) -> str:
@@ -307,7 +313,7 @@ def _file(name: str) -> str:
 
 
 def check_can_render() -> None:
-    """Raise before any work if Jinja, which puts the page together, or matplotlib, which draws, is not installed.
+    """Raise if Jinja or matplotlib is not installed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a fitted model has to say, as tables of text: for the terminal, a pipe and a page; bounds are rounded up."""
+"""Text tables about fitted models, for terminals and reports.  Bounds are rounded up."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,17 +16,17 @@ from pacbayes.certificates.voting import POSTERIOR, SOFT
 from pacbayes.data.division import GROUP
 from pacbayes.report.view import ReportView
 
-# The table of weights ends where so much of the weight is shown, or after so many rows.
-_ENOUGH_WEIGHT, _MOST_ROWS = 0.99, 8
-# Who recommended a rule.
-_SOURCES = {TRAINING: "the training rows", VALIDATION: "the validation rows", BEFOREHAND: "who trained it, beforehand"}
-# What a table of limits by class adds where copies were made of examples.
-_COPIES_ONCE = {"distinct example": " Each example counts once however often it is copied."}
+# The table of weights lists classifiers up to this total weight, or this number of rows.
+_TOTAL_WEIGHT, _MAX_ROWS = 0.99, 8
+# What determined a rule.
+_SOURCES = {TRAINING: "training set", VALIDATION: "validation set", BEFOREHAND: "fixed before validation"}
+# Note on metrics with duplicates="together".
+_DUPLICATES_ONCE = {"distinct example": " Duplicates of an example count once."}
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table a person reads: every cell is text."""
+    """A table for display, whose cells are strings."""
 
     title: str
     columns: tuple[str, ...]
@@ -35,7 +35,7 @@ class TextTable:
 
     @classmethod
     def of(cls, title: str, rows: Sequence[Mapping[str, str]], caption: str = "") -> "TextTable":
-        """Return the table of rows by column, with the columns of the first and a dash for what another lacks.
+        """Table of rows as dicts, with the columns of the first row and a dash for missing cells.
 
         Examples
         --------
@@ -47,7 +47,7 @@ class TextTable:
 
     @property
     def transposed(self) -> "TextTable":
-        """The table with rows as columns; what its first column was called is left out.
+        """The table with rows as columns, without the name of the first column.
 
         Examples
         --------
@@ -60,20 +60,20 @@ class TextTable:
 
 @dataclass(frozen=True)
 class WeightGroup:
-    """A classifier, or neighbours on a path with equally many errors, with their weight together."""
+    """A classifier, or neighbours on a path with the same risk, with their total weight."""
 
     label: str
     number: int
     weight: float
     risk: float
-    #: Their numbers in the set.
+    #: Indices of the classifiers.
     members: tuple[int, ...] = field(default=(), repr=False)
 
 
 def weight_groups(view: ReportView) -> list[WeightGroup]:
-    """Return the classifiers by falling weight; on a path, neighbours with equally many errors are taken together.
+    """Classifiers by descending weight; on a path, neighbours with the same risk form a group.
 
-    Those without any weight are kept apart from those that have some.
+    Classifiers without weight are in separate groups.
 
     Examples
     --------
@@ -96,14 +96,14 @@ def weight_groups(view: ReportView) -> list[WeightGroup]:
 
 
 class _Range(tuple[float, float]):
-    """From a lambda to another, which shows itself as that."""
+    """A range of lambdas, for its repr."""
 
     def __repr__(self) -> str:
         return f"{self[0]:.6g} to {self[1]:.6g}"
 
 
 def format_run(params: Sequence[Mapping[str, Any]]) -> str:
-    """Return the parameters of a classifier, or of several on a path: the lambdas, and what they have in common.
+    """Format the parameters of a classifier, or the range of lambdas and the common parameters of several on a path.
 
     Examples
     --------
@@ -112,37 +112,36 @@ def format_run(params: Sequence[Mapping[str, Any]]) -> str:
     """
     if len(params) == 1:
         return format_params(params[0])
-    lambdas = [one["lambda"] for one in params]
-    common = {name: value for name, value in params[0].items() if all(one.get(name) == value for one in params)}
+    lambdas = [setting["lambda"] for setting in params]
+    common = {name: value for name, value in params[0].items() if all(setting.get(name) == value for setting in params)}
     spread = _Range((min(lambdas), max(lambdas)))
     return format_params({name: common.get(name, spread) for name in params[0] if name in common or name == "lambda"})
 
 
 def certificate_table(view: ReportView, full: bool = False) -> TextTable:
-    """Return the certificates by way of predicting, and below them that of always answering the most frequent class.
+    """Table of the certificates by voting, followed by the majority-class baseline if that class is known.
 
-    What is no better than that has learnt nothing; it is left out where nobody knows which class that was.  With
-    `full`, the numbers are there with all their digits, and everything they were computed from.
+    With `full`, bounds have all digits and the table includes everything that they were computed from.
     """
     rows = [_certificate_row(view, voting, full) for voting in view.model.certificates_]
-    constant = view.model.certificates_["stochastic"].baselines[CONSTANT]
-    if constant.bound is not None and constant.empirical_risk is not None:
+    baseline = view.model.certificates_["stochastic"].baselines[CONSTANT]
+    if baseline.bound is not None and baseline.empirical_risk is not None:
         delta, observed = repr(view.plan.delta), view.observed
         rows.append(
             {
-                "classifier": f"always {format_label(view.model.constant_label_)}",
-                "errs on at most": _percent_of(constant.bound),
-                "validation errors": format_share(constant.empirical_risk),
-                "answers": "100.0 %",
-                "test errors": "–" if observed is None else _share_of(observed.constant or 0, observed.rows),
-                "bound B": repr(constant.bound),
-                "risk L it is computed from": format_bound(constant.empirical_risk),
+                "classifier": f"majority class ({format_label(view.model.constant_label_)})",
+                "error rate at most": _format_percent(baseline.bound),
+                "validation error": format_share(baseline.empirical_risk),
+                "acceptance rate": "100.0 %",
+                "test error": "–" if observed is None else _format_test(observed.constant or 0, observed.rows),
+                "bound B": repr(baseline.bound),
+                "empirical risk L": format_bound(baseline.empirical_risk),
                 "δ": delta,
                 f"validation {PLURAL[view.classifiers.unit]} m": str(view.classifiers.m),
-                "its share of δ": delta,
-                "recommended by": _SOURCES[TRAINING],
-                "other rules": "none",
-                "where it comes from": f"{constant.note[0].upper()}{constant.note[1:]}.",
+                "level": delta,
+                "chosen on": _SOURCES[TRAINING],
+                "alternatives": "none",
+                "source": f"{baseline.note[0].upper()}{baseline.note[1:]}.",
             }
         )
     return TextTable.of("Certificates", rows, _certificate_caption(view))
@@ -151,193 +150,200 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
 def _certificate_row(view: ReportView, voting: str, full: bool) -> dict[str, str]:
     certificate, risk = view.model.certificates_[voting], view.validation_risk(voting)
     name = certificate.holds_for.removeprefix("the ").removesuffix(" with its key")
-    name += ", covered answers of the refit" if certificate.refit else ""
+    name += ", covered predictions of the refit" if certificate.refit else ""
     row = {
         "classifier": f"{name} (this model)" if full and voting == view.voting else name,
-        "errs on at most": _limit(certificate),
-        "validation errors": "–" if risk is None else format_share(risk),
+        "error rate at most": _format_error_bound(certificate),
+        "validation error": "–" if risk is None else format_share(risk),
     }
     if certificate.answered is not None:
-        row["answers"] = format_share(certificate.answered.share)
+        row["acceptance rate"] = format_share(certificate.answered.share)
     if view.observed is not None:
-        row["test errors"] = _share_of(*view.observed.among_answered(voting))
+        row["test error"] = _format_test(*view.observed.among_answered(voting))
     if not full:
         return row
-    picked = certificate.source == VALIDATION and certificate.rule not in FOUND
-    # What only an auditor needs.
+    pre_specified = certificate.source == VALIDATION and certificate.rule not in FOUND
+    # Further rows for auditors.
     return row | {
         "bound B": repr(certificate.bound),
-        "errs on at least": "–" if certificate.lower is None else repr(certificate.lower),
-        "risk L it is computed from": format_bound(certificate.empirical_risk),
+        "error rate at least": "–" if certificate.lower is None else repr(certificate.lower),
+        "empirical risk L": format_bound(certificate.empirical_risk),
         "divergence K": format_bound(certificate.kl),
         "δ": repr(certificate.delta),
         f"validation {PLURAL[certificate.unit]} m": str(certificate.m),
         "distance": certificate.distance,
-        "which rule": certificate.rule,
-        "its share of δ": "–" if certificate.level is None else format_level(certificate.level),
-        "recommended by": f"{_SOURCES[certificate.source]}{', of rules fixed before' if picked else ''}",
-        "other rules": "; ".join(map(str, certificate.alternatives)) or "none",
-        "where it comes from": certificate.theorem,
+        "rule": certificate.rule,
+        "level": "–" if certificate.level is None else format_level(certificate.level),
+        "chosen on": f"{_SOURCES[certificate.source]}{', among pre-specified rules' if pre_specified else ''}",
+        "alternatives": "; ".join(map(str, certificate.alternatives)) or "none",
+        "source": certificate.theorem,
     }
 
 
 def _certificate_caption(view: ReportView) -> str:
     certificates, hedge = view.model.certificates_, view.plan.hedge
     parts = [
-        f"Each certificate holds alone, with probability at least {confidence(view.plan.delta)}: decide beforehand "
-        "which classifier you will use."
+        f"Each certificate holds on its own, with {confidence(view.plan.delta)} confidence: decide before validation "
+        "which classifier to use."
     ]
     if certificates["majority"].rule == POSTERIOR:
         parts.append(
-            "The majority vote's bound is twice the stochastic classifier's; it is not computed from the vote's own "
-            "errors."
+            "The bound of the majority vote is twice that of the stochastic classifier; it does not depend on the "
+            "errors of the vote."
         )
     if view.certificate.answered is not None:
-        parts.append(
-            "Errors are shares of the examples that are answered; the target was tested at the whole of delta."
-        )
+        parts.append("Error rates are those of accepted rows; the maximum error rate was tested with all of delta.")
     elif view.certificate.reached is not None:
-        parts.append("Only the soft vote predicts; its targets were tested at the whole of delta.")
+        parts.append("Only the soft vote predicts; its requirements were tested with all of delta.")
     else:
         parts += shares_of_delta(hedge, view.plan.division.trained_elsewhere)
         if SOFT in certificates and 0.0 < hedge < 1.0:
             parts.append("The soft vote has all of delta.")
-    unbeaten = [one.holds_for for one in certificates.values() if one.beats_constant is False]
+    unbeaten = [certificate.holds_for for certificate in certificates.values() if certificate.beats_constant is False]
     if unbeaten:
-        parts.append(f"No better than always giving the same answer: {', '.join(unbeaten)}.")
+        parts.append(f"Not better than the majority-class baseline: {', '.join(unbeaten)}.")
     if view.observed is not None:
-        parts.append("Test errors played no part in the bounds.")
+        parts.append("Test errors are not used by the bounds.")
         if view.classifiers.unit == GROUP:
-            parts.append("They are shares of rows; the bounds are on the mean over groups.")
+            parts.append("Test errors are per row, while the bounds are on the mean over groups.")
     return " ".join(parts)
 
 
 def bounds_table(view: ReportView, full: bool = False) -> TextTable:
-    """Return the bound of each distance and the baselines; with `full` as numbers, and where they come from."""
-    best = "with the posterior that is best for this distance"
+    """Table of the bound of each distance and of the baselines; with `full`, with more digits and their sources."""
+    optimal = "with the posterior that is optimal for this distance"
     bounds: list[tuple[Any, ...]] = [
-        (one.distance, "stochastic classifier", one.bound, one.empirical_risk, one.kl, best) for one in view.posteriors
+        (posterior.distance, "stochastic classifier", posterior.bound, posterior.empirical_risk, posterior.kl, optimal)
+        for posterior in view.posteriors
     ]
-    held_out = "proposed classifier" if view.plan.division.trained_elsewhere else "cross-validated classifier"
+    holdout = "primary classifier" if view.plan.division.trained_elsewhere else "cross-validated classifier"
     notes = []
-    for name, one in view.model.certificates_["stochastic"].baselines.items():
-        who = "best single classifier" if name == "Occam" else held_out
-        if name != CONSTANT:  # stands beside the certificates
-            bounds.append((name, who, one.bound, one.empirical_risk, None, one.note))
-            notes += [f"{name}: {one.note}."] if one.bound is None and not full else []
+    for name, baseline in view.model.certificates_["stochastic"].baselines.items():
+        classifier = "best single classifier" if name == "Occam" else holdout
+        if name != CONSTANT:  # listed in the table of certificates
+            bounds.append((name, classifier, baseline.bound, baseline.empirical_risk, None, baseline.note))
+            notes += [f"{name}: {baseline.note}."] if baseline.bound is None and not full else []
     if full:
-        columns: tuple[str, ...] = ("guarantee", "bound", "validation risk", "divergence K", "what it is")
-        rows = [(f"{who}, {name}", *map(format_bound, numbers), note) for name, who, *numbers, note in bounds]
-    else:
-        columns = ("bound", "for the", "errs on at most", "validation errors")
+        columns: tuple[str, ...] = ("guarantee", "bound", "validation error", "divergence K", "description")
         rows = [
-            (name, who, "–", "–") if bound is None else (name, who, _percent_of(bound), format_share(risk))
-            for name, who, bound, risk, *_ in bounds
+            (f"{classifier}, {name}", *map(format_bound, numbers), note) for name, classifier, *numbers, note in bounds
+        ]
+    else:
+        columns = ("bound", "classifier", "error rate at most", "validation error")
+        rows = [
+            (name, classifier, "–", "–")
+            if bound is None
+            else (name, classifier, _format_percent(bound), format_share(risk))
+            for name, classifier, bound, risk, *_ in bounds
         ]
     caption = (
-        f"Each bound holds alone, with probability at least {confidence(view.plan.delta)}. Fix distance and delta "
-        "before you look: the smallest of several, chosen afterwards, is not covered (asking for several distances at "
-        "once is, with delta divided among them)."
+        f"Each bound holds on its own, with {confidence(view.plan.delta)} confidence. Fix distance and delta before "
+        "validation: picking the smallest of several bounds afterwards is not covered. A list of distances is, with "
+        "delta divided among them."
     )
     if view.plan.hedge < 1.0:
-        notes.append("The bounds of the distances are what a posterior would guarantee that had all of delta.")
+        notes.append("The bounds of the distances are for a posterior with all of delta.")
     if len(view.plan.distances) > 1:
         notes.append(f"The certificate divides delta among {len(view.plan.distances)} distances; these bounds do not.")
     return TextTable("Five bounds and two baselines", columns, rows, " ".join([caption, *notes]))
 
 
-def weight_table(view: ReportView, most: int = _MOST_ROWS) -> TextTable:
-    """Return the classifiers that carry most of the weight, the heaviest first."""
+def weight_table(view: ReportView, max_rows: int = _MAX_ROWS) -> TextTable:
+    """Table of the classifiers with the largest weights."""
     groups = weight_groups(view)
-    so_far = np.cumsum([group.weight for group in groups]).tolist()
-    shown = groups[: min(int(np.searchsorted(so_far, _ENOUGH_WEIGHT)) + 1, most)]
+    cumulative = np.cumsum([group.weight for group in groups]).tolist()
+    listed = groups[: min(int(np.searchsorted(cumulative, _TOTAL_WEIGHT)) + 1, max_rows)]
     rows = []
-    for group, total in zip(shown, so_far, strict=False):
+    for group, total in zip(listed, cumulative, strict=False):
         members, row = list(group.members), {"lambda" if view.is_path else "classifier": group.label}
-        if view.is_path or any(one.number > 1 for one in shown):
-            row["machines" if view.is_path else "number"] = str(group.number)
-        row |= {"weight": format_share(group.weight), "weight so far": format_share(total)}
+        if view.is_path or any(other.number > 1 for other in listed):
+            row["SVMs" if view.is_path else "number"] = str(group.number)
+        row |= {"weight": format_share(group.weight), "cumulative weight": format_share(total)}
         if view.plan.prior is not None:
             row["prior weight"] = format_share(float(view.plan.prior[members].sum()))
-        row["validation errors"] = format_share(group.risk)
+        row["validation error"] = format_share(group.risk)
         if view.observed is not None:
-            # Neighbours that err as often on the validation rows may not do so on others.
+            # Classifiers with equal validation errors may have different test errors.
             risks = view.observed.risks[members]
             ends = [format_share(float(end)) for end in (risks.min(), risks.max())]
-            row["test errors"] = " to ".join(dict.fromkeys(ends))
+            row["test error"] = " to ".join(dict.fromkeys(ends))
         rows.append(row)
-    title = "The lambdas that carry the weight" if view.is_path else "The classifiers that carry the weight"
-    return TextTable.of(title, rows, _weight_caption(view, groups, len(shown)))
+    title = "Lambdas with the largest weights" if view.is_path else "Classifiers with the largest weights"
+    return TextTable.of(title, rows, _weight_caption(view, groups, len(listed)))
 
 
-def _weight_caption(view: ReportView, groups: Sequence[WeightGroup], shown: int) -> str:
-    others, total = groups[shown:], len(view.classifiers)
-    parts = [f"Together {format_share(sum(group.weight for group in groups[:shown]))} of the {view.weight_name}."]
-    if others:
-        left, weighted = sum(one.number for one in others), sum(one.number for one in others if one.weight > 0.0)
-        parts.append(f"Not shown: {left} of {total} classifiers, {weighted} of them with weight.")
-    # A soft vote knows no prior.
+def _weight_caption(view: ReportView, groups: Sequence[WeightGroup], n_listed: int) -> str:
+    omitted, total = groups[n_listed:], len(view.classifiers)
+    listed_weight = sum(group.weight for group in groups[:n_listed])
+    parts = [f"They have {format_share(listed_weight)} of the total {view.weight_name}."]
+    if omitted:
+        number = sum(group.number for group in omitted)
+        with_weight = sum(group.number for group in omitted if group.weight > 0.0)
+        parts.append(f"Not listed: {number} of {total} classifiers, {with_weight} of them with weight.")
+    # A soft vote does not use the prior.
     if view.plan.prior is None and not view.by_probabilities:
-        parts.append(f"Each had the prior weight {format_number(1.0 / total)}.")
+        parts.append(f"The prior weight of each classifier is {format_number(1.0 / total)}.")
     effective = format_number(1.0 / float(np.sum(view.weights**2)))
     return " ".join([*parts, f"Effective number of classifiers, 1/Σq²: {effective}."])
 
 
 def part_table(view: ReportView) -> TextTable | None:
-    """Return the limits of other risks of the classifier that predicts; None where nobody asked."""
+    """Table of the bounds on further metrics; None if there are none."""
     plan, certificate = view.plan, view.certificate
     if not plan.limits:
         return None
-    errors_only = all(question.name == "error" for question in plan.limits)
-    title, columns = "Limits of other risks", ("of", "limit", "counted", "rows")
+    errors_only = all(metric.name == "error" for metric in plan.limits)
+    title, columns = "Bounds on further metrics", ("metric", "bound", "count", "rows")
     if errors_only:
-        title = "Errors by class and in slices" if plan.slices else "Errors by class"
-        columns = ("among", "covered and wrong at most" if certificate.refit else "errs on at most", "errors", "rows")
+        title = "Error bounds by class and slice" if plan.slices else "Error bounds by class"
+        rate = "rate of covered errors at most" if certificate.refit else "error rate at most"
+        columns = ("subset", rate, "errors", "rows")
     if not certificate.limits:
-        nothing = "None: what predicts was chosen on the validation rows, where none are proved."
-        return TextTable(title, columns, [], nothing)
+        reason = "Not available: the rule that predicts was chosen on the validation set."
+        return TextTable(title, columns, [], reason)
     rows = []
-    for one in certificate.limits:
-        label = one.label + (f" ({one.also})" if one.also else "")
-        label = f"true {label}" if one.kind == CLASS and one.name == "error" else label
-        rows.append((label, percent_up(one.bound) if errors_only else one.claim, f"{one.count:g}", str(one.rows)))
-    all_hold = "All of these limits and the one of all errors hold at once, with probability at least"
-    cost = _cost_of_parts(certificate, plan.share) + _COPIES_ONCE.get(certificate.unit, "")
-    return TextTable(title, columns, rows, f"{all_hold} {confidence(certificate.delta)}. {cost}")
+    for metric in certificate.limits:
+        label = metric.label + (f" ({metric.also})" if metric.also else "")
+        label = f"true {label}" if metric.kind == CLASS and metric.name == "error" else label
+        bound = percent_up(metric.bound) if errors_only else metric.claim
+        rows.append((label, bound, f"{metric.count:g}", str(metric.rows)))
+    jointly = f"These bounds and that of the overall error rate hold jointly, with {confidence(certificate.delta)}"
+    cost = _cost_of_metrics(certificate, plan.share) + _DUPLICATES_ONCE.get(certificate.unit, "")
+    return TextTable(title, columns, rows, f"{jointly} confidence. {cost}")
 
 
-def _cost_of_parts(certificate: Certificate, share: float) -> str:
-    """Describe what the limits cost the bound, if it shows."""
-    text = f"They take {format_share(share)} of the probability with which anything here may fail"
+def _cost_of_metrics(certificate: Certificate, share: float) -> str:
+    """Sentence on the share of delta that metrics use, and by how much it increases the overall bound."""
+    text = f"Bounds on metrics use {format_share(share)} of delta"
     if certificate.level is not None and certificate.distance == "binomial":
-        # Of Occam's choice at the prior weight of one classifier.
+        # An Occam bound is tested at its level times the prior weight.
         level = min(certificate.level / (1.0 - share), 1.0) * float(np.exp(-certificate.kl))
         errors = round(certificate.empirical_risk * certificate.m)
         without, bound = percent_up(float(binomial_upper(errors, certificate.m, level))), percent_up(certificate.bound)
         if without != bound:
-            text += f"; without them the bound would be {without} instead of {bound}"
+            text += f"; without them the overall bound would be {without} instead of {bound}"
     return f"{text}."
 
 
-def _share_of(errors: int, rows: int) -> str:
-    return f"{format_share(errors / rows)} of {rows}" if rows else "none answered"
+def _format_test(errors: int, rows: int) -> str:
+    return f"{format_share(errors / rows)} of {rows}" if rows else "none accepted"
 
 
-def _limit(certificate: Certificate) -> str:
+def _format_error_bound(certificate: Certificate) -> str:
     if certificate.reached is not None:
-        return "(has a target)" if certificate.reached.passed else "(did not reach its target)"
+        return "(see its threshold)" if certificate.reached.passed else "(no threshold passed)"
     if certificate.answered is None:
-        return _percent_of(certificate.bound)
-    answered = certificate.answered
-    return f"{format_target(answered.target)} of its answers" if answered.passed else "(answers nothing)"
+        return _format_percent(certificate.bound)
+    selective = certificate.answered
+    return f"{format_target(selective.target)} of accepted rows" if selective.passed else "(abstains on all rows)"
 
 
-def _percent_of(bound: float) -> str:
-    return "100 % (says nothing)" if bound >= 1.0 else percent_up(bound)
+def _format_percent(bound: float) -> str:
+    return "100 % (vacuous)" if bound >= 1.0 else percent_up(bound)
 
 
 def format_bound(value: float | None, digits: int = 5) -> str:
-    """Return a number with so many decimals, rounded up; a dash where there is none.
+    """Format a number with `digits` decimals, rounded up, and None as a dash.
 
     Examples
     --------
@@ -350,7 +356,7 @@ def format_bound(value: float | None, digits: int = 5) -> str:
 
 
 def format_number(value: float) -> str:
-    """Return a number with four significant digits, as far as it has them.
+    """Format a number with at most four significant digits.
 
     Examples
     --------

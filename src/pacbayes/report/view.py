@@ -1,4 +1,4 @@
-"""What a report is about: a fitted model, and its errors on other rows, each number computed when it is first shown."""
+"""A fitted model with its test errors and the numbers that reports need, computed on first access."""
 
 import math
 from copy import copy
@@ -23,13 +23,13 @@ from pacbayes.ensemble.evidence import risks_of_errors
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.posteriors.posterior import Posterior
 
-# Labels held at once while test errors are counted.
-_LABELS = 10_000_000
+# Maximum number of predicted labels in memory while test errors are counted.
+_MAX_LABELS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class ObservedErrors:
-    """Errors on rows that had no part in the certificates."""
+    """Errors on a test set."""
 
     model: CertifiedModel
     X: Any
@@ -42,18 +42,18 @@ class ObservedErrors:
         return int(self.labels.size)
 
     def _voting(self, voting: str) -> CertifiedModel:
-        # A copy with the same parts: the user's estimator is not touched, not even for a moment.
-        one = copy(self.model)
-        one.voting = voting
-        return one
+        # A shallow copy, because the user's estimator must not change, not even temporarily.
+        model = copy(self.model)
+        model.voting = voting
+        return model
 
     def wrong(self, voting: str) -> BoolArray:
-        """Predict the rows in one way, once, and mark the errors."""
+        """Mask of the errors of a voting; cached."""
         if voting not in self._wrong:
             fitted = self.model._fitted
-            # After a refit, or with a threshold, only one way predicts; of the others it is what was certified.
-            alone = fitted.refit is not None and not fitted.certificates[voting].refit
-            if alone or (fitted.plan.has_cuts and voting != SOFT):
+            # A refit, or a threshold, supports a single voting; for the others use the certified rules.
+            not_refitted = fitted.refit is not None and not fitted.certificates[voting].refit
+            if not_refitted or (fitted.plan.has_cuts and voting != SOFT):
                 labels = fitted.certified(voting, self.model._validated(self.X))
             else:
                 labels = self._voting(voting).predict(self.X)
@@ -63,11 +63,11 @@ class ObservedErrors:
 
     @property
     def errors(self) -> dict[str, int]:
-        """The errors by way of predicting."""
+        """The number of errors by voting."""
         return {name: int(np.count_nonzero(self.wrong(name))) for name in self.model.certificates_}
 
     def among_answered(self, voting: str) -> tuple[int, int]:
-        """Count the errors among the rows that are answered, and these rows."""
+        """Numbers of errors among accepted rows, and of accepted rows."""
         wrong = self.wrong(voting)
         if self.model.certificates_[voting].answered is not None:
             wrong = wrong[self._voting(voting).answers(self.X)]
@@ -75,32 +75,32 @@ class ObservedErrors:
 
     @cached_property
     def covered(self) -> int | None:
-        """The errors among answers that are covered, after a refit; else None."""
+        """The number of errors among covered predictions; None without a refit."""
         voting = self.model._fitted.plan.refit
         return None if voting is None else int(np.count_nonzero(self.wrong(voting) & self.model.covered(self.X)))
 
     @property
     def constant(self) -> int | None:
-        """The errors of always giving the most frequent class of the training rows; None where nobody knows it."""
+        """The number of errors of the majority-class baseline; None if the majority class is unknown."""
         label = self.model.constant_label_
         return None if label is None else int(np.count_nonzero(label != self.labels))
 
     @cached_property
     def risks(self) -> FloatArray:
-        """The share of errors of each classifier, shape (H,)."""
+        """The error rate of each classifier, shape (H,)."""
         classifiers = self.model.classifiers_
         errors = np.zeros(len(classifiers), dtype=np.int64)
-        step = max(1, _LABELS // errors.size)
+        step = max(1, _MAX_LABELS // errors.size)
         for start in range(0, self.rows, step):
-            part = np.arange(start, min(start + step, self.rows))
-            predicted = classifiers.predict(pick_rows(self.X, part))
-            errors += np.count_nonzero(predicted != self.labels[part], axis=1)
+            block = np.arange(start, min(start + step, self.rows))
+            y_pred = classifiers.predict(pick_rows(self.X, block))
+            errors += np.count_nonzero(y_pred != self.labels[block], axis=1)
         return risks_of_errors(errors, self.rows)
 
 
 @dataclass(frozen=True, eq=False)
 class ReportView:
-    """A fitted model with the numbers that several parts of a report need.
+    """A fitted model with the numbers that reports need.
 
     Examples
     --------
@@ -113,28 +113,28 @@ class ReportView:
     """
 
     model: CertifiedModel
-    #: Errors on rows the model was not fitted with.
+    #: Errors on a test set.
     observed: ObservedErrors | None = None
-    #: The rows and labels the model was fitted with, for their fingerprint.
+    #: Rows and labels of the fit, for their fingerprints.
     data: tuple[Any, NDArray[Any]] | None = None
 
     @classmethod
     def of(cls, model: Any, test: Any = None, data: Any = None, name: str = "model") -> "ReportView":
-        """Check everything, naming what is wrong."""
+        """Validate the arguments of a report."""
         if not isinstance(model, CertifiedModel):
             raise TypeError(f"{name} must be a StochasticSVC or CertifiedClassifier, got {type(model).__name__}")
         check_is_fitted(model)
-        fitted_with = None if data is None else _check_data(model, data)
+        fit_data = None if data is None else _check_data(model, data)
         observed = None if test is None else ObservedErrors(model, *_pair("test", test))
         if observed is not None:
             check_new_rows(model, observed.X, "test", "the model")
-            # Rows that cannot be predicted, and labels of another kind, are refused before anything is written.
+            # Predict now, so that an invalid test set raises before anything is written.
             observed.wrong(model._voting())
-        return cls(model, observed, fitted_with)
+        return cls(model, observed, fit_data)
 
     @property
     def plan(self) -> Plan:
-        """What was fixed before a validation row was looked at."""
+        """Everything that was fixed before validation."""
         return self.model._fitted.plan
 
     @property
@@ -144,47 +144,46 @@ class ReportView:
 
     @cached_property
     def voting(self) -> str:
-        """The way of predicting."""
+        """The voting that predicts."""
         return self.model._voting()
 
     @property
     def certificate(self) -> Certificate:
-        """The certificate of that way of predicting."""
+        """The certificate of this voting."""
         return self.model.certificates_[self.voting]
 
     @cached_property
     def weights(self) -> FloatArray:
-        """The weights that predict: of the soft vote, of the draws for voting="stochastic", else of the vote."""
+        """Weights of the soft vote, of the draws for voting="stochastic", and of the majority vote otherwise."""
         return weights_of(self.model._fitted.weights("majority" if self.voting == "best" else self.voting))
 
     @property
     def weight_name(self) -> str:
-        """What they are called."""
-        weighted = self.model.certificates_["majority" if self.voting == "best" else self.voting]
-        return "posterior weight" if weighted.rule == POSTERIOR else "weight"
+        """Label of these weights."""
+        certificate = self.model.certificates_["majority" if self.voting == "best" else self.voting]
+        return "posterior weight" if certificate.rule == POSTERIOR else "weight"
 
     @property
     def by_probabilities(self) -> bool:
-        """Whether mean probabilities decide."""
+        """Whether the model predicts by mean probabilities."""
         return self.voting == SOFT
 
     @cached_property
     def only_classifier(self) -> int | None:
-        """The number of the classifier that decides alone, by its answers or probabilities; None where several may."""
+        """The index of the only classifier with weight; None if there are several."""
         weights = self.model.weights_
         return int(np.argmax(weights)) if np.count_nonzero(weights) == 1 else None
 
     @property
     def bound_name(self) -> str:
-        """What the bound of the certificate is called in a drawing."""
-        who = self.certificate.holds_for.removesuffix(" with its key")
-        return f"bound of {who}" + ("" if self.certificate.answered is None else ", among its answers")
+        """Label of the certificate's bound in plots."""
+        classifier = self.certificate.holds_for.removesuffix(" with its key")
+        return f"bound of {classifier}" + ("" if self.certificate.answered is None else " on accepted rows")
 
     def validation_risk(self, voting: str) -> float | None:
-        """Return the share of validation errors of a way of predicting, among its answers where it has a target.
+        """Error rate of a voting on the validation set, among accepted rows if it abstains; None if not available.
 
-        None where they were not counted, or nothing is answered.  Where the vote's bound follows from the stochastic
-        classifier's, its own errors are only shown.
+        The error rate of the majority vote is for display if its bound follows from that of the stochastic classifier.
         """
         certificate = self.model.certificates_[voting]
         if certificate.answered is not None:
@@ -193,43 +192,43 @@ class ReportView:
 
     @cached_property
     def is_path(self) -> bool:
-        """Whether the classifiers differ in a regularisation parameter lambda, and in nothing else that was chosen."""
+        """Whether the classifiers form one regularisation path: they differ in lambda only."""
         params = self.classifiers.params
-        if not all(_is_lambda(one.get("lambda")) and "candidate" not in one for one in params):
+        if not all(_is_lambda(setting.get("lambda")) and "candidate" not in setting for setting in params):
             return False
-        one_width = len({repr(one.get("gamma")) for one in params}) == 1
-        # With a sample for each machine every one has a width of its own.
-        return one_width or len({one["lambda"] for one in params}) == len(params)
+        same_width = len({repr(setting.get("gamma")) for setting in params}) == 1
+        # With independent splits every SVM has its own kernel width.
+        return same_width or len({setting["lambda"] for setting in params}) == len(params)
 
     @cached_property
     def places(self) -> FloatArray:
-        """Where each classifier stands on the axis: at its lambda, or at its rank by risk, from 1."""
+        """Position of each classifier on the x-axis: its lambda, or its rank by risk, starting at 1."""
         if self.is_path:
-            return np.array([one["lambda"] for one in self.classifiers.params])
+            return np.array([setting["lambda"] for setting in self.classifiers.params])
         order = np.argsort(self.classifiers.risks, kind="stable")
         return np.argsort(order).astype(np.float64) + 1.0
 
     @property
     def paths(self) -> list[Rows]:
-        """The classifiers by path: those that differ in lambda alone, by lambda; any other stands for itself."""
+        """Indices of the classifiers of each regularisation path, ordered by lambda; others are paths of length 1."""
         params, paths = self.classifiers.params, dict[str, list[int]]()
-        for i, one in enumerate(params):
-            common = [(name, value) for name, value in one.items() if name != "lambda"]
-            path = repr(common) if _is_lambda(one.get("lambda")) else str(i)
+        for i, setting in enumerate(params):
+            common = [(name, value) for name, value in setting.items() if name != "lambda"]
+            path = repr(common) if _is_lambda(setting.get("lambda")) else str(i)
             paths.setdefault("" if self.is_path else path, []).append(i)
         return [np.array(sorted(path, key=lambda i: params[i].get("lambda", 0.0))) for path in paths.values()]
 
     @cached_property
     def posterior(self) -> Posterior:
-        """The posterior; of a model without one the best at the whole level."""
+        """The posterior of the model, or else the optimal one at level delta."""
         posterior = self.model._fitted.found.posterior
         return self._best(self.plan.distances) if posterior is None else posterior
 
     @cached_property
     def posteriors(self) -> list[Posterior]:
-        """The posterior with the smallest bound, each alone, for the five distances, and for others the model uses."""
-        # The model's need not be known by their names elsewhere.
-        used = {one.name: one for one in self.plan.distances}
+        """The optimal posterior of each of the five distances and of those of the model, each at level delta."""
+        # Distances of the model need not be registered.
+        used = {distance.name: distance for distance in self.plan.distances}
         return [self._best(used.get(name) or get_distance(name)) for name in dict.fromkeys((*DISTANCES, *used))]
 
     def _best(self, distance: Any) -> Posterior:
@@ -250,14 +249,14 @@ def _pair(name: str, pair: Any) -> tuple[Any, NDArray[Any]]:
     labels = np.asarray(check_complete(y, f"{name} y"))
     if labels.ndim != 1 or labels.size != number_of_rows(X) or labels.size == 0:
         raise ValueError(
-            f"{name} must be rows and one label for each, got {number_of_rows(X)} rows and labels of shape "
+            f"{name} must be rows with one label per row, got {number_of_rows(X)} rows and labels of shape "
             f"{labels.shape}"
         )
     return X, labels
 
 
 def _check_data(model: CertifiedModel, data: Any) -> tuple[Any, NDArray[Any]]:
-    """Return the pair, or raise if the model cannot have been fitted with it."""
+    """Validate the data of the fit: number of rows and classes must match the model."""
     X, labels = _pair("data", data)
     expected = model._fitted.plan.division.n_rows
     if labels.size != expected:
