@@ -1,4 +1,4 @@
-"""What a user gets from the same rows: pacbayes, a hold-out by hand, and GridSearchCV, on 40 data sets.
+"""What a user gets from the same rows: pacbayes, a holdout by hand, and GridSearchCV, on 40 data sets.
 
 A fifth of the rows is put aside for test errors.  From the others, with delta = 0.05:
 
@@ -53,7 +53,7 @@ from pacbayes._utils.threads import one_thread
 from pacbayes.ensemble.members import Coding
 from pacbayes.estimators import planning
 from pacbayes.svm.kernel import Kernel
-from pacbayes.svm.machines import train_machines
+from pacbayes.svm.one_vs_one import train_one_vs_one
 
 DELTA, FOLDS, FEWEST, MOST, LARGE, BY_PATH = 0.05, 5, 10, 20_000, 1500, 2000
 CS = np.logspace(-2, 3, 21)
@@ -117,7 +117,7 @@ SEALED: dict[str, Callable[[], tuple[Any, Any]]] = {
     "phishing": phishing,
 }
 
-Found = dict[str, Any]  # what one division of one data set gives: a line of the file
+Posteriors = dict[str, Any]  # what one division of one data set gives: a line of the file
 
 
 def loaded(name: str) -> tuple[Any, Any]:
@@ -157,7 +157,7 @@ class PathSearch:
         # What SVC means by gamma="scale".
         kernel = Kernel("rbf", float(1.0 / (rows.shape[1] * rows.var())))
         with one_thread():
-            machines = train_machines(lambda part: kernel.gram(rows[part]), y.astype(np.int64), 1.0 / costs)
+            machines = train_one_vs_one(lambda part: kernel.gram(rows[part]), y.astype(np.int64), 1.0 / costs)
             said = [
                 machines.winners(machines.decisions(kernel.between(rows, scaler.transform(block))))
                 for block in np.array_split(new, max(1, len(new) // 1000))
@@ -202,7 +202,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.process_time() - start, found
 
 
-def ours(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> tuple[Found, Any]:
+def ours(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> tuple[Posteriors, Any]:
     """Return what pacbayes finds, and the rows that trained and validated."""
     tried: list[Any] = []
     cross_validate, refit = planning._cross_validate, CertifiedClassifier._again
@@ -225,10 +225,10 @@ def ours(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> tuple[Found, An
         planning._cross_validate, CertifiedClassifier._again = cross_validate, refit
     members = clf._fitted.refit.members
     best, coding = np.array([tried[-1].counted.middle]), Coding(members.classes)
-    of_best = coding.labels[members.answers(members.prepared(X_test), best, coding)[0]]
+    of_best = coding.labels[members.predict(members.prepared(X_test), best, coding)[0]]
     return {
         "limit": float(clf.certificate_.bound),
-        "same members": float(clf.certificates_["best"].baselines["hold-out"].bound),
+        "same members": float(clf.certificates_["best"].baselines["holdout"].bound),
         "test": float(np.mean(clf._fitted.certified("soft", X_test) != y_test)),
         "test with refit": float(np.mean(clf.predict(X_test) != y_test)),
         "not covered": float(np.mean(~clf.covered(X_test))),
@@ -238,7 +238,7 @@ def ours(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> tuple[Found, An
     }, clf.classifiers_.splits(0)
 
 
-def measure(name: str, seed: int, commit: str) -> Found:
+def measure(name: str, seed: int, commit: str) -> Posteriors:
     """Return everything about one division of one data set."""
     X_all, y_all = loaded(name)
     X, X_test, y, y_test = train_test_split(X_all, y_all, test_size=0.2, random_state=seed)
@@ -263,7 +263,7 @@ def divisions(name: str) -> int:
     return 3 if len(loaded(name)[1]) > LARGE else 10
 
 
-def read(path: Path) -> dict[tuple[str, int], Found]:
+def read(path: Path) -> dict[tuple[str, int], Posteriors]:
     """Return what earlier runs left; a line cut off by an interruption is none."""
     kept = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
@@ -289,13 +289,13 @@ def run(names: list[str], path: Path, jobs: int) -> None:
             file.flush()
 
 
-def means(results: dict[tuple[str, int], Found], name: str) -> Found:
+def means(results: dict[tuple[str, int], Posteriors], name: str) -> Posteriors:
     """Return the means over the divisions of a data set."""
     table = pd.DataFrame([found for (data, _), found in results.items() if data == name])
     return table.drop(columns=["data", "seed", "commit"]).mean().to_dict() | {"divisions": len(table)}
 
 
-def ratio(groups: list[Found], above: str, below: str) -> str:
+def ratio(groups: list[Posteriors], above: str, below: str) -> str:
     """Say the ratio of sums over data sets, with a jackknife's standard error, and the geometric mean with its own."""
     top, bottom = (np.array([group[name] for group in groups]) for name in (above, below))
     quotient = top.sum() / bottom.sum()
@@ -310,8 +310,8 @@ def ratio(groups: list[Found], above: str, below: str) -> str:
 
 
 RATIOS = (
-    ("limit / hold-out by hand", "limit", "by hand"),
-    ("limit / hold-out among the same members", "limit", "same members"),
+    ("limit / holdout by hand", "limit", "by hand"),
+    ("limit / holdout among the same members", "limit", "same members"),
     ("test error, certified vote / GridSearchCV(SVC)", "test", "test of GridSearchCV"),
     ("test error, with refit / GridSearchCV(SVC)", "test with refit", "test of GridSearchCV"),
     ("test error, certified vote / GridSearchCV(same members)", "test", "test of same members"),
@@ -321,7 +321,7 @@ RATIOS = (
 )
 
 
-def report(label: str, names: list[str], results: dict[tuple[str, int], Found]) -> list[str]:
+def report(label: str, names: list[str], results: dict[tuple[str, int], Posteriors]) -> list[str]:
     """Return the tables of some data sets as lines."""
     groups = {name: means(results, name) for name in names if any(data == name for data, _ in results)}
     if len(groups) < 3:
@@ -368,7 +368,7 @@ def main() -> None:
     if not given.report_only:
         run(names, given.keep, given.jobs)
     results = read(given.keep)
-    lines = ["# Against a hold-out by hand, and GridSearchCV", "", "Written by", ""]
+    lines = ["# Against a holdout by hand, and GridSearchCV", "", "Written by", ""]
     lines += [
         "    python benchmarks/bench_against.py --report-only --keep results/against.jsonl --out results/against.md",
         "",

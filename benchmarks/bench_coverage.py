@@ -99,9 +99,9 @@ def print_targets(names: Sequence[str], models: Sequence[str], divisions: int) -
             shares, errors = [], []
             for seed in range(divisions):
                 X, X_test, y, y_test = divided(data, seed)
-                asked: dict[str, Any] = {"max_error": target} if make is machines else {"target": Abstain(target)}
+                asked: dict[str, Any] = {"max_error": target} if make is machines else {"decision": Abstain(target)}
                 model = make(seed, hedge=0, **asked).fit(X, y)
-                answered = model.answers(X_test)
+                answered = model.accepts(X_test)
                 shares.append(answered.mean())
                 errors += [(model.predict(X_test) != y_test)[answered].mean()] if answered.any() else []
             wrong = f"{100 * np.mean(errors):.2f} %" if errors else "none"

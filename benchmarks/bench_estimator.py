@@ -1,6 +1,6 @@
 """StochasticSVC against GridSearchCV(SVC): time to fit, and test errors.
 
-Times: `StochasticSVC(grid).fit(X, y)` with 1990 values of lambda, its hold-out baseline included, against
+Times: `StochasticSVC(grid).fit(X, y)` with 1990 values of lambda, its holdout baseline included, against
 `GridSearchCV(make_pipeline(StandardScaler(), SVC()), C = 1/lambda, cv=5).fit(X, y)`, which is timed on 20 of the
 values, evenly spread, without its final refit, and scaled up to 1990; the refit is then added once.  Both on one core
 and in processor seconds, medians of three (one for GridSearchCV), in one run.

@@ -46,11 +46,11 @@ def run(number: int, n: int) -> None:
     """Print what the answers of so many classifiers to so many rows cost."""
     from pacbayes import load, save
     from pacbayes.certificates.certify import certify
-    from pacbayes.certificates.find import find, gather
     from pacbayes.certificates.plan import Plan
-    from pacbayes.certificates.proposals import given_rules
-    from pacbayes.data.division import all_validate
-    from pacbayes.data.labelled import Labelled
+    from pacbayes.certificates.posteriors import fit_posteriors, predict_validation
+    from pacbayes.certificates.primary import given_rules
+    from pacbayes.data.dataset import Dataset
+    from pacbayes.data.split import all_validate
     from pacbayes.ensemble.members import Estimators
     from pacbayes.estimators.classifier import CertifiedClassifier
     from pacbayes.estimators.fitted import Fitted
@@ -63,14 +63,14 @@ def run(number: int, n: int) -> None:
     print(
         f"{number} classifiers, {n} rows: {number * n / 1e6:.0f} MB of answers, {3 * number * n / 1e6:.0f} MB asked for"
     )
-    data = Labelled.checked(X, y)
+    data = Dataset.checked(X, y)
     members = Estimators(trees, [{"number": i} for i in range(number)], data.classes, elsewhere=True)
-    division = all_validate(data, "keep")
-    plan = Plan(division, hedge=0.1, planned=given_rules(np.full(number, 1.0 / number), number))
-    evidence = measured("gather", lambda: gather(members, plan, data))
-    found = measured("find", lambda: find(plan, evidence))
-    certificates = measured("certify", lambda: dict(certify(plan, evidence, found)))
-    model = CertifiedClassifier(None, cv=None, voting="majority")._take(Fitted(members, plan, evidence, found))
+    split = all_validate(data, "keep")
+    plan = Plan(split, hedge=0.1, fixed_rules=given_rules(np.full(number, 1.0 / number), number))
+    predictions = measured("gather", lambda: predict_validation(members, plan, data))
+    found = measured("find", lambda: fit_posteriors(plan, predictions))
+    certificates = measured("certify", lambda: dict(certify(plan, predictions, found)))
+    model = CertifiedClassifier(None, cv=None, voting="majority")._take(Fitted(members, plan, predictions, found))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         measured("save", lambda: save(model, path))

@@ -11,7 +11,7 @@ All classifiers with a random state have a number there: `grid_set` gives one to
 trained again, and scikit-learn takes a quarter of a millisecond to make a generator of it, where the loops would use
 NumPy's global one.
 
-The last line is the hold-out choice of `CertifiedClassifier`, three folds with two thirds of the training rows each,
+The last line is the holdout choice of `CertifiedClassifier`, three folds with two thirds of the training rows each,
 for boosting: cross-validation / fits, by the clock.  In the same limits of threads it is about three times two thirds.
 """
 
@@ -75,7 +75,7 @@ def seconds(work: Callable[[], Any], clock: Callable[[], float]) -> float:
 
 
 def cross_validation(rows: int) -> None:
-    """Print how long the hold-out choice takes beside the fits."""
+    """Print how long the holdout choice takes beside the fits."""
     X, y = make_classification(rows, 20, n_informative=8, flip_y=0.05, random_state=0)
     grid = {"learning_rate": np.geomspace(0.02, 0.5, 12).tolist()}
     times = []

@@ -61,8 +61,8 @@ def measure_predictions(rows: list[int]) -> None:
             asked = {
                 "rows": {},
                 "groups": {"groups": rng.integers(0, n // 20, n)},
-                "slices": {"limits": ("error",), "slices": np.array(["a", "b", "c"])[rng.integers(0, 3, n)]},
-                "limits": {"limits": ("recall", "precision")},
+                "slices": {"metrics": ("error",), "slices": np.array(["a", "b", "c"])[rng.integers(0, 3, n)]},
+                "metrics": {"metrics": ("recall", "precision")},
             }[name]
             certify_predictions(y_true[:1000], y_pred[:1000])
             start = time.perf_counter()

@@ -121,13 +121,12 @@ def real_groups(divisions: int) -> None:
         for seed in range(divisions):
             clf = CertifiedClassifier("svm", random_state=seed).fit(X, y, groups=clusters)
             fitted = clf._fitted
-            own = fitted.evidence.count_answers(fitted.evidence.said, fitted.plan.division)
-            place = fitted.plan.proposal("soft")
+            own = fitted.predictions.count_errors(fitted.predictions.rule_predictions, fitted.plan.split)
+            place = fitted.plan.primary("soft")
             found.append((clf.certificate_.bound, float(own[place].upper(clf.certificate_.level)[0])))
         bet, chernoff = np.mean(found, axis=0)
         print(
-            f"{name}: {fitted.plan.division.m} groups, bet {bet:.4f}, Chernoff {chernoff:.4f}, "
-            f"ratio {bet / chernoff:.3f}"
+            f"{name}: {fitted.plan.split.m} groups, bet {bet:.4f}, Chernoff {chernoff:.4f}, ratio {bet / chernoff:.3f}"
         )
 
 

@@ -29,10 +29,10 @@ from threadpoolctl import threadpool_limits
 
 from pacbayes import svm_set
 from pacbayes._utils.threads import one_thread
-from pacbayes.data.division import DivisionChoices, divide
-from pacbayes.data.labelled import Labelled
+from pacbayes.data.dataset import Dataset
+from pacbayes.data.split import SplitOptions, split_rows
 from pacbayes.ensemble.classifier_set import Work
-from pacbayes.ensemble.cross_validation import dealt
+from pacbayes.ensemble.cross_validation import assign_folds
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.estimators.svc import DEFAULT_LAMBDAS
 from pacbayes.svm.landmarks import N_COMPONENTS
@@ -88,11 +88,11 @@ def svc_loop(classifiers, X, y):
 def cross_validation_seconds(X, y):
     """Return the time of 5-fold cross-validation of all lambdas within the training rows, as `fit` does it."""
     family = SvmFamily.checked("svm", LAMBDAS, "rbf", "sigest", N_COMPONENTS, True)
-    data, choices = Labelled.checked(X, y), DivisionChoices("shared", 0.5, None, "keep")
-    folds = family.train(Work(data, divide(data, choices, family.number, 0), None, None, {})).folds
+    data, choices = Dataset.checked(X, y), SplitOptions("shared", 0.5, None, "keep")
+    folds = family.train(Work(data, split_rows(data, choices, family.number, 0), None, None, {})).folds
     start = time.perf_counter()
     with one_thread():
-        fold = dealt(folds.codes, 5, np.random.default_rng(0), None)
+        fold = assign_folds(folds.codes, 5, np.random.default_rng(0), None)
         for _ in folds.out_of_fold(np.arange(LAMBDAS.size), fold):
             pass
     return time.perf_counter() - start

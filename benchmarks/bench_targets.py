@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pacbayes import Threshold
-from pacbayes.certificates.grids import CountedRows, Cuts, certify_threshold
+from pacbayes.certificates.thresholds import ConfusionCounts, ThresholdGrid, certify_threshold
 
 try:
     from mapie.risk_control import BinaryClassificationController
@@ -49,8 +49,8 @@ def ours(
     train: Scores, train_positive: Positive, scores: Scores, positive: Positive, target: Threshold
 ) -> float | None:
     """Return the threshold that this library takes."""
-    cuts = Cuts.from_scores(train, train_positive, 1)
-    found = certify_threshold(cuts, CountedRows.at(cuts.values, scores, positive), target, DELTA)
+    cuts = ThresholdGrid.from_scores(train, train_positive, 1)
+    found = certify_threshold(cuts, ConfusionCounts.at(cuts.values, scores, positive), target, DELTA)
     return found.threshold if found.passed else None
 
 

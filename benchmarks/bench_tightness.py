@@ -1,7 +1,7 @@
-"""Certificates against a careful hold-out's, from the same rows: bounds and test errors on nine data sets.
+"""Certificates against a careful holdout's, from the same rows: bounds and test errors on nine data sets.
 
 A fifth of the rows is put aside for test errors; of the others half train and half validate, delta = 0.05 and a tenth
-of it in reserve (hedge=0.1).  Hold-out is one classifier, with the fewest errors in 5-fold cross-validation within the
+of it in reserve (hedge=0.1).  Holdout is one classifier, with the fewest errors in 5-fold cross-validation within the
 training rows (of a tied run the middle one), and its exact binomial limit on the validation rows at the whole delta:
 what a careful user does by hand.
 All numbers are means over seeds; a ratio is that of two bounds from the same rows, averaged over seeds, then over data
@@ -36,8 +36,8 @@ from bench_votes import load
 from pacbayes import CertifiedClassifier, ClassifierSet, Grid, StochasticSVC, bound, load_dataset
 from pacbayes._utils.seeds import draw_key
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates import Rule, best_single, choose_posterior, propose
-from pacbayes.certificates.levels import hedged_level, proposal_level
+from pacbayes.certificates import Rule, best_single, choose_posterior, primary_weights
+from pacbayes.certificates.levels import hedged_level, primary_level
 from pacbayes.certificates.rules import Vote
 from pacbayes.certificates.voting import integer_weights
 from pacbayes.data.rows import row_hashes
@@ -65,10 +65,10 @@ def loaded(name: str) -> tuple[Any, Any]:
 
 
 def of_estimator(clf: Any, X_test: Any, y_test: Any) -> dict[str, float]:
-    """Return each way's bound and test error, and hold-out's."""
-    held = clf.certificates_["best"].baselines["hold-out"].bound
-    chosen = clf.classifiers_[int(np.argmax(clf.proposal_["best"]))]
-    found = {"hold-out": held, "hold-out test": float(np.mean(chosen.predict(X_test) != y_test))}
+    """Return each way's bound and test error, and holdout's."""
+    held = clf.certificates_["best"].baselines["holdout"].bound
+    chosen = clf.classifiers_[int(np.argmax(clf.primary_["best"]))]
+    found = {"holdout": held, "holdout test": float(np.mean(chosen.predict(X_test) != y_test))}
     for voting in VOTINGS:
         found[voting] = clf.certificates_[voting].bound
         found[f"{voting} test"] = float(np.mean(clf.set_params(voting=voting).predict(X_test) != y_test))
@@ -110,25 +110,25 @@ def forest(name: str, seed: int) -> dict[str, float]:
             for tree, out in zip(trees, out_of_bag(grown, train.size), strict=True)
         ]
     )
-    proposed = propose(np.arange(number), errors, number)
+    proposed = primary_weights(np.arange(number), errors, number)
     rules = [*proposed, Vote("uniform", integer_weights(np.full(number, 1.0 / number)))]
     names = [(rule.voting, rule.name) for rule in rules]
 
     def counted(rows: Any, truth: Any) -> tuple[ClassifierSet, dict[tuple[str, str], int]]:
         """Return the trees with their answers to some rows, and the errors of every rule there."""
         asked = ClassifierSet.from_fitted(trees, rows, truth.astype(float))
-        evidence = asked.evidence
+        predictions = asked.predictions
         hashes = row_hashes(rows, draw_key(seed))
-        said = [rule.of_answers(evidence.answers, evidence.labels, lambda: hashes) for rule in rules]
-        return asked, {name: int(np.sum(one != evidence.truth)) for name, one in zip(names, said, strict=True)}
+        said = [rule.combine(predictions.y_pred, predictions.labels, lambda: hashes) for rule in rules]
+        return asked, {name: int(np.sum(one != predictions.y_true)) for name, one in zip(names, said, strict=True)}
 
     classifiers, wrong = counted(X[validation], codes[validation])
     limits = claims(proposed, classifiers, wrong)
     _, wrong_in_test = counted(X_test, np.searchsorted(classes, y_test))
     on_test = {name: count / len(y_test) for name, count in wrong_in_test.items()}
     found = {
-        "hold-out": float(binomial_upper(wrong["best", "proposal"], classifiers.m, DELTA)),
-        "hold-out test": on_test["best", "proposal"],
+        "holdout": float(binomial_upper(wrong["best", "primary"], classifiers.m, DELTA)),
+        "holdout test": on_test["best", "primary"],
         "uniform": float(binomial_upper(wrong["majority", "uniform"], classifiers.m, DELTA)),
         "uniform test": on_test["majority", "uniform"],
     }
@@ -149,13 +149,13 @@ def claims(
     risks, m = classifiers.risks, classifiers.m
     share = hedged_level(DELTA, HEDGE, 1)
     posterior = choose_posterior(risks, m, distance="kl", delta=share, prior=None, constant="exact")
-    ladder = [rule.name for rule in proposed if rule.voting == "majority" and rule.name != "proposal"]
+    ladder = [rule.name for rule in proposed if rule.voting == "majority" and rule.name != "primary"]
     each = hedged_level(DELTA, HEDGE, len(ladder) + 1)
 
     def limit(voting: str, name: str, level: float) -> float:
         return float(binomial_upper(wrong[voting, name], m, level))
 
-    found = {voting: {"proposal": limit(voting, "proposal", proposal_level(DELTA, HEDGE))} for voting in VOTINGS}
+    found = {voting: {"primary": limit(voting, "primary", primary_level(DELTA, HEDGE))} for voting in VOTINGS}
     found["stochastic"]["posterior"] = posterior.bound
     found["best"]["Occam"] = best_single(classifiers.counted, share, None).bound
     found["majority"] |= {name: limit("majority", name, each) for name in ladder}
@@ -199,7 +199,7 @@ Task = Callable[[str, int], dict[str, float]]
 
 
 def run(task: Task, names: tuple[str, ...], quick: bool, jobs: int) -> Any:
-    """Return the means over seeds by data set: of everything found, and of ratios of bounds to hold-out's."""
+    """Return the means over seeds by data set: of everything found, and of ratios of bounds to holdout's."""
     pairs = [(name, seed) for name in names for seed in range(5 if quick else SEEDS)]
     results = Parallel(n_jobs=jobs)(delayed(task)(*pair) for pair in pairs)
     means: dict[str, dict[str, float]] = {}
@@ -207,7 +207,7 @@ def run(task: Task, names: tuple[str, ...], quick: bool, jobs: int) -> Any:
         mine = [found for (of, _), found in zip(pairs, results, strict=True) if of == name]
         columns = {key: float(np.nanmean([found[key] for found in mine])) for key in mine[0]}
         for key in mine[0]:
-            for other in ("hold-out", "uniform"):
+            for other in ("holdout", "uniform"):
                 if not key.endswith(" test") and other in mine[0]:
                     ratios = np.array([found[key] / found[other] for found in mine])
                     columns[f"{key} / {other}"] = float(ratios.mean())
@@ -254,21 +254,21 @@ def ratio_of_means(group: list[dict[str, float]], above: str, below: str) -> flo
 
 def show_machines(quick: bool, jobs: int) -> None:
     found = run(machines, QUICK if quick else DATA, quick, jobs)
-    ways = ["hold-out", *VOTINGS]
-    print_table("201 support vector machines: bounds", found, ways, [f"{way} / hold-out" for way in VOTINGS])
+    ways = ["holdout", *VOTINGS]
+    print_table("201 support vector machines: bounds", found, ways, [f"{way} / holdout" for way in VOTINGS])
     print_table("the same: test errors", found, [f"{way} test" for way in ways], [])
     alone = ["hedge=1, kl", "hedge=1, Occam", "hedge=1, 2B", "hedge=1, catoni"]
-    print_table("without a proposal (hedge=1)", found, alone, [f"{way} / hold-out" for way in alone])
+    print_table("without a proposal (hedge=1)", found, alone, [f"{way} / holdout" for way in alone])
 
 
 def show_forests(quick: bool, jobs: int) -> None:
-    columns = ["uniform", "hold-out", "majority", "uniform test", "hold-out test", "majority test"]
-    show_votes("forests of 100 trees", forest, columns, ["majority / uniform", "majority / hold-out"], quick, jobs)
+    columns = ["uniform", "holdout", "majority", "uniform test", "holdout test", "majority test"]
+    show_votes("forests of 100 trees", forest, columns, ["majority / uniform", "majority / holdout"], quick, jobs)
 
 
 def show_assorted(quick: bool, jobs: int) -> None:
-    columns = ["hold-out", "majority", "hold-out test", "majority test"]
-    show_votes("30 assorted classifiers", kinds, columns, ["majority / hold-out", "best / hold-out"], quick, jobs)
+    columns = ["holdout", "majority", "holdout test", "majority test"]
+    show_votes("30 assorted classifiers", kinds, columns, ["majority / holdout", "best / holdout"], quick, jobs)
 
 
 def show_votes(title: str, task: Task, columns: list[str], ratios: list[str], quick: bool, jobs: int) -> None:

@@ -28,8 +28,8 @@ from pacbayes import load_dataset
 from pacbayes._utils.threads import one_thread
 from pacbayes.bounds import get_distance
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates import propose
-from pacbayes.certificates.levels import hedged_level, proposal_level
+from pacbayes.certificates import primary_weights
+from pacbayes.certificates.levels import hedged_level, primary_level
 from pacbayes.certificates.voting import weights_of
 from pacbayes.posteriors.optimal_vote import optimal_vote
 from pacbayes.posteriors.vote_bounds import vote_bound
@@ -204,11 +204,11 @@ Vote = tuple[float, float]  # bound and test error
 def hedged(errors: Rows, tested: Rows, out_of_bag: NDArray[np.float64]) -> Vote:
     """Return our certificate of the vote: the smallest limit of a ladder of votes fixed on the training rows."""
     trees, m = errors.shape
-    rules = propose(np.arange(trees), out_of_bag, trees)
+    rules = primary_weights(np.arange(trees), out_of_bag, trees)
     votes = [weights_of(rule.weights) for rule in rules if rule.voting == "majority"]
     # The first is the proposal; the others share what is kept.
     others = len(votes) - 1
-    levels = [proposal_level(DELTA, HEDGE), *[hedged_level(DELTA, HEDGE, others)] * others]
+    levels = [primary_level(DELTA, HEDGE), *[hedged_level(DELTA, HEDGE, others)] * others]
     limits = [
         float(binomial_upper(round(m * error_of(weights, errors)), m, level))
         for weights, level in zip(votes, levels, strict=True)
@@ -254,8 +254,8 @@ def votes_of(name: str, trees: int, seed: int) -> list[Vote]:
 def bounds_of_forests(names: tuple[str, ...], trees: int, seeds: int) -> None:
     print(f"\nForests of {trees} trees: bounds at delta = {DELTA} / test errors on a quarter of the rows, in percent;")
     print(f"means of {seeds} divisions.  Grown on half, bounds from a quarter; out of bag: grown on both parts.")
-    print(f"hold-out: the exact limit of the uniform vote.  ours: the majority vote, hedge={HEDGE}.  At most 100.")
-    kinds = ("first order", "tandem", "cantelli", "uniform, hold-out", "ours")
+    print(f"holdout: the exact limit of the uniform vote.  ours: the majority vote, hedge={HEDGE}.  At most 100.")
+    kinds = ("first order", "tandem", "cantelli", "uniform, holdout", "ours")
     kinds += ("out of bag: uniform", "first order", "tandem")
     print(f"| data | m | {' | '.join(kinds)} |")
     print(f"|---|---|{'---|' * len(kinds)}")

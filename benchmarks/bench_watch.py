@@ -18,10 +18,10 @@ import numpy as np
 from scipy.stats import beta
 
 from pacbayes import Monitor, rows_needed
-from pacbayes.certificates.watching import TIMES, Bets, bets_against
+from pacbayes.certificates.monitor import TIMES, Bets, bets_against
 
 ALPHA, ROWS = 0.01, 10_000
-LIMITS = (0.01, 0.05, 0.2, 0.5)
+METRICS_ASSUMPTION = (0.01, 0.05, 0.2, 0.5)
 PLANS = (
     (0.05, 0.08, 0.05, 0.8),
     (0.0, 0.02, 0.05, 0.8),
@@ -72,14 +72,14 @@ def whole(value):
 def false_alarms(runs):
     rows = [
         [limit, *(percent(alarms(limit, np.full(ROWS, part * limit), runs)) for part in (1.0, 0.8, 0.5))]
-        for limit in LIMITS
+        for limit in METRICS_ASSUMPTION
     ]
     table(f"False alarms in % of runs, {ROWS} rows, alpha 1 %", ["B", "risk B", "risk .8 B", "risk .5 B"], rows)
 
 
 def delays(runs):
     rows = []
-    for limit in LIMITS:
+    for limit in METRICS_ASSUMPTION:
         cells = [limit]
         for times, length in ((2.0, 20_000), (1.2, 200_000)):
             if times * limit < 1.0:
@@ -128,7 +128,7 @@ def speed():
         for start in range(0, number, size):
             monitor.update_errors(wrong[start : start + size])
         rows.append([size, number, f"{time.perf_counter() - began:.3f}"])
-        ends.append(monitor.evidence[:100_000])
+        ends.append(monitor.predictions[:100_000])
     table("Seconds", ["rows in a batch", "rows", "seconds"], rows)
     print(f"The same path, to the bit: {all(np.array_equal(one, ends[0]) for one in ends)}")
 

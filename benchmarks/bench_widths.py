@@ -37,12 +37,12 @@ from sklearn.svm import SVC
 
 from pacbayes._utils.threads import at_most_cores, one_thread
 from pacbayes.ensemble.calibration import calibrate
-from pacbayes.ensemble.cross_validation import counted_by_fold, dealt, middle_of_fewest
+from pacbayes.ensemble.cross_validation import assign_folds, counted_by_fold, middle_of_fewest
 from pacbayes.ensemble.families import FEW_LAMBDAS
 from pacbayes.ensemble.svm_folds import train_shared
-from pacbayes.svm import active_set, machines
+from pacbayes.svm import active_set, one_vs_one
 from pacbayes.svm.kernel import FACTORS, load_compiled
-from pacbayes.svm.svm_classifier import MachineSettings
+from pacbayes.svm.svm_classifier import SVMSettings
 
 FOLDS = 5
 LAMBDAS = np.array(FEW_LAMBDAS)
@@ -61,15 +61,15 @@ def hinge(y, decisions):
 
 def ours(X, y, X_new, y_new, jobs=2):
     """Return the time, the widths, and the errors and hinge risk of the machine that cross-validation chooses."""
-    settings = MachineSettings(LAMBDAS, "rbf", "widths", False, 300, 0)
+    settings = SVMSettings(LAMBDAS, "rbf", "widths", False, 300, 0)
     start = time.perf_counter()
     with one_thread():
         members, folds = train_shared(settings, X, y.astype(np.int64), np.array([0, 1]), None, jobs)
-        fold = dealt(folds.codes, FOLDS, np.random.default_rng(0), None)
+        fold = assign_folds(folds.codes, FOLDS, np.random.default_rng(0), None)
         errors = []
         for heard in folds.out_of_fold(folds.families, fold):
             calibrate(heard.kind, heard.scores, folds.codes, 2)
-            errors.append(counted_by_fold(heard.answers[None], folds.codes, fold)[0].sum())
+            errors.append(counted_by_fold(heard.y_pred[None], folds.codes, fold)[0].sum())
     seconds = time.perf_counter() - start
     best = members[middle_of_fewest(np.array(errors))]
     decisions = best.decision_function(X_new)
@@ -110,7 +110,7 @@ def _liquid(X, y, X_new, y_new, widths):
 
 def searched(X, y, widths):
     """Return what GridSearchCV would take: every third cost in one fold, scaled up to all costs and folds."""
-    fold = dealt(y.astype(np.int64), FOLDS, np.random.default_rng(0), None)
+    fold = assign_folds(y.astype(np.int64), FOLDS, np.random.default_rng(0), None)
     train, test = fold != 0, fold == 0
     costs = sorted(1.0 / LAMBDAS)[::3]
     start = time.perf_counter()
@@ -144,7 +144,7 @@ def _seconds(work):
 def where(n, speed):
     """Print what the family of n rows does, and the least time that would take."""
     counts = {"pairs": 0, "entries": 0.0, "steps": 0, "factor": 0.0, "changes": 0, "products": 0.0, "kernel": 0.0}
-    solve, run = active_set.ActiveSet.solve, machines.solve_path
+    solve, run = active_set.ActiveSet.solve, one_vs_one.solve_path
 
     def noted(self, *given):
         found = solve(self, *given)
@@ -163,12 +163,12 @@ def where(n, speed):
         counts["kernel"] += float(len(kernel)) ** 2
         return path
 
-    active_set.ActiveSet.solve, machines.solve_path = noted, followed
+    active_set.ActiveSet.solve, one_vs_one.solve_path = noted, followed
     try:
         with at_most_cores(1):  # threads would count at the same time
             seconds = ours(*made(n), jobs=1)[0]
     finally:
-        active_set.ActiveSet.solve, machines.solve_path = solve, run
+        active_set.ActiveSet.solve, one_vs_one.solve_path = solve, run
     read = 4.0 * counts["entries"] + 2 * 8.0 * counts["factor"] / 2.0
     least = (read / speed[0] + counts["products"] / speed[1] + counts["kernel"] / speed[2]) / 2.0
     cells = [f"{n}", f"{counts['pairs']:,}", f"{counts['steps']:,}", f"{counts['changes']:,}", f"{read / 1e9:.0f} GB"]

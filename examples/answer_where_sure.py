@@ -12,7 +12,7 @@ from pacbayes import Abstain, CertifiedClassifier, load_dataset
 from pacbayes.report import plot_coverage
 
 data = load_dataset("waveform")
-clf = CertifiedClassifier("logistic", target=Abstain(max_error=0.03), random_state=0).fit(data.data, data.target)
+clf = CertifiedClassifier("logistic", decision=Abstain(max_error=0.03), random_state=0).fit(data.data, data.target)
 print(clf.certificate_)
 
 # %%
@@ -23,4 +23,4 @@ plot_coverage(clf, ax)
 
 # %%
 # ``answers`` is the mask of accepted predictions. The other rows go to a person.
-print(f"{clf.answers(data.data[:200]).sum()} of 200 predictions are accepted")
+print(f"{clf.accepts(data.data[:200]).sum()} of 200 predictions are accepted")

@@ -17,7 +17,7 @@ from pacbayes import CertifiedClassifier, load_dataset
 data = load_dataset("waveform")
 X, X_new, y, y_new = train_test_split(data.data, data.target, test_size=1000, random_state=0)
 clf = CertifiedClassifier("logistic", random_state=0).fit(X, y)
-batch = clf.of_these(X_new)
+batch = clf.certify_batch(X_new)
 print(batch)
 
 # %%

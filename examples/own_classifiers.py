@@ -36,7 +36,7 @@ for model in models:
 # If you would use one of them anyway, pre-specify it as the primary rule: here number 5, three nearest neighbours. Its
 # bound is then nearly that of a holdout.
 
-prespecified = CertifiedClassifier.from_fitted(models, X_val, y_val, proposal=5, voting="best", random_state=0)
+prespecified = CertifiedClassifier.from_fitted(models, X_val, y_val, primary=5, voting="best", random_state=0)
 print(prespecified.certificate_)
 
 # %%

@@ -53,7 +53,7 @@ def bounds(seed):
         "uniform prior": optimal_posterior(risks, m, delta=DELTA).bound,
         "prior from training rows": optimal_posterior(risks, m, delta=DELTA, prior=prior / prior.sum()).bound,
         "Occam": float(binomial_upper(errors.min(), m, DELTA / errors.size)),
-        "hold-out": float(binomial_upper(errors[np.argmin(training_errors)], m, DELTA)),
+        "holdout": float(binomial_upper(errors[np.argmin(training_errors)], m, DELTA)),
     }
 
 

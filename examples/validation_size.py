@@ -27,7 +27,7 @@ SIZES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
 LINES = {
     "stochastic": "bound, stochastic classifier",
     "Occam": "bound, best single classifier (Occam)",
-    "hold-out": "bound, holdout",
+    "holdout": "bound, holdout",
     "test": "test error, stochastic classifier",
 }
 REPEATS = 20
@@ -46,7 +46,7 @@ def measure(X: np.ndarray, y: np.ndarray, size: float) -> dict[str, float]:
             (
                 certificate.bound,
                 certificate.baselines["Occam"].bound,
-                certificate.baselines["hold-out"].bound,
+                certificate.baselines["holdout"].bound,
                 float(wrong.mean()),
             )
         )
@@ -75,7 +75,7 @@ def draw(results: dict[str, list[dict[str, float]]], path: str) -> None:
     from matplotlib import pyplot
 
     figure, panels = pyplot.subplots(1, len(results), figsize=(9, 3.6), layout="constrained")
-    styles = {"stochastic": "o-", "Occam": "s--", "hold-out": "^:", "test": "k-"}
+    styles = {"stochastic": "o-", "Occam": "s--", "holdout": "^:", "test": "k-"}
     for panel, (name, values) in zip(panels, results.items(), strict=True):
         for line, label in LINES.items():
             panel.plot(SIZES, [value[line] for value in values], styles[line], label=label, markersize=4)

@@ -65,7 +65,7 @@ def test_how_often(run):
 
 def test_which_errors(run):
     names, printed, figures = run("which_errors")
-    limits = names["clf"].certificate_.limits
+    limits = names["clf"].certificate_.metrics
     assert figures == 1
     assert [limit.name for limit in limits] == ["recall", "precision", "specificity"]
     assert all(f"\n{limit.sentence}\n" in printed for limit in limits)
@@ -80,7 +80,7 @@ def test_which_errors(run):
 def test_answer_where_sure(run):
     names, printed, figures = run("answer_where_sure")
     clf, data = names["clf"], names["data"]
-    accepted = clf.answers(data.data[:200]).sum()
+    accepted = clf.accepts(data.data[:200]).sum()
     assert figures == 1
     assert str(clf.certificate_) in printed
     assert 0 < accepted < 200
@@ -89,12 +89,12 @@ def test_answer_where_sure(run):
 
 def test_recall_of_90(run):
     names, printed, figures = run("recall_of_90")
-    reached, strict = names["clf"].certificate_.reached, names["strict"].certificate_
+    reached, strict = names["clf"].certificate_.decision, names["strict"].certificate_
     assert figures == 1
     assert str(names["clf"].certificate_) in printed
     assert str(strict) in printed
     assert reached.passed
-    assert not strict.reached.passed
+    assert not strict.decision.passed
     assert names["clf"].predict(names["data"].data).tolist() == [
         int(one >= reached.threshold) for one in names["clf"].predict_proba(names["data"].data)[:, 1]
     ]
@@ -131,7 +131,7 @@ def test_still_true(run):
     assert 1000 < monitor.alarm_at < 1100
     assert f"Alarm for the soft vote after {monitor.alarm_at} of 1500 rows." in printed
     # It falls before the fault: what the text says.
-    assert monitor.evidence[999] < 1.0
+    assert monitor.predictions[999] < 1.0
 
 
 def test_how_many_rows(run):
@@ -222,7 +222,7 @@ def test_training_prior(run):
     for name, mean in means.items():
         assert mean <= float(re.search(rf"^{name} +([0-9.]+)$", printed, re.MULTILINE)[1]) < mean + 1e-4
     # What the text says.
-    assert means["hold-out"] < means["prior from training rows"] < means["uniform prior"]
+    assert means["holdout"] < means["prior from training rows"] < means["uniform prior"]
 
 
 def test_conjecture(run, tmp_path):
@@ -248,7 +248,7 @@ def test_the_comparison_in_the_documentation_is_what_the_example_prints(capsys):
     example["measure"].__globals__.update(SIZES=[0.5])
     text = (ROOT / "docs" / "certificates.md").read_text()
     for name, rows in example["table"]().items():
-        numbers = [f"{rows[0][line]:.4f}" for line in ("stochastic", "Occam", "hold-out")]
+        numbers = [f"{rows[0][line]:.4f}" for line in ("stochastic", "Occam", "holdout")]
         assert f"| {name.capitalize()} | {numbers[0]} | {numbers[1]} | **{numbers[2]}** |" in text
 
 
@@ -267,7 +267,7 @@ def run_cells(name):
 def test_certify_your_classifier(capsys):
     names, printed = run_cells("certify-your-classifier"), capsys.readouterr().out
     assert printed.startswith("With probability at least 95 %, the soft vote errs on at most 4.2 % of new examples.")
-    assert names["recall"].certificate_.reached.passed
+    assert names["recall"].certificate_.decision.passed
     wrong = int(re.search(r"observed errors: (\d+)", printed)[1])
     assert wrong <= int(re.search(r"at most (\d+) of these 1000 answers", printed)[1])
     assert names["again"].certificate_ == names["clf"].certificate_

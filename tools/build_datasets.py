@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from pacbayes.data.datasets import BUILT_FILES, DATASETS, VOCABULARY, BuiltFile
+from pacbayes.data.bundled import BUILT_FILES, DATASETS, VOCABULARY, BuiltFile
 
 DATA = Path(__file__).parents[1] / "src" / "pacbayes" / "data" / "shipped"
 

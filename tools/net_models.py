@@ -169,10 +169,10 @@ def _seen(clf: Any, X: Any) -> dict[str, Any]:
     found = {
         "hedge": clf.hedge_,
         "prior": clf.prior_,
-        "proposal": clf.proposal_,
+        "primary": clf.primary_,
         "posterior": _posterior(clf),
         "best": (clf.best_index_, clf.best_params_),
-        "constant": clf.constant_label_,
+        "constant": clf.majority_class_,
         "risks": clf.classifiers_.risks,
         "m": clf.classifiers_.m,
         "vote risk": clf.vote_risk_,
@@ -189,7 +189,7 @@ def _seen(clf: Any, X: Any) -> dict[str, Any]:
             "weights": clf.weights_,
             "predicted": clf.predict(X),
             "shares": clf.vote_share(X),
-            "answers": clf.answers(X),
+            "answers": clf.accepts(X),
             "probabilities": clf.predict_proba(X) if hasattr(clf, "predict_proba") else None,
             "covered": clf.covered(X),
             "batch": _batch(clf, X),
@@ -200,7 +200,7 @@ def _seen(clf: Any, X: Any) -> dict[str, Any]:
 def _batch(clf: Any, X: Any) -> Any:
     """Bound of the errors in a batch of new rows, or why none is proved."""
     try:
-        return str(clf.of_these(np.asarray(X)[:40] * 1.001 if np.asarray(X).dtype.kind == "f" else X))
+        return str(clf.certify_batch(np.asarray(X)[:40] * 1.001 if np.asarray(X).dtype.kind == "f" else X))
     except ValueError as error:
         return str(error)
 
@@ -322,17 +322,17 @@ MODELS: dict[str, Callable[[], Any]] = {
     "svc, groups": svc(moons, GROUPS),
     "svc, groups, hedge 1": svc(moons, GROUPS, hedge=1),
     "svc, copies together": svc(coarse, duplicates="together"),
-    "svc, by class": svc(moons, limits=("error",), hedge="auto"),
-    "svc, by class and in slices": svc(iris, SLICES, limits=("error",), hedge="auto"),
-    "svc, by class, hedge .9": svc(moons, limits=("error",), hedge=0.9),
+    "svc, by class": svc(moons, metrics=("error",), hedge="auto"),
+    "svc, by class and in slices": svc(iris, SLICES, metrics=("error",), hedge="auto"),
+    "svc, by class, hedge .9": svc(moons, metrics=("error",), hedge=0.9),
     "svc, target": svc(moons, max_error=0.1, hedge="auto"),
     "svc, target, ten classes": svc(digits, max_error=0.05, hedge="auto"),
     "svc, all distances": svc(moons, distance=["kl", "pinsker", "squared", "linear", "ch"], hedge=1),
     "svc, catoni, prior of folds": svc(moons, distance="catoni", prior="cross-validation", hedge=1),
     "svc, paper's constant": svc(moons, constant="paper", hedge=1, distance=["kl", Catoni(0.4)]),
     "svc, prior of training rows": svc(cancer, prior=by_training_rows),
-    "svc, prepared": svc(mixed, prepare=columns()),
-    "svc, prepared by PCA": svc(digits, prepare=PCA(10, random_state=0), scale=False),
+    "svc, prepared": svc(mixed, preprocessor=columns()),
+    "svc, prepared by PCA": svc(digits, preprocessor=PCA(10, random_state=0), scale=False),
     # families by name, and what else can be certified
     "auto": usual(moons, candidates="auto"),
     "auto, three classes, refit": usual(iris, candidates="auto", refit=True),
@@ -340,10 +340,10 @@ MODELS: dict[str, Callable[[], Any]] = {
     "families": usual(cancer),
     "families, groups": usual(moons, GROUPS),
     "families, a split of one's own": usual(moons, {"validation": last_rows}),
-    "families, threshold": usual(moons, target=Threshold(recall=0.7), pos_label=1),
-    "families, abstain": usual(moons, target=Abstain(0.1)),
-    "families, metrics": usual(moons, limits=("recall", "precision", "f1", "balanced_error"), pos_label=1),
-    "families, cost": usual(moons, GROUPS, limits=(Cost([[0, 1], [5, 0]], [0, 1]),)),
+    "families, threshold": usual(moons, decision=Threshold(recall=0.7), pos_label=1),
+    "families, abstain": usual(moons, decision=Abstain(0.1)),
+    "families, metrics": usual(moons, metrics=("recall", "precision", "f1", "balanced_error"), pos_label=1),
+    "families, cost": usual(moons, GROUPS, metrics=(Cost([[0, 1], [5, 0]], [0, 1]),)),
     "families, catoni, hedge .1": usual(moons, distance="catoni", hedge=0.1),
     # grids
     "grid": grid(cancer),
@@ -352,8 +352,8 @@ MODELS: dict[str, Callable[[], Any]] = {
     "grid, ten classes": grid(digits),
     "grid, groups": grid(moons, given=GROUPS),
     "grid, copies together": grid(coarse, duplicates="together"),
-    "grid, by class and in slices": grid(moons, given=SLICES, limits=("error",)),
-    "grid, target": grid(moons, target=Abstain(0.12)),
+    "grid, by class and in slices": grid(moons, given=SLICES, metrics=("error",)),
+    "grid, target": grid(moons, decision=Abstain(0.12)),
     "grid, labels that are no class": grid(moons, OUTLIERS, {"radius": [0.05, 0.1, 0.2, 0.4, 0.8]}),
     "grid, a list of estimators": grid(
         iris, None, [make_pipeline(StandardScaler(), LogisticRegression()), GaussianNB(), KNeighborsClassifier(), TREE]
@@ -362,8 +362,8 @@ MODELS: dict[str, Callable[[], Any]] = {
     "grid, sparse rows": grid(lambda: (sp.csr_array(digits()[0]), digits()[1])),
     # from elsewhere
     "from_fitted": from_fitted(),
-    "from_fitted, one proposed": from_fitted(proposal=1, voting="best"),
-    "from_fitted, a vote proposed, by class": from_fitted(proposal=[0.1, 0.4, 0.4, 0.1], limits=("error",)),
+    "from_fitted, one proposed": from_fitted(primary=1, voting="best"),
+    "from_fitted, a vote proposed, by class": from_fitted(primary=[0.1, 0.4, 0.4, 0.1], metrics=("error",)),
     "from_predictions": from_predictions,
     "from_losses": from_losses,
     "compare": compared,

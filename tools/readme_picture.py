@@ -1,10 +1,10 @@
-"""Write docs/images/readme.svg: a certificate as a picture, and limits of 28 sealed data sets against hold-outs.
+"""Write docs/images/readme.svg: a certificate as a picture, and limits of 28 sealed data sets against holdouts.
 
     python tools/readme_picture.py docs/images/readme.svg
 
 On the left is what `pacbayes certify --dataset wdbc` says.  On the right are the means of results/against.jsonl, which
-`python benchmarks/bench_against.py` measured: our limit divided by that of a hold-out by hand, and by that of a
-hold-out that chooses among the same classifiers.
+`python benchmarks/bench_against.py` measured: our limit divided by that of a holdout by hand, and by that of a
+holdout that chooses among the same classifiers.
 """
 
 import json
@@ -48,10 +48,10 @@ def draw_ratios(axes: Axes) -> None:
     for key, (label, marker, colour) in _AGAINST.items():
         values = ratios(key)
         smaller = sum(value < 1 for value in values)
-        words = f"hold-out {label}: ours is smaller on {smaller} of {len(values)}"
+        words = f"holdout {label}: ours is smaller on {smaller} of {len(values)}"
         axes.plot(range(1, len(values) + 1), values, marker, color=colour, markersize=5, label=words)
     axes.axhline(1.0, color="0.4", linewidth=0.8)
-    axes.set(xlabel="sealed data sets, in the order of the ratio", ylabel="our limit / limit of a hold-out", xticks=[])
+    axes.set(xlabel="sealed data sets, in the order of the ratio", ylabel="our limit / limit of a holdout", xticks=[])
     axes.set_title("28 data sets that nothing was tuned on", loc="left")
     axes.spines[["right", "top"]].set_visible(False)
     axes.legend(loc="lower right", frameon=False, fontsize="small")

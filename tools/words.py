@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SEED, NUMBER = 44, 30
 #: What is counted, by name.
 PATTERNS = {
-    **{word: rf"\b{word}\b" for word in ("said", "heard", "asked", "answers", "machines", "division", "elsewhere")},
+    **{word: rf"\b{word}\b" for word in ("said", "heard", "asked", "answers", "machines", "split", "elsewhere")},
     "limit, limits": r"\blimits?\b",
     "Return what/which/whether": r"\bReturn (?:what|which|whether)\b",
     **{word: rf"\b{word}\b" for word in ("holdout", "leakage", "duplicates")},

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
         Certificate,
         Cost,
         Difference,
-        Limit,
+        MetricBound,
         Monitor,
         Threshold,
         certify_difference,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 # Public name -> the module that holds it, imported when the name is first used: `import pacbayes` itself loads nothing.
-_HOMES = {
+_LAZY_IMPORTS = {
     "Abstain": "pacbayes.certificates",
     "Baseline": "pacbayes.certificates",
     "Certificate": "pacbayes.certificates",
@@ -52,7 +52,7 @@ _HOMES = {
     "DISTANCES": "pacbayes.bounds",
     "Difference": "pacbayes.certificates",
     "Grid": "pacbayes.ensemble",
-    "Limit": "pacbayes.certificates",
+    "MetricBound": "pacbayes.certificates",
     "Monitor": "pacbayes.certificates",
     "Posterior": "pacbayes.posteriors",
     "SVMPath": "pacbayes.svm",
@@ -93,7 +93,7 @@ __all__ = [
     "Cost",
     "Difference",
     "Grid",
-    "Limit",
+    "MetricBound",
     "Monitor",
     "Posterior",
     "SVMPath",
@@ -126,9 +126,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _LAZY_IMPORTS:
         raise AttributeError(f"module 'pacbayes' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_LAZY_IMPORTS[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -10,11 +10,11 @@ _ENDED_BY_USER = 130
 def run() -> None:
     """Load the command line and run it; an interrupt ends the process at once, also while it loads."""
     try:
-        from pacbayes.cli.interrupted import end_interrupted, ended_in_time
+        from pacbayes.cli.interrupted import end_interrupted, force_exit_on_interrupt
 
         # Around the imports: Python may lose an interrupt in the middle of one.  And none is to be heard afterwards,
         # while Python tidies up.
-        with ended_in_time(afterwards=signal.SIG_IGN):
+        with force_exit_on_interrupt(afterwards=signal.SIG_IGN):
             try:
                 from pacbayes.cli.app import main
 

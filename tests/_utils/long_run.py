@@ -55,7 +55,7 @@ def bits(found):
     if isinstance(found, CertifiedClassifier):
         folds = {name: values for name, values in found.cv_results_.items() if name != "params"}
         return fingerprint([bits(found.classifiers_), folds, str(found.certificates_), found.predict_proba(X)])
-    arrays = [found.evidence.answers, found.errors, found.risks, found.kkt_violation]
+    arrays = [found.predictions.y_pred, found.errors, found.risks, found.kkt_violation]
     return fingerprint([arrays, found.params, [vars(found[i]) for i in range(len(found))], found.m])
 
 

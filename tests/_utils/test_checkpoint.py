@@ -17,7 +17,7 @@ from tests._utils.long_run import RUNS, SETS, X, Y, bits
 
 from pacbayes import CertifiedClassifier, Grid, grid_set, svm_set
 from pacbayes._utils.checkpoint import kept_in, open_checkpoint, pickled, seed_of_run
-from pacbayes.svm import machines as machines_module
+from pacbayes.svm import one_vs_one as machines_module
 
 SMALL = 120
 LAMBDAS = np.geomspace(0.01, 100.0, SMALL)

@@ -13,7 +13,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: F401  (load
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from pacbayes._utils import threads as module
-from pacbayes._utils.threads import cores, on_cores, one_core, one_thread
+from pacbayes._utils.threads import cores, one_core, one_thread, parallel_for
 
 
 def in_use():
@@ -71,15 +71,15 @@ def test_every_part_is_done_once(number):
         done.append(part)
         time.sleep(0.001)
 
-    on_cores(work, range(50))
-    on_cores(work, [])
+    parallel_for(work, range(50))
+    parallel_for(work, [])
     assert sorted(done) == list(range(50))
     assert len(threads) <= number
 
 
 def test_parts_divide_no_further(number):
     inner = []
-    on_cores(lambda part: on_cores(lambda one: inner.append((cores(), one)), range(2)), range(6))
+    parallel_for(lambda part: parallel_for(lambda one: inner.append((cores(), one)), range(2)), range(6))
     assert sorted(one for _, one in inner) == [0] * 6 + [1] * 6
     # Only who divided the work may divide its own parts again.
     assert {allowed for allowed, _ in inner} <= {1, number}
@@ -98,15 +98,15 @@ def test_an_error_ends_the_work_and_arrives(number):
             raise ZeroDivisionError("after three")
 
     with pytest.raises(ZeroDivisionError, match="after three"):
-        on_cores(work, range(1000))
+        parallel_for(work, range(1000))
     assert 4 <= len(done) < 100
 
 
 def test_float_errors_are_those_of_the_caller(number):
     with np.errstate(over="ignore"):
-        on_cores(lambda part: np.float64(1e308) * (10.0 + part), range(20))
+        parallel_for(lambda part: np.float64(1e308) * (10.0 + part), range(20))
     with np.errstate(over="raise"), pytest.raises(FloatingPointError):
-        on_cores(lambda part: np.float64(1e308) * (10.0 + part), range(20))
+        parallel_for(lambda part: np.float64(1e308) * (10.0 + part), range(20))
 
 
 @pytest.mark.parametrize(

@@ -93,10 +93,10 @@ def _say(path, columns, trusted):
         return f"raised by load: {type(error).__name__}: {error!s:.300}"
     X = np.random.default_rng(0).normal(size=(7, columns)) if columns > 0 else np.full((7, -columns), "a", dtype=object)
     try:
-        alone = model.certificate_.refit or model.certificate_.reached is not None
+        alone = model.certificate_.refit or model.certificate_.decision is not None
         for voting in [model.voting_] if alone else model.certificates_:
             model.set_params(voting=voting).predict(X)
-            model.answers(X)
+            model.accepts(X)
             model.vote_share(X)
             if hasattr(model, "predict_proba"):
                 _check_probabilities(model.predict_proba(X))

@@ -25,7 +25,7 @@ TWO_CLASSES = (
     "target",
     "threshold",
     "prior",
-    "hold-out",
+    "holdout",
 )
 
 
@@ -57,7 +57,7 @@ def model(name):
     if name == "landmarks":
         return StochasticSVC([0.1, 1.0], kernel="nystroem", n_components=8, **HEDGED).fit(X, y)
     if name == "prepared":
-        return StochasticSVC([0.1, 1.0], prepare=StandardScaler(), **HEDGED).fit(X, y)
+        return StochasticSVC([0.1, 1.0], preprocessor=StandardScaler(), **HEDGED).fit(X, y)
     if name == "target":
         return StochasticSVC([0.1, 1.0], max_error=0.3, **HEDGED).fit(X, y)
     if name == "threshold":
@@ -68,11 +68,11 @@ def model(name):
         classes = np.unique(y)
         cost = Cost(1.0 - np.eye(classes.size) + 2.0 * (np.arange(classes.size) == 0), classes)
         limits = ("error", "f1", "balanced_error", cost)
-        return StochasticSVC([0.1, 1.0], limits=limits, **HEDGED).fit(X, y, slices=slices)
+        return StochasticSVC([0.1, 1.0], metrics=limits, **HEDGED).fit(X, y, slices=slices)
     if name == "prior":
         choices = {"prior": "cross-validation", "distance": ["kl", "catoni"], "hedge": 0.5}
         return StochasticSVC([0.1, 1.0, 10.0], cv=2, random_state=0, **choices).fit(X, y)
-    if name == "hold-out":
+    if name == "holdout":
         return StochasticSVC([0.1, 1.0], hedge=0, cv=2, random_state=0).fit(X, y)
     if name == "refit":
         return CertifiedClassifier(SVMs([0.1, 1.0], gamma=0.5), refit=True, **HEDGED).fit(X, y)
@@ -83,14 +83,14 @@ def model(name):
     if name == "text":
         words = np.array(["NA", "a", " b"], dtype=object)[np.digitize(X, [-0.5, 0.5])]
         encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-        return StochasticSVC([0.1, 1.0], prepare=encoder, **HEDGED).fit(words, y)
+        return StochasticSVC([0.1, 1.0], preprocessor=encoder, **HEDGED).fit(words, y)
     if name == "words":
         encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=4, sparse_output=False)
-        return StochasticSVC([0.1, 1.0], prepare=encoder, random_state=0, cv=None).fit(X.round(0), y)
+        return StochasticSVC([0.1, 1.0], preprocessor=encoder, random_state=0, cv=None).fit(X.round(0), y)
     if name == "elsewhere":
         trees = [DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X[:30], y[:30]) for depth in (1, 2, 3)]
         weights = [0.25, 0.25, 0.5]
-        return CertifiedClassifier.from_fitted(trees, X[30:], y[30:], proposal=weights, most_frequent=1, random_state=0)
+        return CertifiedClassifier.from_fitted(trees, X[30:], y[30:], primary=weights, most_frequent=1, random_state=0)
     kinds = {
         "trees": DecisionTreeClassifier(max_depth=3),
         "forest": RandomForestClassifier(3, max_depth=3),
@@ -115,7 +115,7 @@ MACHINES = (
     *("two", "three", "posterior", "widths", "prepared", "text", "landmarks", "independent", "groups", "groups apart"),
     *("copies", "joined"),
 )
-ASKED = ("target", "threshold", "slices", "prior", "hold-out", "refit")
+ASKED = ("target", "threshold", "slices", "prior", "holdout", "refit")
 ENSEMBLES = ("trees", "elsewhere", "forest", "boosting", "boosting of three", "histogram", "grid")
 
 

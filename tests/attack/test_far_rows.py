@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from pacbayes import StochasticSVC, svm_path, svm_set
 from pacbayes.svm.kernel import LARGEST, Kernel, Scaling, fit_scaling, shared_matrix, within_range
-from pacbayes.svm.machines import Machines, Pair, path_scores
+from pacbayes.svm.one_vs_one import OneVsOnePaths, Pair, path_scores
 from pacbayes.svm.path import SVMPath
 
 LAMBDAS = np.geomspace(0.03, 3.0, 5)
@@ -219,5 +219,5 @@ def test_fast_scores_never_decide_otherwise_than_the_plain_sum(fine, seed, size)
             for coef, value in zip(path.dual_coef[h].tolist(), K[:, j].tolist(), strict=True):
                 total += coef * value
             assert found[h, j] == (total + float(path.intercept[h]) >= -scores.ties[h])
-    one = Machines(np.array([0, 1]), (Pair(0, 1, np.arange(m), path, 1.0),)).one(2)
+    one = OneVsOnePaths(np.array([0, 1]), (Pair(0, 1, np.arange(m), path, 1.0),)).one(2)
     np.testing.assert_array_equal(one.predict(one.decisions(np.ascontiguousarray(K[one.support]))), found[2])

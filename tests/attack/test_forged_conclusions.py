@@ -18,12 +18,12 @@ from pacbayes.svm.kernel import Kernel, Scaling
 WHOLE = 2**52
 
 
-def rule(forged, voting, name="proposal"):
+def rule(forged, voting, name="primary"):
     """Return the place of one rule."""
-    planned = forged["plan.planned"]["values"]
+    fixed_rules = forged["plan.fixed_rules"]["values"]
     kind = {"soft": "SoftVote", "stochastic": "Draws", "majority": "Vote", "best": "Single"}[voting]
-    number = next(i for i, one in enumerate(planned) if (one[KIND], one["name"]) == (kind, name))
-    return f"plan.planned.{number}"
+    number = next(i for i, one in enumerate(fixed_rules) if (one[KIND], one["name"]) == (kind, name))
+    return f"plan.fixed_rules.{number}"
 
 
 def only(index, number):
@@ -44,7 +44,7 @@ def unlucky():
     y = np.where(np.random.default_rng(3).random(60) < 0.3, 1 - y, y)
     for seed in range(50):
         clf = StochasticSVC(np.geomspace(0.01, 30, 8), hedge=0.1, cv=3, random_state=seed).fit(X, y)
-        errors, proposed = clf.classifiers_.errors, int(np.argmax(clf.proposal_["best"]))
+        errors, proposed = clf.classifiers_.errors, int(np.argmax(clf.primary_["best"]))
         if errors[proposed] > errors.min():
             return clf
     raise AssertionError("there is such a model")
@@ -57,9 +57,9 @@ def unlucky():
 def test_a_proposal_of_the_best_on_validation_rows_is_refused(voting, unlucky, tmp_path):
     forged, errors = Forged.of(unlucky), unlucky.classifiers_.errors
     best, place = int(np.argmin(errors)), rule(forged, voting)
-    said, number = forged["evidence.said"], int(place.split(".")[-1])
-    said[number] = forged["evidence.answers"][best]
-    forged[f"{place}.weights"], forged["evidence.said"] = only(best, errors.size), said
+    said, number = forged["predictions.rule_predictions"], int(place.split(".")[-1])
+    said[number] = forged["evidence.accepts"][best]
+    forged[f"{place}.weights"], forged["predictions.rule_predictions"] = only(best, errors.size), said
     if voting == "soft":
         pairs = forged.json(f"{place}.soft.maps")["pairs"]
         pairs[:] = [pair for pair in pairs if pair[0] == best]
@@ -68,7 +68,7 @@ def test_a_proposal_of_the_best_on_validation_rows_is_refused(voting, unlucky, t
 
 
 @pytest.mark.parametrize(("moved", "wrong"), [(WHOLE // 10**8, True), (1, False)])
-@pytest.mark.parametrize(("voting", "name"), [("majority", "proposal"), ("majority", "vote s=1"), ("soft", "proposal")])
+@pytest.mark.parametrize(("voting", "name"), [("majority", "primary"), ("majority", "vote s=1"), ("soft", "primary")])
 def test_weights_of_votes_are_compared_to_nine_digits(voting, name, moved, wrong, unlucky, tmp_path):
     """Another machine may round the last bits otherwise."""
     forged = Forged.of(unlucky)
@@ -88,16 +88,16 @@ def test_weights_of_votes_are_compared_to_nine_digits(voting, name, moved, wrong
 def test_a_rule_more_or_less_is_refused(unlucky, tmp_path):
     for change in ("more", "less"):
         forged = Forged.of(unlucky)
-        rules, said = forged["plan.planned"]["values"], forged["evidence.said"]
+        rules, said = forged["plan.fixed_rules"]["values"], forged["predictions.rule_predictions"]
         number = int(rule(forged, "majority", "vote s=1").split(".")[-1])
         if change == "more":
-            weights = forged.encoded(forged[f"plan.planned.{number}.weights"])
+            weights = forged.encoded(forged[f"plan.fixed_rules.{number}.weights"])
             rules.append(rules[number] | {"name": "one more", "weights": weights})
             said = np.vstack([said, said[number]])
         else:
             del rules[number]
             said = np.delete(said, number, axis=0)
-        forged["evidence.said"] = said
+        forged["predictions.rule_predictions"] = said
         refused(forged, tmp_path, r"must follow from the stored cross-validation")
 
 
@@ -108,42 +108,42 @@ def test_a_rule_more_or_less_is_refused(unlucky, tmp_path):
 def test_errors_of_a_planned_rule_cannot_be_hidden(voting, unlucky, tmp_path):
     """What a vote or one classifier said follows from the answers."""
     forged = Forged.of(unlucky)
-    said, number = forged["evidence.said"], int(rule(forged, voting).split(".")[-1])
-    assert (said[number] != forged["evidence.truth"]).any()
-    said[number] = forged["evidence.truth"]
-    forged["evidence.said"] = said
-    refused(forged, tmp_path, r"Evidence\.said must follow from the answers")
+    said, number = forged["predictions.rule_predictions"], int(rule(forged, voting).split(".")[-1])
+    assert (said[number] != forged["predictions.y_true"]).any()
+    said[number] = forged["predictions.y_true"]
+    forged["predictions.rule_predictions"] = said
+    refused(forged, tmp_path, r"ValidationPredictions\.rule_predictions must follow from the answers")
 
 
 def test_nor_those_of_draws_where_all_classifiers_err(unlucky, tmp_path):
     forged = Forged.of(unlucky)
-    said, truth = forged["evidence.said"], forged["evidence.truth"]
-    assert (forged["evidence.answers"] != truth).all(axis=0).any()
+    said, truth = forged["predictions.rule_predictions"], forged["predictions.y_true"]
+    assert (forged["evidence.accepts"] != truth).all(axis=0).any()
     said[int(rule(forged, "stochastic").split(".")[-1])] = truth
-    forged["evidence.said"] = said
-    refused(forged, tmp_path, r"Evidence\.said must follow from the answers")
+    forged["predictions.rule_predictions"] = said
+    refused(forged, tmp_path, r"ValidationPredictions\.rule_predictions must follow from the answers")
 
 
 @pytest.mark.parametrize("name", ["independent", "groups apart", "two", "elsewhere"])
 def test_an_error_cannot_be_hidden_as_a_row_that_does_not_validate(name, tmp_path):
     """Rows that a classifier gets wrong are marked as not its own, and as many others as right answers of it."""
     forged = Forged.of(model(name))
-    answers, truth = forged["evidence.answers"], forged["evidence.truth"]
+    answers, truth = forged["evidence.accepts"], forged["predictions.y_true"]
     absent = np.iinfo(answers.dtype).max
     line = next(line for line in answers if ((line != truth) & (line != absent)).any())
     wrong = np.flatnonzero((line != truth) & (line != absent))
     free = np.flatnonzero(line == absent)[: wrong.size]
     line[wrong] = absent
     line[free] = truth[free]
-    forged["evidence.answers"] = answers
-    refused(forged, tmp_path, r"Evidence\.answers must be of the rows that validate each")
+    forged["evidence.accepts"] = answers
+    refused(forged, tmp_path, r"ValidationPredictions\.y_pred must be of the rows that validate each")
 
 
 def test_nor_by_another_division(tmp_path):
     """The rows that validate follow from the seed."""
     forged = Forged.of(model("independent"))
-    forged["plan.division.seed"] += 1
-    refused(forged, tmp_path, r"Evidence\.answers must be of the rows that validate each")
+    forged["plan.split.seed"] += 1
+    refused(forged, tmp_path, r"ValidationPredictions\.y_pred must be of the rows that validate each")
 
 
 def test_a_soft_vote_says_classes_that_were_learnt(tmp_path):
@@ -154,15 +154,15 @@ def test_a_soft_vote_says_classes_that_were_learnt(tmp_path):
     y = np.where(np.isin(np.arange(60), train) & (y == 2), 0, y)
     clf.fit(X, y)
     forged = Forged.of(clf)
-    assert forged["plan.planned.0.soft.classes"].tolist() == [0, 1]
-    said, truth = forged["evidence.said"], forged["evidence.truth"]
+    assert forged["plan.fixed_rules.0.soft.classes"].tolist() == [0, 1]
+    said, truth = forged["predictions.rule_predictions"], forged["predictions.y_true"]
     assert (truth == 2).any()
     said[0] = truth
-    forged["evidence.said"] = said
-    refused(forged, tmp_path, r"Evidence\.said must follow from the answers")
+    forged["predictions.rule_predictions"] = said
+    refused(forged, tmp_path, r"ValidationPredictions\.rule_predictions must follow from the answers")
     # Nor can the class be made one that was.
     forged = Forged.of(clf)
-    forged["plan.planned.0.soft.classes"] = np.array([0, 3])
+    forged["plan.fixed_rules.0.soft.classes"] = np.array([0, 3])
     refused(forged, tmp_path, r"Calibrated\.classes must be those of the machines")
 
 

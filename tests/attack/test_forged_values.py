@@ -26,31 +26,31 @@ OBSERVED = "what was observed, from which all numbers are counted: nothing else 
 CHOSEN = "what was chosen beforehand; the certificate says it, and nothing else in a file does"
 #: Fields that may make a bound smaller.
 MAY_BE_SMALLER = {
-    "Evidence.answers": OBSERVED,
-    "Evidence.truth": OBSERVED,
-    "Evidence.slices": OBSERVED,
-    "Evidence.scores": OBSERVED,
+    "ValidationPredictions.accepts": OBSERVED,
+    "ValidationPredictions.y_true": OBSERVED,
+    "ValidationPredictions.slices": OBSERVED,
+    "ValidationPredictions.scores": OBSERVED,
     "Plan.delta": CHOSEN,
     "Plan.hedge": CHOSEN,
-    "Plan.limits": CHOSEN,
-    "Plan.limits[]": CHOSEN,
-    "Plan.limits_share": CHOSEN,
-    "Question.name": CHOSEN,
-    "Question.of": CHOSEN,
-    "Question.cost": CHOSEN,
-    "Question.bets": CHOSEN,
-    "Question.bets[]": CHOSEN,
+    "Plan.metrics": CHOSEN,
+    "Plan.metrics[]": CHOSEN,
+    "Plan.metrics_share": CHOSEN,
+    "MetricSpec.name": CHOSEN,
+    "MetricSpec.of": CHOSEN,
+    "MetricSpec.cost": CHOSEN,
+    "MetricSpec.bets": CHOSEN,
+    "MetricSpec.bets[]": CHOSEN,
     "Cost.matrix": CHOSEN,
     "Cost.classes": CHOSEN,
     "Cost.classes[]": CHOSEN,
     **{f"{kind}.bet": CHOSEN for kind in ("Draws", "Single", "SoftVote", "Vote")},
-    "Plan.target": CHOSEN,
+    "Plan.decision": CHOSEN,
     "Abstain.max_error": CHOSEN,
     "Threshold.recall": CHOSEN,
     "Threshold.precision": CHOSEN,
     "Threshold.fpr": CHOSEN,
     "Threshold.prefer": CHOSEN,
-    "Cuts.positive": CHOSEN,
+    "ThresholdGrid.positive": CHOSEN,
     "Plan.refit": CHOSEN,
     "Plan.constant": CHOSEN,
     "Plan.distance": CHOSEN,
@@ -58,30 +58,30 @@ MAY_BE_SMALLER = {
 }
 #: Fields that may change numbers, but no bound to a smaller one.
 MAY_DIFFER = {
-    "Division.units": "what belongs together, where all classifiers are still validated by the same rows",
-    "Division.copies": "a count of copies, which is shown beside the bound",
-    "Plan.no_skill": "the most frequent training label, of which a baseline is shown beside the bound",
+    "Split.units": "what belongs together, where all classifiers are still validated by the same rows",
+    "Split.copies": "a count of copies, which is shown beside the bound",
+    "Plan.majority_class": "the most frequent training label, of which a baseline is shown beside the bound",
     "Plan.positive": "the class whose misses the words are about",
     "Plan.slices[]": "the name of a slice",
-    "Plan.cross_validation": "of a hold-out baseline, where nothing else follows from it",
-    "CrossValidation.errors": "of a hold-out baseline, where the proposals stay the same",
-    "Thresholds.values": "thresholds may be any that were fixed beforehand: each is tested",
-    "Thresholds.answered": "they say in which order thresholds are tested",
-    "Thresholds.wrong": "they say in which order thresholds are tested",
-    "Cuts.values": "thresholds may be any that were fixed beforehand: each is tested",
-    "Cuts.answered": "they say in which order thresholds are tested",
-    "Cuts.hits": "they say in which order thresholds are tested",
-    "Evidence.said": "of draws it is known that one of their classifiers said it, but not which; see SOFT_SAID",
+    "Plan.cross_validation": "of a holdout baseline, where nothing else follows from it",
+    "CrossValidation.errors": "of a holdout baseline, where the proposals stay the same",
+    "ConfidenceGrid.values": "thresholds may be any that were fixed beforehand: each is tested",
+    "ConfidenceGrid.answered": "they say in which order thresholds are tested",
+    "ConfidenceGrid.wrong": "they say in which order thresholds are tested",
+    "ThresholdGrid.values": "thresholds may be any that were fixed beforehand: each is tested",
+    "ThresholdGrid.answered": "they say in which order thresholds are tested",
+    "ThresholdGrid.hits": "they say in which order thresholds are tested",
+    "ValidationPredictions.rule_predictions": "of draws it is known that one of their classifiers said it, but not which; see SOFT_SAID",
     "model.posterior[]": "a bound holds for all weights at once, and is that of the weights as they are",
 }
 #: What a soft vote said takes the rows to be known: with other probabilities any class may be the most probable.
-SOFT_SAID = "Evidence.said"
+SOFT_SAID = "ValidationPredictions.rule_predictions"
 #: Fields with which a model may refuse to predict, with a `ValueError`.
 MAY_NOT_PREDICT = {
     "model.noted": "rows of another width are refused",
     "model.noted[]": "rows of another width are refused",
     "Estimators.estimators[]": "another estimator of the same file, which is not fitted",
-    "SharedMachines.prepare": "other rows are asked for",
+    "KernelSVMs.prepare": "other rows are asked for",
 }
 
 nan, inf = math.nan, math.inf
@@ -123,7 +123,7 @@ def changes(forged, place):
     old = forged[place]
     new = [*ANYTHING]
     if isinstance(old, str):
-        new += ("shared", "independent", "example", "group", "linear", "given", "paper", "best", "proposal", "kl")
+        new += ("shared", "independent", "example", "group", "linear", "given", "paper", "best", "primary", "kl")
     elif isinstance(old, np.ndarray):
         new += [np.array(one, order="K") for one in other_arrays(old)]
     elif type(old) in (int, float):

@@ -17,7 +17,7 @@ from tests.attack.small_models import COLUMNS, model, nodes_of, with_parts
 from tests.files.model_files import Forged
 
 from pacbayes.svm.kernel import Kernel
-from pacbayes.svm.machines import decisions_of_one, path_scores
+from pacbayes.svm.one_vs_one import decisions_of_one, path_scores
 
 
 @pytest.mark.parametrize("number", [25, pytest.param(400, marks=pytest.mark.slow)])

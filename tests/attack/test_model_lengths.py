@@ -158,8 +158,8 @@ def test_an_array_of_values_is_named_once(tmp_path):
 def test_a_division_of_more_rows_than_there_are_answers_is_refused_before_it_is_made(tmp_path):
     """Rows that no array names: independent parts follow from their number and the seed."""
     forged, rows = Forged.of(model("independent")), 2**31
-    forged["plan.division.n_rows"], forged["plan.known_rows"] = rows, None
-    forged["plan.division.n_train"] = rows - forged["plan.division.m"]
+    forged["plan.split.n_rows"], forged["plan.row_fingerprints"] = rows, None
+    forged["plan.split.n_train"] = rows - forged["plan.split.m"]
     path = forged.write(tmp_path / "model")
     assert peak_of(path, r"must be about the rows that validate") < 20 * 2**20
 

@@ -25,9 +25,9 @@ from pacbayes import (
     log_constant,
     optimal_posterior,
 )
-from pacbayes.certificates import Plan, binomial_upper, certify, choose_posterior, find
+from pacbayes.certificates import Plan, binomial_upper, certify, choose_posterior, fit_posteriors
 from pacbayes.certificates.certificate import Certificate
-from pacbayes.data.division import validating_division
+from pacbayes.data.split import validation_split
 
 LARGEST_M = 2**53
 # Next to zero, next to one, next to each other; subnormal, and on the way there.
@@ -160,10 +160,10 @@ def test_certificates_where_numpy_is_told_to_raise(errors, delta, data):
     prior = np.array(data.draw(st.lists(MASS, min_size=errors.size, max_size=errors.size)))
     prior[0] = 1.0
     prior /= prior.sum()
-    evidence = ClassifierSet.from_predictions(np.arange(m) < errors[:, None], np.arange(m) < 0).evidence
+    predictions = ClassifierSet.from_predictions(np.arange(m) < errors[:, None], np.arange(m) < 0).predictions
     with np.errstate(all="raise"):
-        plan = Plan(validating_division(m), delta=delta, prior=prior, prior_kind="given")
-        found = certify(plan, evidence, find(plan, evidence))
+        plan = Plan(validation_split(m), delta=delta, prior=prior, prior_kind="given")
+        found = certify(plan, predictions, fit_posteriors(plan, predictions))
     assert all(isinstance(one, Certificate) and 0.0 <= one.bound <= 1.0 for one in found.values())
     best = found["best"]
     tails = [

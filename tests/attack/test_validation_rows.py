@@ -1,7 +1,7 @@
 """Rows that only validate a machine, replaced by anything: huge and tiny numbers, other classes.
 
 The machine must not notice, to the last bit, in any part of it: dual coefficients, scaling, kernel width, the choice of
-the hold-out baseline, the prior.  Machine by machine, for every way of dividing, scaling and preparing.
+the holdout baseline, the prior.  Machine by machine, for every way of dividing, scaling and preparing.
 """
 
 import warnings
@@ -63,15 +63,17 @@ def quiet(function, *arguments, **choices):
 
 
 @pytest.mark.parametrize(
-    ("split", "prepare"), [("independent", "none"), *(("shared", name) for name in PREPARE)], ids=lambda value: value
+    ("split", "preprocessor"),
+    [("independent", "none"), *(("shared", name) for name in PREPARE)],
+    ids=lambda value: value,
 )
 @pytest.mark.parametrize("scale", [True, False, "kernlab"])
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "nystroem"])
 @settings(max_examples=2)
 @given(seed=st.integers(0, 2**32 - 1), gamma=st.sampled_from(["sigest", 0.7]))
-def test_a_machine_does_not_notice_what_its_validation_rows_hold(split, prepare, scale, kernel, seed, gamma):
+def test_a_machine_does_not_notice_what_its_validation_rows_hold(split, preprocessor, scale, kernel, seed, gamma):
     X, y = sample(seed, kernel)
-    choices = {"split": split, "prepare": PREPARE[prepare], "scale": scale, "kernel": kernel, "gamma": gamma}
+    choices = {"split": split, "preprocessor": PREPARE[preprocessor], "scale": scale, "kernel": kernel, "gamma": gamma}
     choices |= {"n_components": 9, "random_state": seed, "n_jobs": 1}
     before = quiet(svm_set, X, y, LAMBDAS, **choices)
     rng = np.random.default_rng(seed)
@@ -87,32 +89,32 @@ def test_a_machine_does_not_notice_what_its_validation_rows_hold(split, prepare,
 
 @pytest.mark.parametrize("scale", [True, False])
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "nystroem"])
-@pytest.mark.parametrize("prepare", PREPARE)
+@pytest.mark.parametrize("preprocessor", PREPARE)
 @settings(max_examples=2)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_hold_out_choice_and_prior_do_not_notice_validation_rows(scale, kernel, prepare, seed):
+def test_hold_out_choice_and_prior_do_not_notice_validation_rows(scale, kernel, preprocessor, seed):
     def prior(params, X_train, y_train):
         weights = 1.0 + np.abs(np.sin(X_train.sum() + np.arange(len(params)))) + np.mean(y_train == "bb")
         return weights / weights.sum()
 
     X, y = sample(seed, kernel)
-    choices = {"kernel": kernel, "n_components": 9, "scale": scale, "prepare": PREPARE[prepare], "prior": prior}
+    choices = {"kernel": kernel, "n_components": 9, "scale": scale, "preprocessor": PREPARE[preprocessor], "prior": prior}
     clf = StochasticSVC(LAMBDAS, hedge=0.1, cv=3, random_state=seed, n_jobs=1, **choices)
     before = quiet(clf.fit, X, y)
-    note, weights = before.certificate_.baselines["hold-out"].note, before.prior_.tobytes()
-    planned = planned_parts(before)
+    note, weights = before.certificate_.baselines["holdout"].note, before.prior_.tobytes()
+    fixed_rules = planned_parts(before)
     validation = before.classifiers_.splits(0)[1]
     after = quiet(clf.fit, *replaced(X, y, validation, kernel, np.random.default_rng(seed)))
-    assert after.certificate_.baselines["hold-out"].note == note
+    assert after.certificate_.baselines["holdout"].note == note
     assert after.prior_.tobytes() == weights
-    assert planned_parts(after) == planned
+    assert planned_parts(after) == fixed_rules
 
 
 def planned_parts(clf):
     """All that is planned, as bytes: weights, losses and maps; classes by their names, as others may stand between."""
     plan = clf._fitted.plan
-    found = [(rule.voting, rule.name, rule.weights.tobytes()) for rule in plan.planned]
-    soft, losses = plan.planned[0].soft, plan.cross_validation.log_losses.tobytes()
+    found = [(rule.voting, rule.name, rule.weights.tobytes()) for rule in plan.fixed_rules]
+    soft, losses = plan.fixed_rules[0].soft, plan.cross_validation.log_losses.tobytes()
     maps = [(i, one.kind, one.n, one.slope, one.pair_slope, one.shift.tobytes(), one.bias.tobytes())
             for i, one in soft.maps.items()]  # fmt: skip
     return found, losses, maps, clf.classes_[soft.classes].tolist()
@@ -128,11 +130,11 @@ def test_nor_do_widths_scaling_and_maps(kernel, seed):
     machines = SVMs(LAMBDAS, kernel=kernel, n_components=9)
     clf = CertifiedClassifier([machines, DecisionTreeClassifier(max_depth=2)], cv=3, random_state=seed, n_jobs=1)
     before = quiet(clf.fit, X, y)
-    parts, planned = [fitted_parts(before.classifiers_[i]) for i in range(15)], planned_parts(before)
+    parts, fixed_rules = [fitted_parts(before.classifiers_[i]) for i in range(15)], planned_parts(before)
     validation = before.classifiers_.splits(0)[1]
     after = quiet(clf.fit, *replaced(X, y, validation, "linear", np.random.default_rng(seed)))
     assert [fitted_parts(after.classifiers_[i]) for i in range(15)] == parts
-    assert planned_parts(after) == planned
+    assert planned_parts(after) == fixed_rules
 
 
 @pytest.mark.parametrize("value", [100.0, 1e10, 1e300])

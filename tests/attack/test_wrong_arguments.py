@@ -67,14 +67,14 @@ def test_groups_are_never_taken_for_weights(model):
 
 @pytest.mark.parametrize("share", ["0.2", None, True])
 def test_limits_share_is_a_number(share):
-    choices = {"limits": ("error",), "limits_share": share}
+    choices = {"metrics": ("error",), "metrics_share": share}
     calls = [
-        *(lambda model=model: model.set_params(limits_share=share).fit(X, Y) for model in models()),
+        *(lambda model=model: model.set_params(metrics_share=share).fit(X, Y) for model in models()),
         lambda: CertifiedClassifier.from_fitted(FITTED, X[30:], Y[30:], **choices),
         lambda: certify_predictions(Y, Y, **choices),
     ]
     for call in calls:
-        with pytest.raises(TypeError, match=r"limits_share.* must be a (float|number) (in|between).* (G|g)ot"):
+        with pytest.raises(TypeError, match=r"metrics_share.* must be a (float|number) (in|between).* (G|g)ot"):
             call()
 
 
@@ -105,7 +105,7 @@ def test_columns_have_one_name_each(rows):
     calls = [
         *(lambda model=model: model.fit(rows, Y) for model in models()),
         *(lambda model=model: model.predict(rows) for model in fitted),
-        lambda: StochasticSVC([1.0], prepare=StandardScaler()).fit(rows, Y),
+        lambda: StochasticSVC([1.0], preprocessor=StandardScaler()).fit(rows, Y),
         lambda: CertifiedClassifier.from_fitted(FITTED, rows, Y),
         lambda: ClassifierSet.from_fitted([FITTED], rows, Y),
         lambda: grid_set(LogisticRegression(), {"C": [1.0]}, rows, Y),

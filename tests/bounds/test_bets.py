@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from scipy.stats import binom
 
 from pacbayes.bounds import bets
-from pacbayes.bounds.bets import USUAL_BET, best_bet, best_bets, bet_upper, joint_upper
+from pacbayes.bounds.bets import DEFAULT_BET, best_bet, best_bets, bet_upper, joint_upper
 
 
 def capital(losses, b, r, counts=None):
@@ -51,11 +51,11 @@ def kinds_of_losses(rng, m):
 def test_never_below_the_root_and_hardly_above(m, seed):
     rng = np.random.default_rng([seed, m])
     for losses in kinds_of_losses(rng, m):
-        b = float(rng.choice([1e-6, 0.01, 0.5, USUAL_BET, 0.999, 1 - 1e-9, rng.random()]))
+        b = float(rng.choice([1e-6, 0.01, 0.5, DEFAULT_BET, 0.999, 1 - 1e-9, rng.random()]))
         check_root(losses, b, float(10.0 ** rng.uniform(-12.0, -0.3)))
 
 
-@pytest.mark.parametrize("b", [1e-9, 1e-3, 0.3, USUAL_BET, 1 - 1e-6, 1 - 2.0**-53])
+@pytest.mark.parametrize("b", [1e-9, 1e-3, 0.3, DEFAULT_BET, 1 - 1e-6, 1 - 2.0**-53])
 def test_never_below_the_root_at_the_ends(b):
     for delta in (0.5, 0.05, 1e-12):
         for losses in kinds_of_losses(np.random.default_rng(1), 5000):
@@ -168,7 +168,7 @@ def test_the_best_bet_has_the_least_limit():
 
 
 def test_the_bet_where_little_is_known():
-    assert best_bet([], 50, 0.05) == best_bet([0.1], 0, 0.05) == USUAL_BET == 0.89
+    assert best_bet([], 50, 0.05) == best_bet([0.1], 0, 0.05) == DEFAULT_BET == 0.89
     assert best_bet([1.0, 1.0], 50, 0.05) == 0.01
     # It falls towards that as losses approach one.
     assert best_bet([1.0] * 1000 + [0.0], 50, 0.05) < 0.1
@@ -320,7 +320,7 @@ def test_the_bets_together_are_the_best():
 # Validity.
 
 
-@pytest.mark.parametrize("b", [0.05, 0.5, USUAL_BET])
+@pytest.mark.parametrize("b", [0.05, 0.5, DEFAULT_BET])
 @pytest.mark.parametrize("m", [1, 2, 10, 60])
 def test_exact_validity_for_zeros_and_ones(m, b):
     for delta in (0.5, 0.05):

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from pacbayes import ClassifierSet
-from pacbayes.certificates import Plan, certify, find
-from pacbayes.certificates.proposals import given_rules
-from pacbayes.certificates.voting import PROPOSAL
-from pacbayes.data.division import GROUP, validating_division
-from pacbayes.ensemble.evidence import Evidence
+from pacbayes.certificates import Plan, certify, fit_posteriors
+from pacbayes.certificates.primary import given_rules
+from pacbayes.certificates.voting import PRIMARY
+from pacbayes.data.split import GROUP, validation_split
+from pacbayes.ensemble.validation import ValidationPredictions
 
 
 def a_set(errors, m=100):
@@ -27,37 +27,39 @@ def grouped(copies=None):
     for line, counts in zip(answers, ([1, 3, 4], [0, 2, 11], [6, 12, 20]), strict=True):
         for size, count in zip((1, 2, 5), counts, strict=True):
             line[np.flatnonzero(row_sizes == size)[:count]] = 1
-    evidence = Evidence(np.array([0, 1]), 2, answers, np.zeros(units.size, dtype=np.uint8))
-    return ClassifierSet(None, evidence, replace(validating_division(units.size, GROUP, units), copies=copies))
+    predictions = ValidationPredictions(np.array([0, 1]), 2, answers, np.zeros(units.size, dtype=np.uint8))
+    return ClassifierSet(None, predictions, replace(validation_split(units.size, GROUP, units), copies=copies))
 
 
-def planned(classifiers, proposal=None, hedge=None, **choices):
+def fixed_rules(classifiers, primary=None, hedge=None, **choices):
     """A plan for a set, and its evidence, with what the rules of a proposal say of the rows."""
-    evidence, rules = classifiers.evidence, ()
-    hedge = (1.0 if proposal is None else 0.1) if hedge is None else hedge
-    if proposal is not None:
-        rules = given_rules(proposal, len(classifiers))
-        rules = tuple(rule for rule in rules if hedge > 0.0 or rule.name == PROPOSAL)
-        hashes = np.random.default_rng(0).integers(2**64, size=evidence.truth.size, dtype=np.uint64)
-        said = np.stack([rule.of_answers(evidence.answers, evidence.labels, lambda: hashes) for rule in rules])
-        evidence = replace(evidence, said=said.astype(evidence.answers.dtype))
+    predictions, rules = classifiers.predictions, ()
+    hedge = (1.0 if primary is None else 0.1) if hedge is None else hedge
+    if primary is not None:
+        rules = given_rules(primary, len(classifiers))
+        rules = tuple(rule for rule in rules if hedge > 0.0 or rule.name == PRIMARY)
+        hashes = np.random.default_rng(0).integers(2**64, size=predictions.y_true.size, dtype=np.uint64)
+        said = np.stack([rule.combine(predictions.y_pred, predictions.labels, lambda: hashes) for rule in rules])
+        predictions = replace(predictions, rule_predictions=said.astype(predictions.y_pred.dtype))
     if choices.get("prior") is not None:
         choices["prior_kind"] = "given"
-    return Plan(classifiers.splits, hedge=hedge, planned=rules, **choices), evidence
+    return Plan(classifiers.splits, hedge=hedge, fixed_rules=rules, **choices), predictions
 
 
-def erring(plan, evidence, errors):
+def erring(plan, predictions, errors):
     """The same evidence, but rules err on the first rows: `errors` by voting and name."""
-    m, said = evidence.truth.size, evidence.said.copy()
-    for line, rule in zip(said, plan.planned, strict=True):
+    m, said = predictions.y_true.size, predictions.rule_predictions.copy()
+    for line, rule in zip(said, plan.fixed_rules, strict=True):
         if (rule.voting, rule.name) in errors:
-            line[:] = np.where(np.arange(m) < errors[rule.voting, rule.name], 1 - evidence.truth, evidence.truth)
-    return replace(evidence, said=said)
+            line[:] = np.where(
+                np.arange(m) < errors[rule.voting, rule.name], 1 - predictions.y_true, predictions.y_true
+            )
+    return replace(predictions, rule_predictions=said)
 
 
-def certified(plan, evidence):
+def certified(plan, predictions):
     """All certificates."""
-    return certify(plan, evidence, find(plan, evidence))
+    return certify(plan, predictions, fit_posteriors(plan, predictions))
 
 
 def claims_of(certificate):

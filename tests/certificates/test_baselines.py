@@ -11,8 +11,8 @@ from tests.report.browser_page import Page
 
 from pacbayes import Baseline, Certificate, StochasticSVC
 from pacbayes._utils.words import percent_up
-from pacbayes.certificates import constant_baseline, most_frequent
-from pacbayes.ensemble.evidence import Counted
+from pacbayes.certificates import fixed_label_baseline, most_frequent
+from pacbayes.ensemble.validation import Counted
 from pacbayes.report import report_html
 from pacbayes.report.tables import certificate_table
 from pacbayes.report.view import ReportView
@@ -43,10 +43,10 @@ def counted(errors, m):
 
 def test_the_limit_is_clopper_and_pearson():
     for errors, m, delta in ((6, 1000, 0.05), (0, 30, 0.01), (14, 30, 0.2)):
-        found = constant_baseline("no", counted(errors, m), delta)
+        found = fixed_label_baseline("no", counted(errors, m), delta)
         assert binom.cdf(errors, m, found.bound) == pytest.approx(delta, rel=1e-6)
         assert found.empirical_risk == pytest.approx(errors / m)
-    assert constant_baseline("no", counted(30, 30), 0.05).bound == 1.0
+    assert fixed_label_baseline("no", counted(30, 30), 0.05).bound == 1.0
 
 
 @pytest.mark.parametrize(("kind", "split"), [("svc", "shared"), ("svc", "independent"), ("grid", "shared")])
@@ -56,20 +56,20 @@ def test_beside_every_certificate(kind, data, split):
     train, validation = clf.classifiers_.splits(0)
     label = Counter(sorted(y[train].tolist())).most_common(1)[0][0]
     errors = int(np.sum(y[validation] != label))
-    assert clf.constant_label_ == label
+    assert clf.majority_class_ == label
     for certificate in clf.certificates_.values():
         found = certificate.baselines["most frequent class"]
         assert binom.cdf(errors, certificate.m, found.bound) == pytest.approx(certificate.delta, rel=1e-6)
         assert found.empirical_risk * certificate.m == pytest.approx(errors)
         assert f"majority class of the training rows ({label!r})" in certificate.explain()
-        assert certificate.beats_constant is (certificate.bound < found.bound)
+        assert certificate.beats_baseline is (certificate.bound < found.bound)
 
 
 def test_noise_is_said_to_be_no_better(noise):
     clf, _, _ = noise
     for certificate in clf.certificates_.values():
         assert certificate.bound < 0.05
-        assert certificate.beats_constant is False
+        assert certificate.beats_baseline is False
         always = percent_up(certificate.baselines["most frequent class"].bound)
         third = f"That is no better than the majority class of the training rows ('no'): error rate at most {always}."
         assert certificate.lines[2] == third
@@ -77,7 +77,7 @@ def test_noise_is_said_to_be_no_better(noise):
 
 def test_where_it_is_beaten_one_sentence_is_enough():
     certificate = fitted("grid", two_classes).certificate_
-    assert certificate.beats_constant is True
+    assert certificate.beats_baseline is True
     assert certificate.lines[1].startswith("It erred on ")
     bound = percent_up(certificate.baselines["most frequent class"].bound)
     assert certificate.lines[2] == f"Majority class of the training rows (1): error rate at most {bound}."
@@ -87,12 +87,12 @@ def test_where_it_is_beaten_one_sentence_is_enough():
 def test_a_bound_as_large_as_the_constants_does_not_beat_it():
     def beats(bound):
         always = {"most frequent class": Baseline(0.25, 0.2, "majority class of the training rows ('no')")}
-        return Certificate(bound, None, 0.05, 100, "kl", 0.1, 0.0, "it", "A theorem.", baselines=always).beats_constant
+        return Certificate(bound, None, 0.05, 100, "kl", 0.1, 0.0, "it", "A theorem.", baselines=always).beats_baseline
 
     assert beats(0.25) is False
     assert beats(math.nextafter(0.25, 0.0)) is True
     nothing_known = Certificate(0.5, None, 0.05, 100, "kl", 0.1, 0.0, "it", "A theorem.")
-    assert nothing_known.beats_constant is None
+    assert nothing_known.beats_baseline is None
     assert "no better" not in str(nothing_known)
 
 
@@ -113,14 +113,14 @@ def test_in_the_report(noise):
 
 
 def test_a_long_name_of_a_class_is_cut():
-    assert len(constant_baseline("n" * 10_000, counted(1, 10), 0.05).note) < 150
+    assert len(fixed_label_baseline("n" * 10_000, counted(1, 10), 0.05).note) < 150
 
 
 def test_the_hold_out_is_the_binomial_limit_of_the_one_that_cross_validation_chose():
     clf = StochasticSVC([0.03, 0.3, 1.0, 30.0], random_state=3).fit(*two_classes())
     results = clf.cv_results_["mean_test_score"]
     best = int(np.argmax(results))
-    found = clf.certificate_.baselines["hold-out"]
+    found = clf.certificate_.baselines["holdout"]
     errors, m = int(clf.classifiers_.errors[best]), clf.classifiers_.m
     assert np.count_nonzero(results == results[best]) == 1
     assert binom.cdf(errors, m, found.bound) == pytest.approx(0.05, rel=1e-6)

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
-from tests.certificates.cases import a_set, certified, planned
+from tests.certificates.cases import a_set, certified, fixed_rules
 
 from pacbayes import CertifiedClassifier, Cost
 from pacbayes._utils.words import confidence, failure
 from pacbayes.certificates import Certificate, Claim
-from pacbayes.certificates.certificate import BEFOREHAND, FOUND, TRAINING, VALIDATION
+from pacbayes.certificates.certificate import FOUND, PRESPECIFIED, TRAINING, VALIDATION
 from pacbayes.certificates.voting import OCCAM, POSTERIOR
 
 OTHER = Claim("posterior", "validation rows", 0.005, 0.2, 0.1, 0.5, "kl", "PAC-Bayes.")
@@ -25,8 +25,8 @@ def test_the_names_of_what_validation_rows_find():
 @pytest.mark.parametrize(
     ("rule", "source", "said"),
     [
-        ("proposal", TRAINING, "the proposal, which the training rows proposed."),
-        ("proposal", BEFOREHAND, "the proposal, which was proposed beforehand."),
+        ("primary", TRAINING, "the proposal, which the training rows proposed."),
+        ("primary", PRESPECIFIED, "the proposal, which was proposed beforehand."),
         ("posterior", VALIDATION, "the posterior, which was found on the validation rows."),
         ("vote s=1", VALIDATION, "the vote s=1, whose weights were fixed before any validation row was looked at, and"),
     ],
@@ -66,27 +66,27 @@ def test_no_confidence_is_printed_as_certainty(delta, sure, fails):
 def test_every_limit_that_was_paid_for_is_printed_in_a_line_of_its_own():
     X, y = load_breast_cancer(return_X_y=True)
     asked = ("error", "recall", "precision", Cost([[0, 1], [10, 0]], [0, 1]))
-    found = CertifiedClassifier("logistic", limits=asked, cv=3, random_state=0).fit(X, y).certificate_
-    assert len(found.limits) == 7
+    found = CertifiedClassifier("logistic", metrics=asked, cv=3, random_state=0).fit(X, y).certificate_
+    assert len(found.metrics) == 7
     lines = str(found).splitlines()
     assert lines[:3] == list(found.lines)
-    for line, limit in zip(lines[3:-1], found.limits, strict=True):
+    for line, limit in zip(lines[3:-1], found.metrics, strict=True):
         assert line.endswith(f"{limit.claim}; {limit.seen}.")
         assert found.explain().splitlines().count(line) == 1
 
 
 def test_to_dict_is_json():
     prior = np.array([0.1, 0.2, 0.0, 0.3, 0.4])
-    found = certified(*planned(a_set([8, 9, 9, 12, 40], 150), distance=("kl", "linear"), prior=prior))
+    found = certified(*fixed_rules(a_set([8, 9, 9, 12, 40], 150), distance=("kl", "linear"), prior=prior))
     for certificate in found.values():
         again = json.loads(json.dumps(certificate.to_dict(), allow_nan=False))
         assert again["bound"] == certificate.bound
         assert again["vacuous"] is certificate.vacuous
-        assert again["baselines"]["hold-out"]["bound"] is None
+        assert again["baselines"]["holdout"]["bound"] is None
     assert any("holds alone" in assumption for assumption in found["best"].assumptions)
     assert "price" in found["majority"].theorem
 
 
 def test_claims_are_compared_by_value():
-    one = Claim("proposal", "training rows", 0.045, 0.1, 0.05, 0.0, "binomial", "why")
-    assert one == Claim("proposal", "training rows", 0.045, 0.1, 0.05, 0.0, "binomial", "why")
+    one = Claim("primary", "training rows", 0.045, 0.1, 0.05, 0.0, "binomial", "why")
+    assert one == Claim("primary", "training rows", 0.045, 0.1, 0.05, 0.0, "binomial", "why")

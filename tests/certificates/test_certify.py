@@ -7,24 +7,24 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.stats import beta, binom
-from tests.certificates.cases import a_set, certified, claims_of, erring, grouped, planned
+from tests.certificates.cases import a_set, certified, claims_of, erring, fixed_rules, grouped
 
 from pacbayes import DISTANCES, ClassifierSet, bound, kl_roots, log_constant, optimal_posterior
-from pacbayes.certificates import Found, best_single, binomial_upper, certify, find
-from pacbayes.certificates.risks import asked_for
-from pacbayes.ensemble.evidence import Counted
+from pacbayes.certificates import Posteriors, best_single, binomial_upper, certify, fit_posteriors
+from pacbayes.certificates.metrics import parse_metrics
+from pacbayes.ensemble.validation import Counted
 
 ERRORS, M = np.array([8, 9, 9, 12, 40]), 150
-RISKS = ERRORS / M
+METRICS = ERRORS / M
 PRIOR = np.array([0.1, 0.2, 0.0, 0.3, 0.4])
 
 
 def certificates(distance="kl", delta=0.05, prior=None, constant="exact", errors=ERRORS):
     """Return the posterior of a set with these errors, and its certificates."""
     several = (distance,) if isinstance(distance, str) else tuple(distance)
-    plan, evidence = planned(a_set(errors, M), delta=delta, prior=prior, distance=several, constant=constant)
-    found = find(plan, evidence)
-    return found.posterior, certify(plan, evidence, found)
+    plan, predictions = fixed_rules(a_set(errors, M), delta=delta, prior=prior, distance=several, constant=constant)
+    found = fit_posteriors(plan, predictions)
+    return found.posterior, certify(plan, predictions, found)
 
 
 # -- from raw answers ------------------------------------------------------------------------------------------------
@@ -74,24 +74,24 @@ def vote_by_hand(answers, weights):
 @pytest.mark.parametrize("seed", range(3))
 def test_every_claim_from_raw_answers(seed, prior):
     answers, truth = an_election(seed)
-    wrong, m, proposal = answers != truth, truth.size, np.array([0.5, 0.25, 0.25, 0, 0, 0, 0, 0])
-    plan, evidence = planned(ClassifierSet.from_predictions(answers, truth), proposal, prior=prior)
-    found = find(plan, evidence)
+    wrong, m, primary = answers != truth, truth.size, np.array([0.5, 0.25, 0.25, 0, 0, 0, 0, 0])
+    plan, predictions = fixed_rules(ClassifierSet.from_predictions(answers, truth), primary, prior=prior)
+    found = fit_posteriors(plan, predictions)
     p = np.full(8, 1 / 8) if prior is None else prior
-    certificate = certify(plan, evidence, found)
+    certificate = certify(plan, predictions, found)
     # Of delta, nine tenths are the proposal's; the others have equal parts of the rest.
     claims = claims_of(certificate["best"])
     occam = min(clopper(k, m, 0.005 * one) for k, one in zip(wrong.sum(axis=1), p, strict=True))
     assert claims == {
-        "proposal": pytest.approx((clopper(wrong[0].sum(), m, 0.045), 0.045), rel=1e-9),
+        "primary": pytest.approx((clopper(wrong[0].sum(), m, 0.045), 0.045), rel=1e-9),
         "Occam": pytest.approx((occam, 0.005), rel=1e-9),
     }
     q = found.posterior.weights
     third = 0.005 / 3
-    votes = {"proposal": proposal, "single": proposal > 0.4, "equal vote": np.full(8, 1 / 8)}
+    votes = {"primary": primary, "single": primary > 0.4, "equal vote": np.full(8, 1 / 8)}
     errors = {name: np.count_nonzero(vote_by_hand(answers, weights) != truth) for name, weights in votes.items()}
     expected = {
-        "proposal": (clopper(errors["proposal"], m, 0.045), 0.045),
+        "primary": (clopper(errors["primary"], m, 0.045), 0.045),
         "single": (clopper(errors["single"], m, third), third),
         "equal vote": (clopper(errors["equal vote"], m, third), third),
         "posterior": (min(2 * pac_bayes(q @ wrong.mean(axis=1), q, p, m, third), 1.0), third),
@@ -100,8 +100,8 @@ def test_every_claim_from_raw_answers(seed, prior):
         name: pytest.approx(claim, rel=1e-8) for name, claim in expected.items()
     }
     drawn = claims_of(certificate["stochastic"])
-    said = np.count_nonzero(evidence.labels[evidence.said[0]] != truth)
-    assert drawn["proposal"] == pytest.approx((clopper(said, m, 0.045), 0.045), rel=1e-9)
+    said = np.count_nonzero(predictions.labels[predictions.rule_predictions[0]] != truth)
+    assert drawn["primary"] == pytest.approx((clopper(said, m, 0.045), 0.045), rel=1e-9)
     exact = pac_bayes(q @ wrong.mean(axis=1), q, p, m, 0.005)
     assert drawn["posterior"] == pytest.approx((exact, 0.005), rel=1e-8)
     for one in certificate.values():
@@ -111,10 +111,10 @@ def test_every_claim_from_raw_answers(seed, prior):
 def test_limits_by_class_from_raw_answers():
     answers, truth = an_election()
     classifiers = ClassifierSet.from_predictions(answers, truth)
-    found = certified(*planned(classifiers, 0, limits=asked_for(("error",))))["best"]
-    assert found.rule == "proposal"
+    found = certified(*fixed_rules(classifiers, 0, metrics=parse_metrics(("error",))))["best"]
+    assert found.rule == "primary"
     assert found.bound == pytest.approx(clopper(np.sum(answers[0] != truth), truth.size, 0.045 * 0.8), rel=1e-9)
-    for limit in found.limits:
+    for limit in found.metrics:
         mine = truth == limit.of
         errors = int(np.sum(answers[0][mine] != limit.of))
         assert (limit.rows, limit.count) == (mine.sum(), errors)
@@ -123,31 +123,33 @@ def test_limits_by_class_from_raw_answers():
 
 def test_it_is_a_pure_function():
     classifiers = ClassifierSet.from_predictions(*an_election())
-    plan, evidence = planned(classifiers, 2, limits=asked_for(("error", "balanced_error")), limits_share=0.1)
-    found = find(plan, evidence)
-    kept = evidence.answers.copy(), evidence.said.copy(), found.posterior.weights.copy()
-    first = certify(plan, evidence, found)
-    assert certify(plan, evidence, found) == first == certified(plan, evidence)
-    now = evidence.answers, evidence.said, found.posterior.weights
+    plan, predictions = fixed_rules(
+        classifiers, 2, metrics=parse_metrics(("error", "balanced_error")), metrics_share=0.1
+    )
+    found = fit_posteriors(plan, predictions)
+    kept = predictions.y_pred.copy(), predictions.rule_predictions.copy(), found.posterior.weights.copy()
+    first = certify(plan, predictions, found)
+    assert certify(plan, predictions, found) == first == certified(plan, predictions)
+    now = predictions.y_pred, predictions.rule_predictions, found.posterior.weights
     assert all(np.array_equal(*pair) for pair in zip(kept, now, strict=True))
 
 
 def test_the_order_of_the_classifiers_does_not_matter():
     (answers, truth), prior = an_election(), np.array([0.3, 0.1, 0.15, 0.1, 0.05, 0.1, 0.1, 0.1])
     order = np.array([5, 2, 0, 6, 1, 7, 4, 3])
-    plan, evidence = planned(ClassifierSet.from_predictions(answers, truth), 3, prior=prior)
+    plan, predictions = fixed_rules(ClassifierSet.from_predictions(answers, truth), 3, prior=prior)
     classifiers = ClassifierSet.from_predictions(answers[order], truth)
-    other, moved = planned(classifiers, int(np.flatnonzero(order == 3)[0]), prior=prior[order])
-    found = find(plan, evidence)
-    reordered = Found(replace(found.posterior, weights=found.posterior.weights[order]))
+    other, moved = fixed_rules(classifiers, int(np.flatnonzero(order == 3)[0]), prior=prior[order])
+    found = fit_posteriors(plan, predictions)
+    reordered = Posteriors(replace(found.posterior, weights=found.posterior.weights[order]))
     for one, same in zip(
-        certify(plan, evidence, found).values(), certify(other, moved, reordered).values(), strict=True
+        certify(plan, predictions, found).values(), certify(other, moved, reordered).values(), strict=True
     ):
         assert (one.rule, one.level) == (same.rule, same.level)
         expected = {name: pytest.approx(claim, rel=1e-12) for name, claim in claims_of(one).items()}
         assert claims_of(same) == expected
     # The search, too, but for its tolerance.
-    assert find(other, moved).posterior.bound == pytest.approx(found.posterior.bound, abs=1e-9)
+    assert fit_posteriors(other, moved).posterior.bound == pytest.approx(found.posterior.bound, abs=1e-9)
 
 
 # -- each distance ---------------------------------------------------------------------------------------------------
@@ -164,7 +166,7 @@ def test_three_certificates(distance, prior, constant):
     assert found["stochastic"].bound == min(recomputed, 1.0)
     assert (
         found["stochastic"].bound
-        <= optimal_posterior(RISKS, M, distance=distance, prior=prior, constant=constant).bound + 1e-9
+        <= optimal_posterior(METRICS, M, distance=distance, prior=prior, constant=constant).bound + 1e-9
     )
     assert found["majority"].bound == min(2 * recomputed, 1.0)
     weights = np.full(5, 0.2) if prior is None else prior
@@ -177,7 +179,7 @@ def test_three_certificates(distance, prior, constant):
 @pytest.mark.parametrize("distance", ["kl", "squared", "pinsker", "ch"])
 def test_lower_root_is_where_the_distance_reaches_the_threshold(distance):
     posterior, found = certificates(distance)
-    L, m = float(posterior.weights @ RISKS), M
+    L, m = float(posterior.weights @ METRICS), M
     n = 2 * m - 1 if distance == "ch" else m
     x = (posterior.kl + log_constant(distance, m) - np.log(0.05)) / n
     lower = found["stochastic"].lower
@@ -211,7 +213,7 @@ def test_lower_roots_above_zero(distance):
 def test_delta_is_divided_among_distances():
     names = ["squared", "kl", "linear"]
     posterior, found = certificates(names, 0.06)
-    alone = [optimal_posterior(RISKS, M, distance=name, delta=0.02).bound for name in names]
+    alone = [optimal_posterior(METRICS, M, distance=name, delta=0.02).bound for name in names]
     assert posterior.distance == "kl"
     assert found["stochastic"].bound == pytest.approx(min(alone), rel=1e-9)
     assert (found["stochastic"].delta, found["stochastic"].distance) == (0.06, "kl")
@@ -235,15 +237,15 @@ HALVES = np.array([0.5, 0.5, 0.0])
 
 def with_errors(draws=9, vote=7, single=9, best=9, prior=None):
     """Certificates of three classifiers, and rules that err so often on 100 rows."""
-    plan, evidence = planned(a_set(THREE), HALVES, prior=prior)
-    errors = {("stochastic", "proposal"): draws, ("best", "proposal"): best}
-    errors |= {("majority", "proposal"): vote, ("majority", "single"): single, ("majority", "equal vote"): 50}
-    return certified(plan, erring(plan, evidence, errors))
+    plan, predictions = fixed_rules(a_set(THREE), HALVES, prior=prior)
+    errors = {("stochastic", "primary"): draws, ("best", "primary"): best}
+    errors |= {("majority", "primary"): vote, ("majority", "single"): single, ("majority", "equal vote"): 50}
+    return certified(plan, erring(plan, predictions, errors))
 
 
 def test_the_smallest_bound_wins_and_the_first_of_several():
     found = with_errors()
-    assert [one.rule for one in found.values()] == ["proposal", "proposal", "proposal"]
+    assert [one.rule for one in found.values()] == ["primary", "primary", "primary"]
     names = [claim.rule for claim in found["majority"].alternatives]
     assert names == ["single", "equal vote", "posterior"]
     # Proposals that fail: the posterior, another vote and Occam are there.
@@ -251,14 +253,14 @@ def test_the_smallest_bound_wins_and_the_first_of_several():
     assert [one.rule for one in found.values()] == ["posterior", "single", "Occam"]
     assert {one.source for one in found.values()} == {"validation rows"}
     # All are wrong everywhere: all bounds are one, and the first is the proposal.
-    everywhere = erring(*planned(a_set([100, 100]), 0), {("best", "proposal"): 100})
-    assert certified(planned(a_set([100, 100]), 0)[0], everywhere)["best"].rule == "proposal"
+    everywhere = erring(*fixed_rules(a_set([100, 100]), 0), {("best", "primary"): 100})
+    assert certified(fixed_rules(a_set([100, 100]), 0)[0], everywhere)["best"].rule == "primary"
 
 
 def test_a_rule_whose_level_is_smaller_has_the_larger_limit():
     found = with_errors(vote=9, single=9)["majority"]
     claims = claims_of(found)
-    assert claims["proposal"] == pytest.approx((clopper(9, 100, 0.045), 0.045), rel=1e-9)
+    assert claims["primary"] == pytest.approx((clopper(9, 100, 0.045), 0.045), rel=1e-9)
     assert claims["single"] == pytest.approx((clopper(9, 100, 0.005 / 3), 0.005 / 3), rel=1e-9)
     assert found.bound < claims["single"][0]
 
@@ -268,13 +270,13 @@ def test_a_claim_is_the_exact_limit_of_the_rules_own_errors(errors):
     found = certified(*_one_rule(errors))["best"]
     assert found.bound == pytest.approx(clopper(errors, 100, 0.05), rel=1e-9)
     assert found.empirical_risk == pytest.approx(errors / 100)
-    assert (found.rule, found.level, found.kl, found.lower) == ("proposal", 0.05, 0.0, None)
+    assert (found.rule, found.level, found.kl, found.lower) == ("primary", 0.05, 0.0, None)
     assert (found.distance, found.alternatives) == ("binomial", ())
 
 
 def _one_rule(errors):
-    plan, evidence = planned(a_set(THREE), 0, hedge=0.0)
-    return plan, erring(plan, evidence, {("best", "proposal"): errors})
+    plan, predictions = fixed_rules(a_set(THREE), 0, hedge=0.0)
+    return plan, erring(plan, predictions, {("best", "primary"): errors})
 
 
 def test_the_words_say_for_which_key():
@@ -288,7 +290,7 @@ def test_the_words_say_for_which_key():
     assert drawn.lower is not None
     assert "Beside it proposal: at most" in drawn.explain()
     assert "proposal: at most" in drawn._repr_html_()
-    assert [one["rule"] for one in drawn.to_dict()["alternatives"]] == ["proposal"]
+    assert [one["rule"] for one in drawn.to_dict()["alternatives"]] == ["primary"]
 
 
 # -- groups ------------------------------------------------------------------
@@ -301,13 +303,13 @@ def test_groups_have_chernoffs_limit():
     best = best_single(classifiers.counted, 0.05, prior)
     assert best.index == int(np.argmin(limits))
     assert best.bound == pytest.approx(min(limits), rel=1e-10)
-    plan, evidence = planned(classifiers, 1, prior=prior)
-    found = certified(plan, evidence)
+    plan, predictions = fixed_rules(classifiers, 1, prior=prior)
+    found = certified(plan, predictions)
     assert claims_of(found["best"]) == {
-        "proposal": pytest.approx((kl_inverse(risks[1], -math.log(0.045) / 30), 0.045), rel=1e-9),
+        "primary": pytest.approx((kl_inverse(risks[1], -math.log(0.045) / 30), 0.045), rel=1e-9),
         "Occam": pytest.approx((best_single(classifiers.counted, 0.005, prior).bound, 0.005), rel=1e-9),
     }
-    assert list(claims_of(found["majority"])) == ["proposal", "equal vote", "posterior"]
+    assert list(claims_of(found["majority"])) == ["primary", "equal vote", "posterior"]
     assert found["best"].distance == "chernoff"
     assert "Chernoff" in found["best"].theorem
     assert {one.copies for one in found.values()} == {2}
@@ -324,41 +326,41 @@ def test_a_classifier_without_prior_weight_is_never_the_best():
 
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_a_posterior_that_says_too_little_is_certified_with_what_is_true(distance):
-    plan, evidence = planned(a_set(ERRORS, M), distance=(distance,))
-    posterior = find(plan, evidence).posterior
-    true = certify(plan, evidence, Found(posterior))
+    plan, predictions = fixed_rules(a_set(ERRORS, M), distance=(distance,))
+    posterior = fit_posteriors(plan, predictions).posterior
+    true = certify(plan, predictions, Posteriors(posterior))
     level = 0.05 * (1 + 5e-13)
     forged = [
         {"bound": math.nextafter(posterior.bound, 0.0)},
         {"bound": 0.0, "delta": 1e-300},
-        {"delta": level, "bound": bound(posterior.weights, RISKS, M, distance=distance, delta=level)},
+        {"delta": level, "bound": bound(posterior.weights, METRICS, M, distance=distance, delta=level)},
         {"m": 10**6, "constant": "paper"},
         # The lower limit is computed from these two.
         {"kl": 0.0},
         {"empirical_risk": 2 * posterior.empirical_risk},
     ]
     for fields in forged:
-        assert certify(plan, evidence, Found(replace(posterior, **fields))) == true
+        assert certify(plan, predictions, Posteriors(replace(posterior, **fields))) == true
 
 
 def test_a_posterior_of_another_set_has_the_bound_that_is_true_here():
-    plan, evidence = planned(a_set(ERRORS, M))
+    plan, predictions = fixed_rules(a_set(ERRORS, M))
     other = optimal_posterior(np.zeros(5), M, prior=PRIOR, delta=0.5)
-    true = certify(plan, evidence, Found(other))["stochastic"].bound
-    assert true == pytest.approx(pac_bayes(PRIOR @ RISKS, PRIOR, np.full(5, 0.2), M, 0.05), rel=1e-6)
+    true = certify(plan, predictions, Posteriors(other))["stochastic"].bound
+    assert true == pytest.approx(pac_bayes(PRIOR @ METRICS, PRIOR, np.full(5, 0.2), M, 0.05), rel=1e-6)
 
 
 def test_a_distance_that_was_not_planned_is_refused():
-    plan, evidence = planned(a_set(ERRORS, M), distance=("squared",))
-    with pytest.raises(ValueError, match=r"Found\.posterior must be one for a distance that was planned"):
-        certify(plan, evidence, Found(optimal_posterior(RISKS, M)))["stochastic"]
+    plan, predictions = fixed_rules(a_set(ERRORS, M), distance=("squared",))
+    with pytest.raises(ValueError, match=r"Posteriors\.posterior must be one for a distance that was planned"):
+        certify(plan, predictions, Posteriors(optimal_posterior(METRICS, M)))["stochastic"]
 
 
 def test_evidence_of_other_rows_is_refused():
-    plan, _ = planned(a_set(ERRORS, M))
-    _, other = planned(a_set(ERRORS, 60))
-    with pytest.raises(ValueError, match="Evidence must be about the rows that validate"):
-        find(plan, other)
+    plan, _ = fixed_rules(a_set(ERRORS, M))
+    _, other = fixed_rules(a_set(ERRORS, 60))
+    with pytest.raises(ValueError, match="ValidationPredictions must be about the rows that validate"):
+        fit_posteriors(plan, other)
     losses = ClassifierSet.from_losses(np.ones((3, 100)))
     with pytest.raises(ValueError, match="made from losses: it holds risks, not counted errors"):
         losses.counted  # noqa: B018

@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
-from tests.certificates.cases import a_set, planned
+from tests.certificates.cases import a_set, fixed_rules
 
 from pacbayes import gibbs_posterior, optimal_posterior
-from pacbayes.certificates import choose_posterior, find
-from pacbayes.certificates.find import restored_posterior
-from pacbayes.certificates.risks import asked_for
+from pacbayes.certificates import choose_posterior, fit_posteriors
+from pacbayes.certificates.metrics import parse_metrics
+from pacbayes.certificates.posteriors import restored_posterior
 from pacbayes.certificates.voting import integer_weights, weights_of
 from pacbayes.posteriors.posterior import Problem
 
-RISKS, M = np.array([8, 9, 9, 12, 40]) / 150, 150
+METRICS, M = np.array([8, 9, 9, 12, 40]) / 150, 150
 USUAL = {"delta": 0.05, "prior": None, "constant": "exact"}
 
 
@@ -20,27 +20,27 @@ USUAL = {"delta": 0.05, "prior": None, "constant": "exact"}
 )
 def test_wrong_distances(distance, error):
     with pytest.raises(error, match="distance"):
-        choose_posterior(RISKS, M, distance=distance, **USUAL)
+        choose_posterior(METRICS, M, distance=distance, **USUAL)
 
 
 def test_a_level_too_small_to_be_divided_is_refused():
     arguments = USUAL | {"delta": 5e-324}
-    assert choose_posterior(RISKS, M, distance="kl", **arguments).bound <= 1.0
+    assert choose_posterior(METRICS, M, distance="kl", **arguments).bound <= 1.0
     with pytest.raises(ValueError, match="large enough to be divided among 2 distances, got 5e-324"):
-        choose_posterior(RISKS, M, distance=["kl", "ch"], **arguments)
+        choose_posterior(METRICS, M, distance=["kl", "ch"], **arguments)
 
 
 def test_a_posterior_is_checked_once(monkeypatch):
     made = []
     checked = Problem.checked
     monkeypatch.setattr(Problem, "checked", lambda *arguments: made.append(arguments) or checked(*arguments))
-    choose_posterior(RISKS, M, distance=["kl", "ch"], **USUAL)
+    choose_posterior(METRICS, M, distance=["kl", "ch"], **USUAL)
     assert [arguments[2].name for arguments in made] == ["kl", "ch"]
 
 
 def test_the_posterior_is_the_best_at_the_reserve():
-    plan, evidence = planned(a_set([9, 8, 30]), 0, hedge=0.1, limits=asked_for(("error",)))
-    found = find(plan, evidence).posterior
+    plan, predictions = fixed_rules(a_set([9, 8, 30]), 0, hedge=0.1, metrics=parse_metrics(("error",)))
+    found = fit_posteriors(plan, predictions).posterior
     assert found.bound == pytest.approx(optimal_posterior(np.array([9, 8, 30]) / 100, 100, delta=0.004).bound, abs=1e-9)
     assert found.delta == plan.reserve
     # Weights are whole multiples of 2^-52: a draw from them is exact.
@@ -49,23 +49,23 @@ def test_the_posterior_is_the_best_at_the_reserve():
 
 
 def test_nothing_is_looked_for_without_a_reserve():
-    assert find(*planned(a_set([9, 8, 30]), 0, hedge=0.0)).posterior is None
+    assert fit_posteriors(*fixed_rules(a_set([9, 8, 30]), 0, hedge=0.0)).posterior is None
 
 
 def test_weights_of_somebody_else_have_their_own_bound():
     weights = np.array([0.5, 0.25, 0.25, 0.0, 0.0])
-    found = restored_posterior(weights, RISKS, M, distance="kl", **USUAL)
-    best = choose_posterior(RISKS, M, distance="kl", **USUAL)
+    found = restored_posterior(weights, METRICS, M, distance="kl", **USUAL)
+    best = choose_posterior(METRICS, M, distance="kl", **USUAL)
     assert np.array_equal(found.weights, weights)
     assert found.lower_bound == best.lower_bound <= best.bound < found.bound
     assert not found.converged
-    same = restored_posterior(best.weights, RISKS, M, distance="kl", **USUAL)
+    same = restored_posterior(best.weights, METRICS, M, distance="kl", **USUAL)
     assert same.bound == best.bound
 
 
 def test_weights_of_a_version_that_was_less_exact_stay_converged():
-    best = choose_posterior(RISKS, M, distance="kl", **USUAL)
-    weights = weights_of(integer_weights(gibbs_posterior(RISKS, best.beta * (1 + 1e-5))))
-    found = restored_posterior(weights, RISKS, M, distance="kl", **USUAL)
+    best = choose_posterior(METRICS, M, distance="kl", **USUAL)
+    weights = weights_of(integer_weights(gibbs_posterior(METRICS, best.beta * (1 + 1e-5))))
+    found = restored_posterior(weights, METRICS, M, distance="kl", **USUAL)
     assert best.bound < found.bound <= best.bound + 1e-9
     assert found.converged

@@ -10,9 +10,9 @@ from pacbayes.certificates.levels import (
     check_hedge,
     divide_delta,
     hedged_level,
+    level_per_bound,
     main_level,
-    part_level,
-    proposal_level,
+    primary_level,
     resolve_hedge,
 )
 
@@ -21,28 +21,28 @@ deltas = st.floats(1e-320, 1.0, exclude_max=True, allow_subnormal=True)
 
 @given(deltas, st.floats(0.0, 1.0), st.integers(1, 1000))
 def test_levels_sum_to_at_most_delta(delta, hedge, number):
-    proposal, other = proposal_level(delta, hedge), hedged_level(delta, hedge, number)
-    assert proposal >= 0.0
+    primary, other = primary_level(delta, hedge), hedged_level(delta, hedge, number)
+    assert primary >= 0.0
     assert other >= 0.0
-    assert Fraction(proposal) + number * Fraction(other) <= Fraction(delta)
+    assert Fraction(primary) + number * Fraction(other) <= Fraction(delta)
 
 
 @given(st.floats(1e-200, 1.0, exclude_max=True), st.floats(0.0, 1.0), st.integers(1, 1000))
 def test_and_lose_next_to_nothing(delta, hedge, number):
-    total = Fraction(proposal_level(delta, hedge)) + number * Fraction(hedged_level(delta, hedge, number))
+    total = Fraction(primary_level(delta, hedge)) + number * Fraction(hedged_level(delta, hedge, number))
     assert total >= Fraction(delta) * (1 - Fraction(1, 10**12))
 
 
 @given(deltas)
 def test_the_ends_are_hold_out_and_the_paper(delta):
-    assert (proposal_level(delta, 0.0), hedged_level(delta, 0.0, 1)) == (delta, 0.0)
-    assert (proposal_level(delta, 1.0), hedged_level(delta, 1.0, 1)) == (0.0, delta)
+    assert (primary_level(delta, 0.0), hedged_level(delta, 0.0, 1)) == (delta, 0.0)
+    assert (primary_level(delta, 1.0), hedged_level(delta, 1.0, 1)) == (0.0, delta)
     assert main_level(delta, 0.0) == delta
 
 
 @given(deltas, st.floats(0.0, 1.0, exclude_max=True), st.integers(1, 1000))
 def test_limits_by_class_and_shares_of_distances_too(level, share, number):
-    parts = number * Fraction(part_level(level, share, number)) if share > 0.0 else 0
+    parts = number * Fraction(level_per_bound(level, share, number)) if share > 0.0 else 0
     assert Fraction(main_level(level, share)) + parts <= Fraction(level)
     assert number * Fraction(divide_delta(level, number)) <= Fraction(level)
 

@@ -124,6 +124,6 @@ def test_other_shares_count_every_error_once():
     y_true = np.repeat([0, 1], [40, 60])
     y_pred = np.where(np.arange(100) % 6 == 0, 1 - y_true, y_true)
     for limits, label in ((("f1", "balanced_error"), None), (("recall", "error"), 1), (("recall",), None)):
-        found = certify_predictions(y_true, y_pred, limits=limits, pos_label=label)
+        found = certify_predictions(y_true, y_pred, metrics=limits, pos_label=label)
         whole = found.with_class_shares({0: 0.5, 1: 0.5})
         assert (whole.count, whole.rows) == (17, 100)

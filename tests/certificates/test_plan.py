@@ -9,31 +9,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pacbayes import Abstain, Threshold
-from pacbayes.certificates import VOTINGS, Plan, propose
-from pacbayes.certificates.grids import Thresholds
+from pacbayes.certificates import VOTINGS, Plan, primary_weights
 from pacbayes.certificates.levels import hedged_level
-from pacbayes.certificates.limits import Cost
-from pacbayes.certificates.plan import without_reserve
-from pacbayes.certificates.proposals import (
+from pacbayes.certificates.metric_bounds import Cost
+from pacbayes.certificates.metrics import parse_metrics
+from pacbayes.certificates.plan import without_hedge
+from pacbayes.certificates.primary import (
     CROSS_VALIDATION,
     STRENGTHS,
     cross_validation_prior,
     given_rules,
-    propose_soft,
+    primary_soft_vote,
 )
-from pacbayes.certificates.risks import asked_for
 from pacbayes.certificates.rules import Draws, PosteriorVote, Single, SoftVote, Vote
-from pacbayes.certificates.voting import PROPOSAL, integer_weights, parts_of_one
-from pacbayes.data.division import GROUP, plan_division, validating_division
+from pacbayes.certificates.thresholds import ConfidenceGrid
+from pacbayes.certificates.voting import PRIMARY, integer_weights, parts_of_one
+from pacbayes.data.split import GROUP, plan_split, validation_split
 from pacbayes.ensemble.calibration import DECISIONS, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.members import Calibrated
 from pacbayes.files.checks import check
 
-SHARED = plan_division(200, kind="shared", validation_size=0.5, seed=0)
-INDEPENDENT = plan_division(200, kind="independent", validation_size=0.5, seed=0)
-GROUPED = validating_division(200, GROUP, np.arange(200) // 2)
-THRESHOLDS = Thresholds(np.array([0.5, -np.inf]), np.array([50, 100]), np.array([1, 9]))
+SHARED = plan_split(200, kind="shared", validation_size=0.5, seed=0)
+INDEPENDENT = plan_split(200, kind="independent", validation_size=0.5, seed=0)
+GROUPED = validation_split(200, GROUP, np.arange(200) // 2)
+THRESHOLDS = ConfidenceGrid(np.array([0.5, -np.inf]), np.array([50, 100]), np.array([1, 9]))
 
 
 def counted(totals=(9, 7, 7, 12), votes=(8, 7, 7, 7, 8, 9, 7), families=None):
@@ -54,15 +54,15 @@ def maps(chosen, slope=1.0):
 def proposed(found):
     """The rules that cross-validation proposes."""
     number = found.candidates.size
-    hard = propose(found.candidates, found.totals, number, found.errors_of_votes)
-    return propose_soft(found, number, 100, maps(range(number))), *hard
+    hard = primary_weights(found.candidates, found.totals, number, found.errors_of_votes)
+    return primary_soft_vote(found, number, 100, maps(range(number))), *hard
 
 
 def a_plan(found=None, hedge=0.1, **choices):
     """A plan for what cross-validation proposes."""
     found = counted() if found is None else found
-    rules = proposed(found) if hedge > 0.0 else without_reserve(proposed(found))
-    given = {"division": SHARED, "hedge": hedge, "planned": rules, "cross_validation": found}
+    rules = proposed(found) if hedge > 0.0 else without_hedge(proposed(found))
+    given = {"split": SHARED, "hedge": hedge, "fixed_rules": rules, "cross_validation": found}
     return checked(**given | choices)
 
 
@@ -90,7 +90,11 @@ def levels(plan):
 )
 def test_levels_of_all_rules_of_a_way_sum_to_at_most_delta(delta, hedge, share, totals):
     plan = a_plan(
-        counted(totals), hedge, delta=delta, limits=asked_for(("error",)) if share else (), limits_share=share or 0.2
+        counted(totals),
+        hedge,
+        delta=delta,
+        metrics=parse_metrics(("error",)) if share else (),
+        metrics_share=share or 0.2,
     )
     assert plan.votings == VOTINGS
     # What is left of delta is for the limits by class.
@@ -103,7 +107,7 @@ def test_levels_of_all_rules_of_a_way_sum_to_at_most_delta(delta, hedge, share, 
 def test_of_several_rules_each_has_its_place_and_level():
     plan = a_plan(delta=0.05)
     votes = [rule for rule in plan.levels if rule.voting == "majority"]
-    names = ["proposal", *(f"vote s={s:g}" for s in STRENGTHS[:-1]), "single", "posterior"]
+    names = ["primary", *(f"vote s={s:g}" for s in STRENGTHS[:-1]), "single", "posterior"]
     assert [rule.name for rule in votes] == names
     assert [type(rule) for rule in votes] == [Vote] * 8 + [PosteriorVote]
     assert plan.levels[votes[0]] == pytest.approx(0.045)
@@ -112,15 +116,15 @@ def test_of_several_rules_each_has_its_place_and_level():
     # Nothing stands beside a soft vote, and nothing is kept for it.
     assert [level for rule, level in plan.levels.items() if rule.voting == "soft"] == [0.05]
     assert [(rule.voting, rule.name) for rule in plan.levels if rule.voting != "majority"] == [
-        ("soft", "proposal"),
-        ("stochastic", "proposal"),
+        ("soft", "primary"),
+        ("stochastic", "primary"),
         ("stochastic", "posterior"),
-        ("best", "proposal"),
+        ("best", "primary"),
         ("best", "Occam"),
     ]
 
 
-@pytest.mark.parametrize("kind", [SHARED, INDEPENDENT, GROUPED, validating_division(50)])
+@pytest.mark.parametrize("kind", [SHARED, INDEPENDENT, GROUPED, validation_split(50)])
 def test_without_a_proposal_delta_is_for_what_is_found(kind):
     plan = Plan(kind, delta=0.1)
     # There are no probabilities, and no soft vote.
@@ -131,7 +135,7 @@ def test_without_a_proposal_delta_is_for_what_is_found(kind):
 def test_without_a_reserve_it_is_for_proposals():
     plan = a_plan(hedge=0.0, delta=0.1)
     assert [(rule.voting, rule.name, level) for rule, level in plan.levels.items()] == [
-        (voting, "proposal", 0.1) for voting in VOTINGS
+        (voting, "primary", 0.1) for voting in VOTINGS
     ]
 
 
@@ -140,7 +144,7 @@ def test_without_a_reserve_it_is_for_proposals():
 
 def forged_rules(rules):
     """Yield what somebody may have made of the rules, each with a word for it."""
-    vote = next(i for i, rule in enumerate(rules) if (rule.voting, rule.name) == ("majority", PROPOSAL))
+    vote = next(i for i, rule in enumerate(rules) if (rule.voting, rule.name) == ("majority", PRIMARY))
     moved = rules[vote].weights + np.array([2**30, -(2**30), 0, 0])
     yield "other weights", replace_at(rules, vote, replace(rules[vote], weights=moved))
     yield "another classifier", (*rules[:-1], replace(rules[-1], weights=parts_of_one(3, 4)))
@@ -161,14 +165,14 @@ def replace_at(rules, place, rule):
     return (*rules[:place], rule, *rules[place + 1 :])
 
 
-FORGED = dict(forged_rules(a_plan().planned))
+FORGED = dict(forged_rules(a_plan().fixed_rules))
 
 
 @pytest.mark.parametrize("name", FORGED)
 def test_forged_rules_are_refused(name):
-    assert a_plan(planned=a_plan().planned).levels
+    assert a_plan(fixed_rules=a_plan().fixed_rules).levels
     with pytest.raises(ValueError, match=r"Rule\.weights must follow from the stored cross-validation|must be class"):
-        a_plan(planned=FORGED[name])
+        a_plan(fixed_rules=FORGED[name])
 
 
 @pytest.mark.parametrize(
@@ -192,24 +196,24 @@ def test_a_soft_vote_needs_log_losses():
 
 def test_of_each_family_one_has_a_part_in_the_soft_vote():
     plan = a_plan(counted((9, 7, 7, 12), families=(0, 0, 1, 1)))
-    assert np.flatnonzero(plan.planned[0].weights).tolist() == [1, 2]
-    assert sorted(plan.planned[0].soft.maps) == [1, 2]
+    assert np.flatnonzero(plan.fixed_rules[0].weights).tolist() == [1, 2]
+    assert sorted(plan.fixed_rules[0].soft.maps) == [1, 2]
 
 
 def test_weights_that_another_machine_rounded_are_not():
-    rules = a_plan().planned
-    vote = next(i for i, rule in enumerate(rules) if (rule.voting, rule.name) == ("majority", PROPOSAL))
+    rules = a_plan().fixed_rules
+    vote = next(i for i, rule in enumerate(rules) if (rule.voting, rule.name) == ("majority", PRIMARY))
     rounded = replace(rules[vote], weights=rules[vote].weights + np.array([9, -9, 0, 0]))
-    assert a_plan(planned=replace_at(rules, vote, rounded)).planned[vote] is rounded
+    assert a_plan(fixed_rules=replace_at(rules, vote, rounded)).fixed_rules[vote] is rounded
 
 
 def test_forged_rules_of_a_given_proposal_are_refused():
-    rules, rows = given_rules(np.array([0.5, 0.25, 0.25]), 3), validating_division(100)
-    assert checked(rows, hedge=0.1, planned=rules).levels
+    rules, rows = given_rules(np.array([0.5, 0.25, 0.25]), 3), validation_split(100)
+    assert checked(rows, hedge=0.1, fixed_rules=rules).levels
     # Draws by the weights of one proposal, and a vote by those of another.
     others = given_rules(2, 3)
     with pytest.raises(ValueError, match=r"Rule\.weights must follow from the proposal"):
-        checked(rows, hedge=0.1, planned=(rules[0], *others[1:]))
+        checked(rows, hedge=0.1, fixed_rules=(rules[0], *others[1:]))
 
 
 def test_votes_that_were_not_all_tried_are_refused():
@@ -238,12 +242,12 @@ def test_a_forged_prior_is_refused():
         ({"delta": 0.0}, r"Plan\.delta is not"),
         ({"hedge": 1.5}, r"Plan\.hedge is not"),
         ({"hedge": 1}, r"Plan\.hedge is not"),
-        ({"hedge": 0.5}, r"Plan\.planned must be empty without a proposal, and only then"),
+        ({"hedge": 0.5}, r"Plan\.fixed_rules must be empty without a proposal, and only then"),
         ({"constant": "largest"}, "constant"),
-        ({"known_rows": np.arange(3)}, r"Plan\.known_rows is not"),
+        ({"row_fingerprints": np.arange(3)}, r"Plan\.row_fingerprints is not"),
         # Limits by class and targets are proved of rules that were fixed, and of rows.
-        ({"limits": asked_for(("error",))}, "limits need what is proposed beforehand, but hedge=1.0"),
-        ({"target": Abstain(0.1), "thresholds": THRESHOLDS}, "needs what the training rows propose, but hedge=1.0"),
+        ({"metrics": parse_metrics(("error",))}, "metrics need what is proposed beforehand, but hedge=1.0"),
+        ({"decision": Abstain(0.1), "thresholds": THRESHOLDS}, "needs what the training rows propose, but hedge=1.0"),
     ],
 )
 def test_what_cannot_be_or_is_not_proved_is_refused(choices, message):
@@ -254,30 +258,34 @@ def test_what_cannot_be_or_is_not_proved_is_refused(choices, message):
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
-        ({"limits": asked_for(("error",)), "limits_share": 1.0}, r"Plan\.limits_share is not"),
-        ({"target": Abstain(0.1)}, r"Plan\.thresholds must be those of the target"),
-        ({"thresholds": THRESHOLDS}, r"Plan\.thresholds must be those of the target"),
+        ({"metrics": parse_metrics(("error",)), "metrics_share": 1.0}, r"Plan\.metrics_share is not"),
+        ({"decision": Abstain(0.1)}, r"Plan\.thresholds must be those of the decision"),
+        ({"thresholds": THRESHOLDS}, r"Plan\.thresholds must be those of the decision"),
         (
-            {"target": Abstain(0.1), "thresholds": THRESHOLDS, "limits": asked_for(("error",))},
-            r"limits are not for target=Abstain\(max_error=0\.1\)",
+            {"decision": Abstain(0.1), "thresholds": THRESHOLDS, "metrics": parse_metrics(("error",))},
+            r"metrics are not for decision=Abstain\(max_error=0\.1\)",
         ),
-        ({"limits": ("error",)}, r"Plan\.limits is not of its type"),
-        ({"target": Threshold(recall=0.9), "thresholds": THRESHOLDS}, r"Plan\.thresholds must be those of the target"),
-        ({"limits": asked_for(("error",)), "slices": (("a",),)}, r"Plan\.slices is not"),
+        ({"metrics": ("error",)}, r"Plan\.metrics is not of its type"),
+        (
+            {"decision": Threshold(recall=0.9), "thresholds": THRESHOLDS},
+            r"Plan\.thresholds must be those of the decision",
+        ),
+        ({"metrics": parse_metrics(("error",)), "slices": (("a",),)}, r"Plan\.slices is not"),
         ({"cross_validation": None}, r"Plan\.cross_validation must be there for a proposal"),
-        ({"hedge": 1.0}, r"Plan\.planned must be empty without a proposal"),
+        ({"hedge": 1.0}, r"Plan\.fixed_rules must be empty without a proposal"),
     ],
 )
 def test_nor_beside_a_proposal(choices, message):
     with pytest.raises(ValueError, match=message):
         checked(
-            **{"division": SHARED, "hedge": 0.1, "planned": a_plan().planned, "cross_validation": counted()} | choices
+            **{"split": SHARED, "hedge": 0.1, "fixed_rules": a_plan().fixed_rules, "cross_validation": counted()}
+            | choices
         )
 
 
 def test_a_proposal_needs_rows_that_validate_nobody():
     with pytest.raises(ValueError, match="with split='independent' every row validates some classifier"):
-        a_plan(division=INDEPENDENT)
+        a_plan(split=INDEPENDENT)
     with pytest.raises(ValueError, match=r"CrossValidation\.sizes must be training rows"):
         checked(INDEPENDENT, cross_validation=counted())
 
@@ -285,14 +293,14 @@ def test_a_proposal_needs_rows_that_validate_nobody():
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"limits": asked_for((Cost([[0, 1], [1, 0]], [0, 1]), "f1"))}, "limits are not for groups"),
-        ({"target": Abstain(0.1), "thresholds": THRESHOLDS}, "trained on rows that are not here"),
+        ({"metrics": parse_metrics((Cost([[0, 1], [1, 0]], [0, 1]), "f1"))}, "metrics are not for groups"),
+        ({"decision": Abstain(0.1), "thresholds": THRESHOLDS}, "trained on rows that are not here"),
     ],
 )
 def test_groups_are_asked_of_costs_alone(asked, message):
     with pytest.raises(ValueError, match=message):
-        checked(GROUPED, hedge=0.1, planned=given_rules(0, 2), **asked)
-    checked(GROUPED, hedge=0.1, planned=given_rules(0, 2), limits=asked_for((Cost([[0, 1], [1, 0]], [0, 1]),)))
+        checked(GROUPED, hedge=0.1, fixed_rules=given_rules(0, 2), **asked)
+    checked(GROUPED, hedge=0.1, fixed_rules=given_rules(0, 2), metrics=parse_metrics((Cost([[0, 1], [1, 0]], [0, 1]),)))
 
 
 # -- rules -----------------------------------------------------------------------------------------------------------

@@ -15,13 +15,13 @@ SAID = np.where(RNG.random(200) < 0.2, (TRUE + 1) % 3, TRUE)
 
 
 def test_numbers_are_those_by_hand():
-    found = certify_predictions(TRUE, SAID, limits=("recall", "precision", "f1"))
+    found = certify_predictions(TRUE, SAID, metrics=("recall", "precision", "f1"))
     wrong = int((TRUE != SAID).sum())
     assert found.bound == pytest.approx(beta.ppf(1 - 0.04, wrong + 1, 200 - wrong), rel=1e-7)
     assert found.empirical_risk == pytest.approx(wrong / 200)
     level = 0.05 * 0.2 / 3 / 3
     seen = {"recall": recall_score, "precision": precision_score, "f1": f1_score}
-    for limit in found.limits:
+    for limit in found.metrics:
         observed = seen[limit.name](TRUE, SAID, labels=[limit.of], average=None)[0]
         exact = beta.ppf(level, limit.count, limit.rows - limit.count + 1)
         share = limit.count / limit.rows
@@ -33,24 +33,24 @@ def test_numbers_are_those_by_hand():
 
 def test_groups_and_costs():
     groups, cost = np.arange(200) // 4, Cost(1 - np.eye(3), range(3))
-    found = certify_predictions(TRUE, SAID, groups=groups, limits=(cost,))
+    found = certify_predictions(TRUE, SAID, groups=groups, metrics=(cost,))
     losses = (TRUE != SAID).reshape(50, 4).mean(axis=1)
     assert found.bound == pytest.approx(bet_upper(losses, 0.89, 0.04), rel=1e-9)
-    assert found.limits[0].bound == pytest.approx(bet_upper(losses, 0.89, 0.01), rel=1e-9)
+    assert found.metrics[0].bound == pytest.approx(bet_upper(losses, 0.89, 0.01), rel=1e-9)
     assert (found.m, found.unit, found.distance) == (50, "group", "bet")
 
 
 def test_slices_and_other_shares():
     site = pd.Series(np.where(np.arange(200) % 2, "north", "south"), name="site")
-    found = certify_predictions(TRUE, SAID, limits=("error",), slices=site)
-    assert [one.label for one in found.limits][3:] == ["site = 'north'", "site = 'south'"]
-    assert sum(one.rows for one in found.limits) == 400
+    found = certify_predictions(TRUE, SAID, metrics=("error",), slices=site)
+    assert [one.label for one in found.metrics][3:] == ["site = 'north'", "site = 'south'"]
+    assert sum(one.rows for one in found.metrics) == 400
     assert 0.0 < found.with_class_shares({0: 0.2, 1: 0.2, 2: 0.6}).bound < 1.0
 
 
 def test_a_class_that_only_answers_name():
-    found = certify_predictions(["a"] * 30, ["a"] * 29 + ["b"], limits=("recall", "precision"))
-    by_name = {(one.name, one.of): one for one in found.limits}
+    found = certify_predictions(["a"] * 30, ["a"] * 29 + ["b"], metrics=("recall", "precision"))
+    by_name = {(one.name, one.of): one for one in found.metrics}
     assert (by_name["recall", "b"].rows, by_name["recall", "b"].bound) == (0, 0.0)
     assert (by_name["precision", "b"].rows, by_name["precision", "b"].bound) == (1, 0.0)
 
@@ -81,11 +81,11 @@ def test_as_many_values_as_rows_are_never_sorted(unit, monkeypatch):
         ({"y_pred": SAID[:-1]}, ValueError, "y_pred"),
         ({"y_pred": SAID.astype(str)}, (TypeError, ValueError), "y_pred"),
         ({"delta": 0.0}, ValueError, "delta"),
-        ({"limits": ("recall",), "pos_label": 7}, ValueError, "pos_label must be one of the classes"),
-        ({"limits": ("recall",), "groups": np.arange(200) // 2}, ValueError, "limits are not for groups"),
+        ({"metrics": ("recall",), "pos_label": 7}, ValueError, "pos_label must be one of the classes"),
+        ({"metrics": ("recall",), "groups": np.arange(200) // 2}, ValueError, "metrics are not for groups"),
         ({"slices": np.arange(200) % 2}, ValueError, "slices are for limits of errors"),
-        ({"limits": (Cost([[0, 1], [1, 0]], [0, 1]),)}, ValueError, "Cost must name every class"),
-        ({"limits": ("auc",)}, ValueError, "limits must be among"),
+        ({"metrics": (Cost([[0, 1], [1, 0]], [0, 1]),)}, ValueError, "Cost must name every class"),
+        ({"metrics": ("auc",)}, ValueError, "limits must be among"),
     ],
 )
 def test_what_is_refused(given, error, message):

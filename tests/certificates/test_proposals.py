@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pacbayes.certificates.proposals import given_rules, propose, propose_soft, soft_parts, soft_weights
-from pacbayes.certificates.voting import PROPOSAL
+from pacbayes.certificates.primary import given_rules, primary_soft_vote, primary_weights, soft_parts, soft_weights
+from pacbayes.certificates.voting import PRIMARY
 from pacbayes.ensemble.calibration import DECISIONS, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.members import Calibrated
@@ -12,12 +12,12 @@ from pacbayes.ensemble.members import Calibrated
 
 def test_proposals_are_whole_weights_that_follow_the_errors():
     k = np.array([12, 10, 10, 10, 14, 30])
-    found = propose(np.array([0, 2, 3, 4, 6, 7]), k, 9)
+    found = primary_weights(np.array([0, 2, 3, 4, 6, 7]), k, 9)
     assert all(sum(rule.weights.tolist()) == 2**52 and rule.weights.min() >= 0 for rule in found)
     assert all(rule.weights[[1, 5, 8]].tolist() == [0, 0, 0] for rule in found)
     by_name = {(rule.voting, rule.name): rule for rule in found}
-    assert by_name["best", PROPOSAL].index == by_name["majority", "single"].index == 3
-    draws = by_name["stochastic", PROPOSAL].weights[[0, 2, 3, 4, 6, 7]] / 2**52
+    assert by_name["best", PRIMARY].index == by_name["majority", "single"].index == 3
+    draws = by_name["stochastic", PRIMARY].weights[[0, 2, 3, 4, 6, 7]] / 2**52
     assert draws == pytest.approx(np.exp(20 - 2 * k) / np.exp(20 - 2 * k).sum(), abs=1e-15)
     for s in (0, 0.5, 1, 2, 4):
         weights = np.exp(-s * (k - 10) / np.sqrt(11))
@@ -25,13 +25,13 @@ def test_proposals_are_whole_weights_that_follow_the_errors():
             weights / weights.sum(), abs=1e-15
         )
     weights = np.exp(-0.25 * (k - 10) / np.sqrt(11))
-    assert by_name["majority", PROPOSAL].weights[0] / 2**52 == pytest.approx(weights[0] / weights.sum(), abs=1e-15)
+    assert by_name["majority", PRIMARY].weights[0] / 2**52 == pytest.approx(weights[0] / weights.sum(), abs=1e-15)
 
 
 @pytest.mark.parametrize("k", [[5], [7, 7, 7]])
 def test_votes_that_would_be_the_same_are_tested_once(k):
-    votes = [rule.name for rule in propose(np.arange(len(k)), k, len(k)) if rule.voting == "majority"]
-    assert votes == (["proposal"] if len(k) == 1 else ["proposal", "single"])
+    votes = [rule.name for rule in primary_weights(np.arange(len(k)), k, len(k)) if rule.voting == "majority"]
+    assert votes == (["primary"] if len(k) == 1 else ["primary", "single"])
 
 
 def test_weights_of_a_soft_vote_by_hand():
@@ -48,8 +48,8 @@ def test_weights_of_a_soft_vote_by_hand():
     assert sum(parts.tolist()) == 2**52
     np.testing.assert_allclose(np.ldexp(parts.astype(float), -52), expected, rtol=0, atol=2.0**-51)
     maps = {i: Calibration(DECISIONS, 100, 1.0, np.zeros(2), np.zeros(2)) for i in found.candidates.tolist()}
-    rule = propose_soft(found, 9, 100, Calibrated(np.array([0, 1]), maps))
-    assert (rule.voting, rule.name) == ("soft", PROPOSAL)
+    rule = primary_soft_vote(found, 9, 100, Calibrated(np.array([0, 1]), maps))
+    assert (rule.voting, rule.name) == ("soft", PRIMARY)
     assert np.array_equal(rule.weights, parts)
     assert {i: maps[i] for i in (2, 6, 7)} == rule.soft.maps
 

@@ -10,13 +10,13 @@ from pacbayes.bounds.bets import bet_upper, joint_upper
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates import best_single
 from pacbayes.certificates.certificate import Certificate
-from pacbayes.certificates.levels import occam_levels, part_level
-from pacbayes.certificates.limits import ClassErrors, Cost, Limit
+from pacbayes.certificates.levels import level_per_bound, occam_levels
+from pacbayes.certificates.metric_bounds import ClassErrors, Cost, MetricBound
+from pacbayes.certificates.metrics import MetricSpec, check_metrics_share, metric_bounds_of, parse_metrics
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.proposals import given_rules
-from pacbayes.certificates.risks import Question, asked_for, check_limits_share, limits_of
-from pacbayes.data.division import validating_division
-from pacbayes.ensemble.evidence import Counted, Evidence
+from pacbayes.certificates.primary import given_rules
+from pacbayes.data.split import validation_split
+from pacbayes.ensemble.validation import Counted, ValidationPredictions
 
 
 def limits_of_wrong(wrong, truth, level, share, classes=(0, 1), slices=None, names=()):
@@ -29,16 +29,16 @@ def limits_of_wrong(wrong, truth, level, share, classes=(0, 1), slices=None, nam
 def asked(said, truth, limits, level=0.05, share=0.2, classes=(0, 1), slices=None, names=(), questions=None):
     """All limits that are asked for, of a rule that said this of rows whose classes are these."""
     said, truth = np.asarray(said, dtype=np.uint8), np.asarray(truth, dtype=np.uint8)
-    evidence = Evidence(np.array(classes), len(classes), said[None], truth, slices=slices)
+    predictions = ValidationPredictions(np.array(classes), len(classes), said[None], truth, slices=slices)
     plan = Plan(
-        validating_division(truth.size),
+        validation_split(truth.size),
         hedge=0.1,
-        planned=given_rules(0, 1),
-        limits=asked_for(limits) if questions is None else questions,
-        limits_share=share,
+        fixed_rules=given_rules(0, 1),
+        metrics=parse_metrics(limits) if questions is None else questions,
+        metrics_share=share,
         slices=tuple(names),
     )
-    return limits_of(said, plan, evidence, level)
+    return metric_bounds_of(said, plan, predictions, level)
 
 
 def limits_of_counts(rows, errors, level, share, classes):
@@ -87,8 +87,8 @@ def test_classes_and_slices_have_half_of_the_share_each(slices):
 
 def test_shares_that_are_none():
     for value, error in ((0.0, ValueError), (-0.1, ValueError), (1.0, ValueError), ("a", TypeError), (True, TypeError)):
-        with pytest.raises(error, match="limits_share must"):
-            check_limits_share(value)
+        with pytest.raises(error, match="metrics_share must"):
+            check_metrics_share(value)
 
 
 # -- other risks -----------------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def test_each_risk_has_its_rows_and_its_exact_limit():
 
 
 def test_one_class_alone_has_the_whole_level():
-    questions = asked_for(("recall", "balanced_error"), pos_label=1)
+    questions = parse_metrics(("recall", "balanced_error"), pos_label=1)
     recall, _ = asked(SAID, TRUE, (), questions=questions)
     assert (recall.of, recall.bound) == (1, pytest.approx(lower(25, 30, 0.05 * 0.2 / 2), rel=1e-7))
 
@@ -161,10 +161,10 @@ def test_costs_are_parts_of_the_largest_of_the_matrix():
 def test_an_answer_that_is_no_class_costs_the_most():
     said = np.array([2, 0, 0, 1], dtype=np.uint8)
     truth = np.array([0, 0, 0, 1], dtype=np.uint8)
-    evidence = Evidence(np.array([0, 1, -1]), 2, said[None], truth)
-    questions = asked_for((Cost([[0, 1], [5, 0]], [0, 1]), "recall", "error"))
-    plan = Plan(validating_division(4), hedge=0.1, planned=given_rules(0, 1), limits=questions)
-    found = limits_of(said, plan, evidence, 0.05)
+    predictions = ValidationPredictions(np.array([0, 1, -1]), 2, said[None], truth)
+    questions = parse_metrics((Cost([[0, 1], [5, 0]], [0, 1]), "recall", "error"))
+    plan = Plan(validation_split(4), hedge=0.1, fixed_rules=given_rules(0, 1), metrics=questions)
+    found = metric_bounds_of(said, plan, predictions, 0.05)
     assert found[0].count == 5.0
     assert [(one.count, one.rows) for one in found[1:]] == [(2, 3), (1, 1), (1, 3), (0, 1)]
 
@@ -181,7 +181,7 @@ def test_balanced_error_by_one_bet_or_by_class():
     each = [beta.ppf(1 - 0.05 * 0.2 / 2, k + 1, n - k) for k, n in zip(wrong, rows, strict=True)]
     assert union.bound == pytest.approx(np.mean(each), rel=1e-7)
     assert union.bound >= np.mean(each)
-    (joint,) = asked(SAID, TRUE, (), questions=(Question("balanced_error", bets=(0.4, 0.5)),))
+    (joint,) = asked(SAID, TRUE, (), questions=(MetricSpec("balanced_error", bets=(0.4, 0.5)),))
     seen = [[0.0, 1.0]] * 2
     expected = joint_upper(seen, [0.4, 0.5], 0.01, [0.5, 0.5], [[40, 10], [25, 5]])
     assert joint.bound == pytest.approx(expected, rel=1e-9)
@@ -191,9 +191,9 @@ def test_balanced_error_by_one_bet_or_by_class():
 def test_the_sum_of_all_levels_is_at_most_that_of_the_share():
     names = ("error", "recall", "precision", "f1", "specificity", "balanced_error", Cost([[0, 1], [1, 0]], [0, 1]))
     level, share = 0.05, 0.2
-    questions = asked_for(names)
+    questions = parse_metrics(names)
     seen = [(q, q.number([0, 1])) for q in questions]
-    total = sum(Fraction(part_level(level, share, len(questions) * n)) * n for _, n in seen)
+    total = sum(Fraction(level_per_bound(level, share, len(questions) * n)) * n for _, n in seen)
     assert total <= Fraction(level) * Fraction(share)
 
 
@@ -201,12 +201,12 @@ def test_the_sum_of_all_levels_is_at_most_that_of_the_share():
 
 
 def certificate(limits):
-    return Certificate(0.5, None, 0.05, 80, "binomial", 0.2, 0.0, "it", "Exact.", limits=tuple(limits))
+    return Certificate(0.5, None, 0.05, 80, "binomial", 0.2, 0.0, "it", "Exact.", metrics=tuple(limits))
 
 
 def test_errors_under_other_shares():
     found = certificate(asked(SAID, TRUE, ("error", "f1")))
-    bounds = [one.bound for one in found.limits]
+    bounds = [one.bound for one in found.metrics]
     limit = found.with_class_shares({0: 0.9, 1: 0.1})
     assert limit.bound == pytest.approx(0.9 * bounds[0] + 0.1 * bounds[1], rel=1e-12)
     assert limit.bound >= 0.9 * bounds[0] + 0.1 * bounds[1]
@@ -214,10 +214,10 @@ def test_errors_under_other_shares():
     recall = certificate(asked(SAID, TRUE, ("recall",))).with_class_shares({0: 0.9, 1: 0.1})
     assert recall.bound == pytest.approx(0.9 * beta.ppf(1 - 0.005, 11, 40) + 0.1 * beta.ppf(1 - 0.005, 6, 25), rel=1e-7)
     assert (recall.count, recall.rows) == (15, 80)
-    joint = certificate(asked(SAID, TRUE, (), questions=(Question("balanced_error", bets=(0.4, 0.5)),)))
+    joint = certificate(asked(SAID, TRUE, (), questions=(MetricSpec("balanced_error", bets=(0.4, 0.5)),)))
     equal = joint.with_class_shares({0: 0.5, 1: 0.5})
-    assert equal.bound == joint.limits[0].bound
-    parts = ClassErrors((0, 1), (10, 5), (50, 30), joint.limits[0].parts.level, (0.4, 0.5))
+    assert equal.bound == joint.metrics[0].bound
+    parts = ClassErrors((0, 1), (10, 5), (50, 30), joint.metrics[0].parts.level, (0.4, 0.5))
     assert joint.with_class_shares({1: 1.0, 0: 0.0}).bound == parts.upper([0.0, 1.0])
 
 
@@ -254,7 +254,7 @@ def test_shares_of_classes_that_cannot_be(limits, shares, message):
 )
 def test_limits_that_are_none(limits, error, message):
     with pytest.raises(error, match=message):
-        asked_for(limits)
+        parse_metrics(limits)
 
 
 @pytest.mark.parametrize(
@@ -284,8 +284,10 @@ def test_costs_are_values():
 
 
 def test_words():
-    limits = [Limit(name, "x", "lower", 0.5, 3, 4, "class") for name in ("recall", "precision", "f1", "specificity")]
-    limits += [Limit("balanced_error", None, "upper", 0.5, 1, 4), Limit("cost", None, "upper", 1.5, 2.5, 4)]
+    limits = [
+        MetricBound(name, "x", "lower", 0.5, 3, 4, "class") for name in ("recall", "precision", "f1", "specificity")
+    ]
+    limits += [MetricBound("balanced_error", None, "upper", 0.5, 1, 4), MetricBound("cost", None, "upper", 1.5, 2.5, 4)]
     texts = [one.sentence for one in limits]
     assert (
         texts[2] == "F1 of class 'x': at least 50.0 %; 3 are right of 4 validation rows of this class or answered so."
@@ -334,7 +336,7 @@ def test_plain_limits_of_a_chosen_classifier_are_caught():
 
 
 def test_every_risk_has_words():
-    from pacbayes.certificates.risks import RISKS
+    from pacbayes.certificates.metrics import METRICS
     from pacbayes.certificates.sentences import WORDS
 
-    assert set(RISKS) == set(WORDS)
+    assert set(METRICS) == set(WORDS)

@@ -6,9 +6,9 @@ from scipy.stats import binom
 
 from pacbayes import Abstain
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates.decisions import Answered
-from pacbayes.certificates.grids import Thresholds, certify_abstention, counted_at, on_grid
-from pacbayes.certificates.sentences import format_target
+from pacbayes.certificates.decisions import SelectiveResult
+from pacbayes.certificates.sentences import format_max_error
+from pacbayes.certificates.thresholds import ConfidenceGrid, certify_abstention, counted_at, on_grid
 from pacbayes.files.checks import check
 
 DELTA = 0.1
@@ -17,7 +17,7 @@ DELTA = 0.1
 def test_counts_are_those_of_a_loop():
     rng = np.random.default_rng(0)
     scores, wrong = rng.integers(0, 40, 300) / 16, rng.random(300) < 0.2
-    found = Thresholds.from_scores(scores, wrong)
+    found = ConfidenceGrid.from_scores(scores, wrong)
     assert found.values[-1] == -np.inf
     assert np.all(np.diff(found.values) < 0)
     for value, answered, bad in zip(found.values, found.answered, found.wrong, strict=True):
@@ -27,7 +27,7 @@ def test_counts_are_those_of_a_loop():
 
 def test_scores_of_minus_infinity_are_answered_only_where_every_row_is():
     scores = np.array([1.0, 0.5, *[-np.inf] * 98])
-    found = Thresholds.from_scores(scores, np.zeros(100, dtype=bool))
+    found = ConfidenceGrid.from_scores(scores, np.zeros(100, dtype=bool))
     assert found.values.tolist() == [1.0, 0.5, -np.inf]
     assert found.answered.tolist() == [1, 2, 100]
 
@@ -42,7 +42,7 @@ def test_sums_in_another_order_have_the_same_score():
 def counts_like(rows, errors):
     """Thresholds that cross-validation answers like the validation rows, one for each pair of counts."""
     values = np.append(np.arange(len(rows) - 1, 0, -1.0), -np.inf)
-    return Thresholds(values, np.array(rows), np.array(errors)), (np.array(rows), np.array(errors))
+    return ConfidenceGrid(values, np.array(rows), np.array(errors)), (np.array(rows), np.array(errors))
 
 
 def test_they_are_tested_up_to_the_first_failure():
@@ -65,8 +65,8 @@ def test_nothing_passes_and_a_larger_target_is_named():
     thresholds, counted = counts_like([50, 100], [10, 30])
     passed = certify_abstention(thresholds, counted, 100, 0.05, 0.05)
     assert (passed.passed, passed.threshold, passed.rows) == (False, None, 0)
-    assert certify_abstention(thresholds, counted, 100, passed.smallest_target, 0.05).passed
-    assert certify_abstention(thresholds, counted, 100, passed.smallest_target - 0.005, 0.05).rows == 0
+    assert certify_abstention(thresholds, counted, 100, passed.smallest_max_error, 0.05).passed
+    assert certify_abstention(thresholds, counted, 100, passed.smallest_max_error - 0.005, 0.05).rows == 0
 
 
 def test_the_target_named_is_the_smallest_of_all():
@@ -74,9 +74,9 @@ def test_the_target_named_is_the_smallest_of_all():
     rng = np.random.default_rng(4)
     for _ in range(2):
         scores, wrong = rng.random(60), rng.random(60) < rng.random() * 0.5
-        thresholds = Thresholds.from_scores(scores, wrong)
+        thresholds = ConfidenceGrid.from_scores(scores, wrong)
         counted = counted_at(thresholds.values, rng.random(60), rng.random(60) < rng.random() * 0.5)
-        named = certify_abstention(thresholds, counted, 60, 0.01, 0.05).smallest_target
+        named = certify_abstention(thresholds, counted, 60, 0.01, 0.05).smallest_max_error
         every = (one for one in np.arange(1, 200) / 200 if one > 0.01)
         passing = [one for one in every if certify_abstention(thresholds, counted, 60, one, 0.05).passed]
         assert named == (min(passing) if passing else None)
@@ -85,7 +85,7 @@ def test_the_target_named_is_the_smallest_of_all():
 def test_the_start_has_enough_rows_to_pass():
     # Strictest first would begin with one row, which no target of five percent can pass.
     scores = np.linspace(0, 1, 400)
-    thresholds = Thresholds.from_scores(scores, scores < 0.05)
+    thresholds = ConfidenceGrid.from_scores(scores, scores < 0.05)
     start = int(thresholds.order(400, 0.05, 0.05)[0])
     assert 0.95 ** thresholds.answered[start] < 0.05
 
@@ -108,8 +108,8 @@ def test_targets_that_are_none(value, error):
     ],
 )
 def test_thresholds_that_cannot_be(values, answered, wrong, field):
-    with pytest.raises(ValueError, match=rf"Thresholds\.{field} is not"):
-        check(Thresholds(np.array(values), *(np.array(one, dtype=np.int64) for one in (answered, wrong))))
+    with pytest.raises(ValueError, match=rf"ConfidenceGrid\.{field} is not"):
+        check(ConfidenceGrid(np.array(values), *(np.array(one, dtype=np.int64) for one in (answered, wrong))))
 
 
 # How likely a row with a confidence u in [0, 1) is to be wrong; all means above the target, or some.
@@ -136,7 +136,7 @@ def failures(choose, kind, number, m=250, target=0.1):
     failed = 0
     for seed in range(number):
         rng = np.random.default_rng([seed, 3])
-        thresholds = Thresholds.from_scores(*drawn(kind, 200, rng))
+        thresholds = ConfidenceGrid.from_scores(*drawn(kind, 200, rng))
         scores, wrong = drawn(kind, m, rng)
         threshold = choose(thresholds, counted_at(thresholds.values, scores, wrong), m, target)
         failed += threshold is not None and true_risk(kind, threshold) > target
@@ -159,7 +159,7 @@ def loosest_of_all(thresholds, counted, m, target):
 
 def ordered_by_validation(thresholds, counted, m, target):
     """Another: the order comes from the rows that test it."""
-    peeked = Thresholds(thresholds.values, *counted)
+    peeked = ConfidenceGrid(thresholds.values, *counted)
     return certify_abstention(peeked, counted, m, target, DELTA).threshold
 
 
@@ -183,7 +183,7 @@ def test_planted_faults_are_caught(fault):
 
 
 def test_words():
-    found = Answered(0.02, 0.5, 1000, 910, 10, 7)
+    found = SelectiveResult(0.02, 0.5, 1000, 910, 10, 7)
     assert found.share == 0.91
     assert found.headline == "At most 2.0 % errors among the 91.0 % that it answers"
     assert found.observed == "It erred on 10 of the 910 that it answered."
@@ -191,7 +191,7 @@ def test_words():
 
 
 def test_words_where_nothing_passed():
-    found = Answered(0.02, None, 100, 0, 0, 1, None)
+    found = SelectiveResult(0.02, None, 100, 0, 0, 1, None)
     assert not found.passed
     assert found.observed == ""
     assert "no guarantee" not in found.claim("Surely,", "it")
@@ -200,7 +200,7 @@ def test_words_where_nothing_passed():
 
 
 def test_targets_are_written_as_a_person_writes_them():
-    assert [format_target(t) for t in (0.02, 0.07, 0.001, 0.5, 0.0333)] == [
+    assert [format_max_error(t) for t in (0.02, 0.07, 0.001, 0.5, 0.0333)] == [
         "2.0 %",
         "7.0 %",
         "0.1 %",

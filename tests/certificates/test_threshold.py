@@ -8,8 +8,8 @@ from scipy.stats import beta, binom
 from sklearn.base import clone
 
 from pacbayes import Abstain, CertifiedClassifier, Threshold
-from pacbayes.certificates.decisions import Reached, most_wrong
-from pacbayes.certificates.grids import CountedRows, Cuts, certify_threshold
+from pacbayes.certificates.decisions import ThresholdResult, max_error_rate
+from pacbayes.certificates.thresholds import ConfusionCounts, ThresholdGrid, certify_threshold
 from pacbayes.files.checks import check
 
 DELTA = 0.05
@@ -67,8 +67,8 @@ def test_allowed_errors_are_rounded_down(share):
     from fractions import Fraction
 
     for name in ("recall", "precision"):
-        assert Fraction(most_wrong(name, share)) < 1 - Fraction(share)
-        assert most_wrong(name, share) == pytest.approx(1 - share, rel=1e-12)
+        assert Fraction(max_error_rate(name, share)) < 1 - Fraction(share)
+        assert max_error_rate(name, share) == pytest.approx(1 - share, rel=1e-12)
 
 
 def rows(seed, n=400, share=0.3):
@@ -93,13 +93,13 @@ def test_tests_are_clopper_and_pearsons(seed):
         expected.append(lower[0] >= 0.55 and lower[1] >= 0.6 and upper <= 0.2)
     # Scores are compared on their grid; no threshold is within one step of a score.
     assert np.abs(scores[:, None] - values).min() > 2**-20
-    assert CountedRows.at(values, scores, positive).passes(target, DELTA).tolist() == expected
+    assert ConfusionCounts.at(values, scores, positive).passes(target, DELTA).tolist() == expected
 
 
 def test_no_rows_prove_nothing():
-    counted = CountedRows(10, 0, np.array([0, 10]), np.array([0, 0]))
-    assert counted.limits("recall", DELTA).tolist() == [1.0, 1.0]
-    assert counted.limits("precision", DELTA)[0] == 1.0
+    counted = ConfusionCounts(10, 0, np.array([0, 10]), np.array([0, 0]))
+    assert counted.metrics("recall", DELTA).tolist() == [1.0, 1.0]
+    assert counted.metrics("precision", DELTA)[0] == 1.0
     assert not counted.passes(Threshold(recall=0.01), DELTA).any()
     assert not counted.passes(Threshold(precision=0.01), DELTA).any()
 
@@ -108,14 +108,14 @@ def test_the_level_of_one_test_enumerated():
     """With a recall just below the target, a threshold passes with a probability of at most delta, for every number."""
     for n in range(1, 60):
         hits = np.arange(n + 1)
-        counted = CountedRows(n, n, hits, hits)
+        counted = ConfusionCounts(n, n, hits, hits)
         passes = counted.passes(Threshold(recall=0.7), DELTA)
         assert binom.pmf(hits[passes], n, 0.7).sum() <= DELTA
 
 
 def test_the_order_goes_from_what_is_likely_to_what_is_preferred():
     scores, positive = rows(0)
-    cuts = Cuts.from_scores(scores, positive, "yes")
+    cuts = ThresholdGrid.from_scores(scores, positive, "yes")
     last = cuts.values.size - 1
     recall = cuts.order(Threshold(recall=0.8), 400, DELTA)
     assert (recall[0], recall[-1]) == (last, 0)
@@ -133,15 +133,17 @@ def test_the_order_goes_from_what_is_likely_to_what_is_preferred():
 def test_it_stops_at_the_first_failure():
     """A threshold behind it, however good, is not taken."""
     scores, positive = rows(1)
-    cuts = Cuts.from_scores(scores, positive, "yes")
+    cuts = ThresholdGrid.from_scores(scores, positive, "yes")
     target = Threshold(fpr=0.3)
-    counted = CountedRows.at(cuts.values, scores, positive)
+    counted = ConfusionCounts.at(cuts.values, scores, positive)
     order = cuts.order(target, counted.rows, DELTA)
     good = certify_threshold(cuts, counted, target, DELTA)
     assert good.passed
     spoilt = counted.answered.copy()
     spoilt[order[3]] = counted.hits[order[3]] + counted.rows - counted.positives
-    found = certify_threshold(cuts, CountedRows(counted.rows, counted.positives, spoilt, counted.hits), target, DELTA)
+    found = certify_threshold(
+        cuts, ConfusionCounts(counted.rows, counted.positives, spoilt, counted.hits), target, DELTA
+    )
     assert found.threshold == cuts.values[order[2]]
     assert found.tested == 4
 
@@ -149,8 +151,8 @@ def test_it_stops_at_the_first_failure():
 def test_recall_alone_takes_the_largest_threshold_that_passes():
     """Recall falls with the threshold: of all thresholds the largest that passes is found."""
     scores, positive = rows(2)
-    cuts = Cuts.from_scores(*rows(3), "yes")
-    counted = CountedRows.at(cuts.values, scores, positive)
+    cuts = ThresholdGrid.from_scores(*rows(3), "yes")
+    counted = ConfusionCounts.at(cuts.values, scores, positive)
     target = Threshold(recall=0.8)
     assert certify_threshold(cuts, counted, target, DELTA).threshold == cuts.values[counted.passes(target, DELTA)].max()
     target = Threshold(fpr=0.2)
@@ -171,9 +173,9 @@ def test_recall_alone_takes_the_largest_threshold_that_passes():
 def test_cuts_check_themselves(field, value):
     good = {"positive": "yes", "values": np.array([0.7, 0.5, 0.0])}
     good |= {"answered": np.array([5, 9, 20]), "hits": np.array([4, 6, 7])}
-    check(Cuts(**good))
-    with pytest.raises(ValueError, match="Cuts"):
-        check(Cuts(**good | {field: value}))
+    check(ThresholdGrid(**good))
+    with pytest.raises(ValueError, match="ThresholdGrid"):
+        check(ThresholdGrid(**good | {field: value}))
 
 
 @pytest.mark.parametrize("name", ["recall", "precision", "fpr"])
@@ -184,7 +186,7 @@ def test_more_rows_are_asked_for_exactly_where_no_error_at_all_would_not_do(name
     target = Threshold(**{name: 1 - share if name == "fpr" else share})
     positives, others = (10_000, rows) if name == "fpr" else (rows, 10_000)
     hits, alarms = (0, 1) if name == "fpr" else (rows, 10_000)
-    found = Reached(target, "late", False, 0.0, positives + others, positives, hits + alarms, hits, 1, DELTA)
+    found = ThresholdResult(target, "late", False, 0.0, positives + others, positives, hits + alarms, hits, 1, DELTA)
     said = found.claim("Surely,", "the vote")
     enough = beta.ppf(1 - DELTA, 1, rows) <= 1 - share
     assert ("Not enough data" in said) == (not enough)
@@ -201,16 +203,16 @@ def test_more_rows_are_asked_for_exactly_where_no_error_at_all_would_not_do(name
 
 
 def test_a_threshold_of_0_is_explained():
-    found = Reached(Threshold(recall=0.8, precision=0.8), "late", False, 0.0, 100, 40, 100, 40, 1, DELTA)
+    found = ThresholdResult(Threshold(recall=0.8, precision=0.8), "late", False, 0.0, 100, 40, 100, 40, 1, DELTA)
     assert "0, where every row is answered 'late', recall of class 'late' is at least 92.7 %" in found.claim("", "it")
 
 
 def test_words():
-    found = Reached(Threshold(precision=0.7), np.int64(1), True, 0.25, 100, 20, 25, 19, 3, DELTA)
+    found = ThresholdResult(Threshold(precision=0.7), np.int64(1), True, 0.25, 100, 20, 25, 19, 3, DELTA)
     assert found.claim("Surely,", "it") == "Surely, at the threshold 0.25 the precision of class 1 is at least 70.0 %."
     assert found.headline == "Precision at least 70.0 %"
     assert (found.errors, found.to_dict()["positive"]) == (7, 1)
     assert "19 of 20 validation rows of the class and 6 of 80 others" in found.details[1]
-    none = Reached(Threshold(recall=0.7), "yes", False, 0.25, 100, 0, 25, 0, 1, DELTA)
+    none = ThresholdResult(Threshold(recall=0.7), "yes", False, 0.25, 100, 0, 25, 0, 1, DELTA)
     assert "No threshold was shown to reach the target" in none.claim("Surely,", "it")
     assert (none.recall, none.headline) == (None, "Not reached: recall at least 70.0 %")

@@ -8,8 +8,8 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC
-from pacbayes.certificates import proposals
-from pacbayes.certificates.proposals import STRENGTHS, averaged_parts, errors_of_votes, propose, vote_parts
+from pacbayes.certificates import primary
+from pacbayes.certificates.primary import STRENGTHS, averaged_parts, errors_of_votes, primary_weights, vote_parts
 from pacbayes.ensemble.cross_validation import counted_by_fold, folds_of
 from pacbayes.estimators import planning
 
@@ -66,7 +66,7 @@ def test_the_same_errors_in_small_blocks(monkeypatch):
     for seed in range(5):
         codes, answers = drawn(seed, n=600)
         expected = tried(codes, answers)[1]
-        monkeypatch.setattr(proposals, "_BLOCK", 70)
+        monkeypatch.setattr(primary, "_BLOCK", 70)
         assert tried(codes, answers)[1] == expected
         monkeypatch.undo()
 
@@ -88,11 +88,11 @@ def test_one_that_never_errs_has_nearly_all_of_the_vote_only_if_others_err():
     totals, found, _ = tried(codes, np.concatenate([flawless[:1], bad]))
     assert found[0] == codes.size
     assert min(found) == 0
-    assert propose(np.arange(7), totals, 7, found)[1].weights[0] > 2**52 * 0.99
+    assert primary_weights(np.arange(7), totals, 7, found)[1].weights[0] > 2**52 * 0.99
     # All are right everywhere: nothing tells the strengths apart, and the average of them all is proposed.
     totals, found, _ = tried(codes, flawless)
     assert set(found) == {0}
-    parts = np.ldexp(propose(np.arange(5), totals, 5, found)[1].weights.astype(float), -52)
+    parts = np.ldexp(primary_weights(np.arange(5), totals, 5, found)[1].weights.astype(float), -52)
     np.testing.assert_allclose(parts, [6 / 35, 6 / 35, 6 / 35 + 1 / 7, 6 / 35, 6 / 35], rtol=1e-12)
 
 
@@ -142,7 +142,7 @@ def test_estimators_propose_the_average_of_the_votes_that_were_tried():
         found = clf.fit(X, y)._fitted.plan.cross_validation
         assert len(found.errors_of_votes) == len(STRENGTHS)
         expected = averaged_by_hand(found.totals, found.errors_of_votes)
-        np.testing.assert_allclose(clf.proposal_["majority"][found.candidates], expected, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(clf.primary_["majority"][found.candidates], expected, rtol=0, atol=1e-14)
         names = {claim.rule for claim in clf.certificates_["majority"].alternatives}
         assert {"vote s=0", "vote s=0.25", "vote s=0.5", "vote s=1", "vote s=2", "vote s=4", "single"} <= names
         assert clf.set_params(hedge=1).fit(X, y)._fitted.plan.cross_validation.errors_of_votes is None

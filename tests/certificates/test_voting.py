@@ -29,9 +29,9 @@ def by_hand(table, parts):
 def both(rule, members, X):
     """Return the labels of a rule by asking its classifiers anew, and from the answers of all."""
     coding = Coding(members.classes)
-    answers = members.answers(X, np.arange(len(members)), coding)
+    answers = members.predict(X, np.arange(len(members)), coding)
     codes = rule.predict(members, X, lambda: row_hashes(X, KEY), coding)
-    return coding.labels[codes], coding.labels[rule.of_answers(answers, coding.labels, lambda: row_hashes(X, KEY))]
+    return coding.labels[codes], coding.labels[rule.combine(answers, coding.labels, lambda: row_hashes(X, KEY))]
 
 
 @pytest.mark.parametrize("block", [20, 4_000_000])

@@ -10,10 +10,10 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from pacbayes import Certificate, Monitor, StochasticSVC, certify_predictions
-from pacbayes.certificates.decisions import Answered
-from pacbayes.certificates.watching import TIMES, bets_against
+from pacbayes.certificates.decisions import SelectiveResult
+from pacbayes.certificates.monitor import TIMES, bets_against
 
-LIMITS = [1e-300, 1e-9, 0.01, 0.05, 1 / 9, 0.2, 0.4444, 0.5, 0.8, 0.97, 1 - 1e-12]
+METRICS_ASSUMPTION = [1e-300, 1e-9, 0.01, 0.05, 1 / 9, 0.2, 0.4444, 0.5, 0.8, 0.97, 1 - 1e-12]
 
 
 def risks(limit):
@@ -40,7 +40,7 @@ def as_groups(losses):
     return wrong, np.repeat(np.arange(len(losses)), 8)
 
 
-@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("limit", METRICS_ASSUMPTION)
 def test_bets_are_on_risks_above_the_limit_and_below_one(limit):
     found = bets_against(limit)
     for p, lose, win in zip(risks(limit), found.lose.tolist(), found.win.tolist(), strict=True):
@@ -52,12 +52,12 @@ def test_bets_are_on_risks_above_the_limit_and_below_one(limit):
         np.testing.assert_allclose(found.win, np.geomspace(1.25, 8.0, 8), rtol=1e-4)
 
 
-@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("limit", METRICS_ASSUMPTION)
 def test_the_evidence_is_never_above_that_of_exact_arithmetic(limit):
     rng = np.random.default_rng(0)
     for share in (0.0, min(2 * limit, 1.0), 0.5, 1.0):
         wrong = rng.random(50) < share
-        found = Monitor(limit).update_errors(wrong).evidence
+        found = Monitor(limit).update_errors(wrong).predictions
         exact = exact_path(limit, wrong.astype(int).tolist())
         assert all(Fraction(float(e)) <= true for e, true in zip(found, exact, strict=True))
         np.testing.assert_allclose(found, [float(one) for one in exact], rtol=1e-12)
@@ -69,8 +69,8 @@ def test_the_evidence_of_groups_is_never_above_that_of_exact_arithmetic():
     monitor = Monitor(0.3, unit="group").update_errors(wrong, groups=groups)
     assert monitor.losses.tolist() == losses
     exact = exact_path(0.3, losses)
-    assert all(Fraction(float(e)) <= true for e, true in zip(monitor.evidence, exact, strict=True))
-    np.testing.assert_allclose(monitor.evidence, [float(one) for one in exact], rtol=1e-12)
+    assert all(Fraction(float(e)) <= true for e, true in zip(monitor.predictions, exact, strict=True))
+    np.testing.assert_allclose(monitor.predictions, [float(one) for one in exact], rtol=1e-12)
 
 
 @pytest.mark.parametrize("limit", [0.05, 0.3, 0.9])
@@ -103,7 +103,7 @@ def test_batches_of_any_size_give_the_same_path(size):
     whole, parts = Monitor(0.05).update_errors(wrong), Monitor(0.05)
     for start in range(0, wrong.size, size):
         parts.update_errors(wrong[start : start + size]).update_errors([])
-    assert np.array_equal(parts.evidence, whole.evidence)
+    assert np.array_equal(parts.predictions, whole.predictions)
     assert parts.alarm_at == whole.alarm_at
     assert parts.alarm_at is not None
     assert (parts.rows, parts.errors) == (5000, wrong.sum())
@@ -113,30 +113,30 @@ def test_rows_count_in_the_order_of_arrival():
     wrong = np.random.default_rng(3).random(400) < 0.05
     given, first = Monitor(0.05).update_errors(wrong), Monitor(0.05).update_errors(np.sort(wrong)[::-1])
     assert given.losses.tolist() == wrong.tolist()
-    assert first.evidence.max() > 100 * given.evidence.max()
+    assert first.predictions.max() > 100 * given.predictions.max()
 
 
 def test_an_alarm_stays_and_tells_when():
     monitor = Monitor(0.05, alpha=0.02).update_errors([0] * 50 + [1] * 10)
-    first = int(np.argmax(monitor.evidence >= 50)) + 1
+    first = int(np.argmax(monitor.predictions >= 50)) + 1
     assert monitor.alarm_at == first > 50
     monitor.update_errors([0] * 5000)
-    assert monitor.evidence[-1] < 1
+    assert monitor.predictions[-1] < 1
     assert monitor.alarm
     assert monitor.alarm_at == first
 
 
 def test_an_alarm_takes_more_than_rounding():
-    evidence = Monitor(0.05).update_errors([1] * 3).evidence[-1]
-    assert not Monitor(0.05, alpha=1 / evidence).update_errors([1] * 3).alarm
-    assert Monitor(0.05, alpha=1.000001 / evidence).update_errors([1] * 3).alarm
+    predictions = Monitor(0.05).update_errors([1] * 3).predictions[-1]
+    assert not Monitor(0.05, alpha=1 / predictions).update_errors([1] * 3).alarm
+    assert Monitor(0.05, alpha=1.000001 / predictions).update_errors([1] * 3).alarm
     # Where 1/alpha, in real numbers, is above the evidence by less than rounding shows.
     misled = 0
     for limit in np.linspace(0.01, 0.3, 200):
-        evidence = float(Monitor(limit).update_errors([1] * 3).evidence[-1])
-        alpha = 1 / evidence
-        if Fraction(alpha) * Fraction(evidence) < 1:
-            misled += 1 / alpha <= evidence
+        predictions = float(Monitor(limit).update_errors([1] * 3).predictions[-1])
+        alpha = 1 / predictions
+        if Fraction(alpha) * Fraction(predictions) < 1:
+            misled += 1 / alpha <= predictions
             assert not Monitor(limit, alpha).update_errors([1] * 3).alarm
     assert misled > 0
 
@@ -144,18 +144,18 @@ def test_an_alarm_takes_more_than_rounding():
 def test_many_rows_stay_finite():
     wrong = np.random.default_rng(4).random(1_000_000) < 0.05
     monitor = Monitor(0.05).update_errors(wrong)
-    assert np.isfinite(monitor.evidence).all()
+    assert np.isfinite(monitor.predictions).all()
     monitor.update_errors(np.ones(100_000)).update_errors(np.zeros(100_000))
-    assert np.isfinite(monitor.evidence).all()
-    assert monitor.evidence.max() > 1e290
-    assert 0 < monitor.evidence[-1] < 1e-3
+    assert np.isfinite(monitor.predictions).all()
+    assert monitor.predictions.max() > 1e290
+    assert 0 < monitor.predictions[-1] < 1e-3
 
 
 def test_limits_at_both_ends():
     assert not Monitor(1.0, alpha=0.99).update_errors([1] * 2000).update_errors([0, 1] * 500).alarm
     assert "can be no alarm" in str(Monitor(1.0))
     never = Monitor(0.0).update_errors([0] * 100)
-    assert never.evidence.max() <= 1
+    assert never.predictions.max() <= 1
     assert never.update_errors([1]).alarm_at == 101
     assert not Monitor(0.5, alpha=5e-324).update_errors([1] * 3000).alarm
 
@@ -176,10 +176,10 @@ def test_groups_count_once_in_the_order_in_which_they_begin():
 @pytest.mark.parametrize("wrong", [[0.5], [2], [float("nan")], [[0, 1]], 3, ["a"], np.ma.array([1, 0], mask=[1, 0])])
 def test_what_is_no_error_is_refused_and_changes_nothing(wrong):
     monitor = Monitor(0.2).update_errors([1, 0])
-    before = monitor.evidence.tolist()
+    before = monitor.predictions.tolist()
     with pytest.raises(ValueError, match="wrong must"):
         monitor.update_errors(wrong)
-    assert monitor.evidence.tolist() == before
+    assert monitor.predictions.tolist() == before
 
 
 @pytest.mark.parametrize(
@@ -210,13 +210,16 @@ def test_labels():
 @pytest.mark.parametrize(
     ("answered", "message"),
     [
-        (Answered(0.02, None, 100, 0, 0, 1), "nothing to watch"),
-        (Answered(0.02, 0.5, 100, 90, 0, 1), r"about the rows that the model accepts.*use monitor\(\) of the model"),
+        (SelectiveResult(0.02, None, 100, 0, 0, 1), "nothing to watch"),
+        (
+            SelectiveResult(0.02, 0.5, 100, 90, 0, 1),
+            r"about the rows that the model accepts.*use monitor\(\) of the model",
+        ),
     ],
 )
 def test_the_certificate_of_a_target_does_not_count_rows_that_are_not_accepted(answered, message):
     # At most 2 % of the accepted rows are wrong, and as many of the others as you like.
-    certificate = Certificate(0.02, None, 0.05, 100, "binomial", 0.0, 0.0, "the soft vote", "Exact.", answered=answered)
+    certificate = Certificate(0.02, None, 0.05, 100, "binomial", 0.0, 0.0, "the soft vote", "Exact.", decision=answered)
     with pytest.raises(ValueError, match=message):
         certificate.monitor()
 
@@ -243,7 +246,7 @@ def test_words():
 
 def test_nobody_writes_into_what_was_seen():
     monitor = Monitor(0.05).update_errors([0, 1])
-    for values in (monitor.losses, monitor.evidence):
+    for values in (monitor.losses, monitor.predictions):
         with pytest.raises(ValueError, match="read-only"):
             values[0] = 5.0
 
@@ -256,7 +259,7 @@ def test_a_file_holds_the_rows_and_all_else_follows(tmp_path):
     loaded = Monitor.load(tmp_path / "watch.json").update_errors(wrong[1500:])
     resumed = Monitor(0.05, alpha=0.003).resume(tmp_path / "watch.json").update_errors(wrong[1500:])
     for one in (loaded, resumed, pickle.loads(pickle.dumps(half)).update_errors(wrong[1500:])):
-        assert np.array_equal(one.evidence, whole.evidence)
+        assert np.array_equal(one.predictions, whole.predictions)
         assert (one.alarm_at, one.alpha, one.limit) == (whole.alarm_at, 0.003, 0.05)
     groups = Monitor(0.3, unit="group", about="it").update_errors(*as_groups([0.125, 0, 1])[:1], groups=[0, 1, 2] * 8)
     groups.save(tmp_path / "groups.json")

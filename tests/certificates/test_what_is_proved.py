@@ -57,7 +57,7 @@ CELLS = [("rows", None, "example"), ("groups", GROUPS, "group")]
 @pytest.mark.parametrize(("voting", "share"), [("soft", 1.0), ("majority", 0.9), ("best", 0.9), ("stochastic", 0.9)])
 def test_main_error_of_a_proposal(voting, share, what, groups, unit):
     clf = fit(groups)
-    claim = claims(clf, voting)["proposal"]
+    claim = claims(clf, voting)["primary"]
     assert claim.level == pytest.approx(share * DELTA, rel=1e-9)
     assert claim.level <= share * DELTA
     check_limit(claim, clf.certificate_.m, unit)
@@ -69,10 +69,10 @@ def test_main_error_of_an_alternative(what, groups, unit):
     """Of a vote that stands beside the proposed one: its own errors, at its equal part of the reserve."""
     clf = fit(groups)
     found = claims(clf, "majority")
-    planned = {rule.name for rule in clf._fitted.plan.planned if rule.voting == "majority"} - {"proposal"}
-    assert planned
+    fixed_rules = {rule.name for rule in clf._fitted.plan.fixed_rules if rule.voting == "majority"} - {"primary"}
+    assert fixed_rules
     number = len(found) - 1
-    for name in planned:
+    for name in fixed_rules:
         assert found[name].level == pytest.approx(HEDGE * DELTA / number, rel=1e-9)
         check_limit(found[name], clf.certificate_.m, unit)
     assert sum(claim.level for claim in found.values()) <= DELTA
@@ -92,12 +92,12 @@ def test_main_error_of_what_is_found(what, groups, unit):
 
 @pytest.mark.parametrize("voting", ["soft", "majority", "best", "stochastic"])
 def test_limits_of_a_fixed_rule(voting):
-    clf = fit(limits=("error",), voting=voting)
+    clf = fit(metrics=("error",), voting=voting)
     certificate = clf.certificate_
-    assert certificate.rule == "proposal"
+    assert certificate.rule == "primary"
     rows = clf.classifiers_.splits(0)[1]
     wrong = clf.predict(X[rows]) != Y[rows]
-    for one, label in zip(certificate.limits, (0, 1), strict=True):
+    for one, label in zip(certificate.metrics, (0, 1), strict=True):
         mine = Y[rows] == label
         assert (one.rows, one.count) == (mine.sum(), (wrong & mine).sum())
         level = 0.2 * certificate.level / 0.8 / 2
@@ -113,19 +113,19 @@ def test_a_threshold_is_of_a_class():
 
 def test_a_posterior_that_wins_has_no_limits():
     """Draws by a posterior at hedge 0.9 of machines that are all alike: the proposal's level is too small to win."""
-    clf = StochasticSVC([1.0, 1.1], hedge=0.999999, limits=("error",), random_state=0).fit(X, Y)
+    clf = StochasticSVC([1.0, 1.1], hedge=0.999999, metrics=("error",), random_state=0).fit(X, Y)
     certificate = clf.certificates_["stochastic"]
     assert certificate.rule == "posterior"
-    assert certificate.limits == ()
+    assert certificate.metrics == ()
     assert any("There are no other limits" in line for line in certificate.assumptions)
 
 
 @pytest.mark.parametrize("voting", ["soft", "majority", "best", "stochastic"])
 def test_a_target_is_tested_at_the_whole_of_delta_and_states_nothing_else(voting):
-    certificate = fit(target=Abstain(0.08), voting=voting).certificate_
+    certificate = fit(decision=Abstain(0.08), voting=voting).certificate_
     assert certificate.level == DELTA
-    assert certificate.rule == "proposal"
-    assert certificate.limits == ()
+    assert certificate.rule == "primary"
+    assert certificate.metrics == ()
     assert certificate.bound in (0.08, 1.0)
 
 
@@ -133,10 +133,10 @@ def test_a_threshold_is_tested_at_the_whole_of_delta_and_states_nothing_else():
     clf = fit(target=THRESHOLD)
     certificate = clf.certificate_
     assert (clf.voting_, clf.hedge_) == ("soft", 0.0)
-    assert (certificate.level, certificate.rule, certificate.bound) == (DELTA, "proposal", 1.0)
-    assert (certificate.limits, certificate.alternatives, certificate.baselines) == ((), (), {})
-    assert certificate.reached.passed
-    assert all(one.reached is None for voting, one in clf.certificates_.items() if voting != "soft")
+    assert (certificate.level, certificate.rule, certificate.bound) == (DELTA, "primary", 1.0)
+    assert (certificate.metrics, certificate.alternatives, certificate.baselines) == ((), (), {})
+    assert certificate.decision.passed
+    assert all(one.decision is None for voting, one in clf.certificates_.items() if voting != "soft")
     with pytest.raises(ValueError, match="there is nothing to watch"):
         clf.monitor()
     with pytest.raises(ValueError, match="limits"):
@@ -161,7 +161,7 @@ def test_a_refit_has_the_bound_of_what_was_certified(voting, what, groups, unit)
 def test_a_refit_of_a_vote_that_the_validation_rows_found():
     """With nearly all of delta in reserve a vote that was found wins: its main error carries over."""
     clf = fit(voting="majority", hedge=0.999999, refit=True)
-    assert clf.certificate_.rule != "proposal"
+    assert clf.certificate_.rule != "primary"
     assert clf.certificate_.refit
     assert clf.covered(X).shape == (Y.size,)
 
@@ -172,7 +172,7 @@ NEW = X + 0.001
 
 def check_batch(clf, share):
     """At its share of the whole of delta, from the errors of the rule that predicts, whatever limits stand beside."""
-    batch, rows = clf.of_these(NEW), clf.classifiers_.splits(0)[1]
+    batch, rows = clf.certify_batch(NEW), clf.classifiers_.splits(0)[1]
     errors = int((clf.predict(X[rows]) != Y[rows]).sum())
     assert (batch.rows, batch.m, batch.errors, batch.delta) == (Y.size, rows.size, errors, DELTA)
     assert share * DELTA * (1 - 1e-9) <= batch.level <= share * DELTA
@@ -182,19 +182,19 @@ def check_batch(clf, share):
 @pytest.mark.parametrize("limits", [(), ("error",)])
 @pytest.mark.parametrize(("voting", "share"), [("soft", 1.0), ("majority", 0.9), ("best", 0.9), ("stochastic", 0.9)])
 def test_of_these_for_a_proposal(voting, share, limits):
-    clf = fit(limits=limits, voting=voting)
-    assert clf.certificate_.rule == "proposal"
+    clf = fit(metrics=limits, voting=voting)
+    assert clf.certificate_.rule == "primary"
     check_batch(clf, share)
 
 
 @pytest.mark.parametrize("limits", [(), ("error",)])
 def test_of_these_for_an_alternative(limits):
     """A vote, and Occam's choice, that win with a reserve of nearly all of delta: each at its own share."""
-    clf = fit(hedge=0.999999, voting="majority", limits=limits)
+    clf = fit(hedge=0.999999, voting="majority", metrics=limits)
     found = claims(clf, "majority")
-    assert clf.certificate_.rule in {rule.name for rule in clf._fitted.plan.planned} - {"proposal"}
+    assert clf.certificate_.rule in {rule.name for rule in clf._fitted.plan.fixed_rules} - {"primary"}
     check_batch(clf, 0.999999 / (len(found) - 1))
-    clf = fit(hedge=0.999999, voting="best", limits=limits)
+    clf = fit(hedge=0.999999, voting="best", metrics=limits)
     assert clf.certificate_.rule == "Occam"
     check_batch(clf, 0.999999 / 4)
 
@@ -214,17 +214,17 @@ def test_of_these_for_occam_alone():
         ({}, GROUPS, "rows of a group depend on each other"),
         ({"voting": "best", "hedge": 1}, GROUPS, "rows of a group depend on each other"),
         ({"duplicates": "together"}, None, "copies count once"),
-        ({"target": Abstain(0.08)}, None, r"Abstain\(max_error=0\.08\) is certified, and nothing else"),
+        ({"decision": Abstain(0.08)}, None, r"Abstain\(max_error=0\.08\) is certified, and nothing else"),
         ({"target": THRESHOLD}, None, r"Threshold\(recall=0\.8\) is certified, and nothing else"),
     ],
 )
 def test_of_these_is_refused_where_it_is_not_proved(choices, groups, message):
     clf = fit(groups, **choices)
     with pytest.raises(ValueError, match=message):
-        clf.of_these(NEW)
+        clf.certify_batch(NEW)
 
 
 def test_of_these_is_refused_with_independent_splits():
     clf = StochasticSVC([1.0], split="independent", voting="best", random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="with split='independent'"):
-        clf.of_these(NEW)
+        clf.certify_batch(NEW)

@@ -150,7 +150,7 @@ def test_percentages_are_the_same_shares(command, capsys):
     plain = in_process([*command, "--delta", "0.007", "--json"], capsys)
     assert plain.code == 0, plain.err
     assert in_process([*map(as_percentage, command), "--delta", "0.7%", "--json"], capsys) == plain
-    # Division by 100 in binary would be another number.
+    # Split by 100 in binary would be another number.
     assert json.loads(plain.out)["delta"] == 0.007 != 0.7 / 100
 
 
@@ -159,7 +159,7 @@ def test_certify_takes_percentages(tmp_path, capsys):
     asked = ["--max-error", "12.5%", "--delta", "10%", "--hedge", "4%", "--validation-size", "40%", "--json"]
     done = in_process(["certify", tmp_path / "data.csv", "--candidates", "logistic", *asked], capsys)
     found = json.loads(done.out)
-    assert found["certificates"]["soft"]["answered"]["target"] == 0.125
+    assert found["certificates"]["soft"]["decision"]["target"] == 0.125
     assert found["settings"]["parameters"]["delta"] == 0.1
     assert found["settings"]["parameters"]["validation_size"] == 0.4
     assert found["settings"]["parameters"]["hedge"] == 0.04

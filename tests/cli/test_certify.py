@@ -61,7 +61,7 @@ def test_tables_to_stdout_and_everything_else_to_stderr(files, capsys):
     tables = [[line.split("\t") for line in part.splitlines()] for part in parts]
     assert [table[0][0] for table in tables] == ["classifier", "bound", "classifier"]
     assert all(len(row) == len(table[0]) for table in tables for row in table)
-    assert [row[0] for row in tables[1][1:]] == [*DISTANCES, "Occam", "hold-out"]
+    assert [row[0] for row in tables[1][1:]] == [*DISTANCES, "Occam", "holdout"]
     assert tables[0][0][-1] == "test error"
     ways = ["soft vote", "stochastic classifier", "majority vote", "best single classifier", "majority class ('yes')"]
     assert [row[0] for row in tables[0][1:]] == ways
@@ -79,7 +79,7 @@ def test_every_option_reaches_the_estimator(files, capsys):
         parse_lambdas(QUICK[1]), kernel="linear", split="independent", validation_size=70, delta=0.1, random_state=5
     ).fit(good(200)[["a", "b"]], good(200)["kind"])
     assert found["certificates"]["stochastic"]["bound"] == clf.certificate_.bound
-    assert found["certificates"]["stochastic"]["baselines"]["hold-out"]["bound"] is None
+    assert found["certificates"]["stochastic"]["baselines"]["holdout"]["bound"] is None
     words = ["certify", files / "data.csv", *QUICK, "--hedge", "1", "--distance", "kl", "--distance", "linear"]
     two = as_json(words, capsys)
     assert "smallest of 2" in two["certificates"]["stochastic"]["theorem"]
@@ -101,7 +101,7 @@ def test_mixed_columns_are_learnt_on_the_training_part(mixed_file, capsys):
     assert "2 numeric columns ('x', 'age'), 1 categorical ('colour'); " in done.err
     assert "Learnt on the training part only: medians for missing numbers, one column per category" in done.err
     prepare, X, y = mixed(200)
-    clf = quick(prepare=prepare).fit(X, y)
+    clf = quick(preprocessor=prepare).fit(X, y)
     found = as_json(["certify", mixed_file, *QUICK], capsys)
     for voting, certificate in clf.certificates_.items():
         assert found["certificates"][voting]["bound"] == certificate.bound

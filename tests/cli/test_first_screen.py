@@ -50,7 +50,7 @@ def test_the_class_that_matters_is_always_spoken_of(capsys, rare):
 def test_limits_and_test_files_that_were_asked_for_are_on_the_first_screen(rare, capsys, tmp_path):
     frame = pd.read_csv(rare)
     (frame.sample(60, random_state=0).assign(a=lambda rows: rows["a"] + 0.01)).to_csv(tmp_path / "t.csv", index=False)
-    asked = ["certify", rare, "--limits", "recall", "--test", tmp_path / "t.csv", *ASKED]
+    asked = ["certify", rare, "--metrics", "recall", "--test", tmp_path / "t.csv", *ASKED]
     done = in_process(asked, capsys, as_given=True)
     assert re.search(r"It erred on \d+ of 60 test examples\.", done.out)
     assert "recall of class" in done.out

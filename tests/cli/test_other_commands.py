@@ -16,7 +16,7 @@ from pacbayes import DISTANCES, StochasticSVC, bound, optimal_posterior, rows_ne
 from pacbayes.bounds import Catoni
 from pacbayes.bounds.distances import get_distance
 from pacbayes.cli.app import app
-from pacbayes.ensemble.evidence import risks_of_errors
+from pacbayes.ensemble.validation import risks_of_errors
 
 
 @pytest.fixture(scope="module")

@@ -154,7 +154,7 @@ def certified(files, capsys, *words, data="data.csv"):
 
 def test_it_is_said_once_on_stderr_or_with_the_certificate(files, capsys, monkeypatch):
     model = certified(files, capsys)
-    expected = str(load(model).of_these(pd.read_csv(files / "new.csv").drop(columns="kind")))
+    expected = str(load(model).certify_batch(pd.read_csv(files / "new.csv").drop(columns="kind")))
     assert SAID in expected
     for rows in (1000, 40):
         monkeypatch.setattr(blocks, "_FEWEST_ROWS", rows)

@@ -46,7 +46,7 @@ def test_without_a_proposal(path, capsys):
 
 
 def test_a_proposal_is_tested_at_most_of_delta(path, capsys):
-    found = as_json(["certify", "--predictions", path, "--proposal", "network", "--hedge", "0"], capsys)
+    found = as_json(["certify", "--predictions", path, "--primary", "network", "--hedge", "0"], capsys)
     errors = errors_of(table())
     expected = beta.ppf(0.95, errors[1] + 1, 200 - errors[1])
     for certificate in found["certificates"].values():
@@ -55,7 +55,7 @@ def test_a_proposal_is_tested_at_most_of_delta(path, capsys):
 
 
 def test_tables_and_report(path, tmp_path, capsys):
-    words = ["certify", "--predictions", path, "--proposal", "forest", "--report", tmp_path / "page.html"]
+    words = ["certify", "--predictions", path, "--primary", "forest", "--report", tmp_path / "page.html"]
     done = in_process(words, capsys)
     assert done.code == 0, done.err
     assert "200 examples, predictions of 3 classifiers, 3 classes" in done.err
@@ -82,11 +82,11 @@ def test_groups_and_columns_left_out(path, capsys):
 
 
 REFUSED = {
-    "--proposal oracle": "--proposal must be one of the columns 'forest', 'network', 'rule of thumb', got 'oracle'",
-    "--hedge 0.1": "but there is no --proposal",
+    "--primary oracle": "--primary must be one of the columns 'forest', 'network', 'rule of thumb', got 'oracle'",
+    "--hedge 0.1": "but there is no --primary",
     "--save model": "leave out --save",
     "--max-error 0.1 --slice forest": "leave out --slice, --max-error",
-    "--by-class": "but there is no --proposal",
+    "--by-class": "but there is no --primary",
     "other.csv": "leave out DATA",
     "--dataset wdbc --test other.csv": "leave out --dataset, --test",
     "--candidates forest": "leave out --candidates",

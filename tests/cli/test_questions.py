@@ -25,7 +25,7 @@ def test_other_risks_and_costs(data, tmp_path, capsys):
     _, path, words = data
     table = tmp_path / "costs.csv"
     table.write_text("true,no,yes\nno,0,1\nyes,5,0\n", encoding="utf-8")
-    asked = ["--limits", "recall,precision,f1", "--slice", "site"]
+    asked = ["--metrics", "recall,precision,f1", "--slice", "site"]
     report, model = tmp_path / "report.html", tmp_path / "model"
     done = in_process(["certify", path, *words, *asked, "--cost", table, "--report", report, "--save", model], capsys)
     assert done.code == 0, done.err
@@ -38,9 +38,9 @@ def test_other_risks_and_costs(data, tmp_path, capsys):
     _, rows = Page(report.read_text(encoding="utf-8")).table("table-by-class")
     assert [row[0] for row in rows] == names
     printed = json.loads(in_process(["certify", path, *words, *asked, "--cost", table, "--json"], capsys).out)
-    limits = printed["certificates"]["soft"]["limits"]
+    limits = printed["certificates"]["soft"]["metrics"]
     assert [one["name"] for one in limits][4:] == ["recall"] * 2 + ["precision"] * 2 + ["f1"] * 2 + ["cost"]
-    stored = load(model).certificates_["soft"].limits
+    stored = load(model).certificates_["soft"].metrics
     assert [one["bound"] for one in limits] == [one.bound for one in stored]
     assert stored[-1].bound < 5.0
 
@@ -99,7 +99,7 @@ def test_target_and_predictions(data, tmp_path, capsys):
     assert done.out.splitlines()[0] == clf.certificates_["soft"].sentence
     done = in_process(["predict", model, path], capsys)
     rows = [row["predicted"] for row in csv.DictReader(io.StringIO(done.out))]
-    answers = clf.answers(frame[["site", "a", "b"]])
+    answers = clf.accepts(frame[["site", "a", "b"]])
     assert [row != "" for row in rows] == answers.tolist()
     assert 0 < answers.sum() < 240
     assert f"{(~answers).sum()} of 240 examples are not answered" in done.err
@@ -130,12 +130,12 @@ def test_a_threshold_and_predictions(data, tmp_path, capsys):
     assert done.code == 0, done.err
     clf = load(model)
     assert done.out.splitlines()[0] == clf.certificate_.sentence
-    assert (clf.certificate_.reached.passed, clf.certificate_.reached.positive) == (True, "no")
+    assert (clf.certificate_.decision.passed, clf.certificate_.decision.positive) == (True, "no")
     assert Page(page.read_text(encoding="utf-8")).text("sentence") == clf.certificate_.sentence
     done = in_process(["predict", model, path], capsys)
     rows = [row["predicted"] for row in csv.DictReader(io.StringIO(done.out))]
-    probable = clf.predict_proba(frame[["site", "a", "b"]])[:, 0] >= clf.certificate_.reached.threshold
+    probable = clf.predict_proba(frame[["site", "a", "b"]])[:, 0] >= clf.certificate_.decision.threshold
     assert [row == "no" for row in rows] == probable.tolist()
     found = json.loads(in_process(["certify", path, *words, "--recall", "0.6", "--json"], capsys).out)
-    assert found["certificates"]["soft"]["reached"]["positive"] == "yes"
+    assert found["certificates"]["soft"]["decision"]["positive"] == "yes"
     assert found["settings"]["parameters"]["target"] == "Threshold(recall=0.6)"

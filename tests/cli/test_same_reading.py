@@ -33,8 +33,8 @@ def encoder(name="categories"):
 
 
 def from_python(kind, X, y):
-    if kind == "prepare":
-        model = StochasticSVC([0.1, 1.0], prepare=encoder(), random_state=0, voting="best")
+    if kind == "preprocessor":
+        model = StochasticSVC([0.1, 1.0], preprocessor=encoder(), random_state=0, voting="best")
     else:
         pipeline = make_pipeline(encoder("any"), LogisticRegression())
         model = CertifiedClassifier(
@@ -49,7 +49,7 @@ def predicted(words, capsys):
     return done.out.splitlines()[1:]
 
 
-@pytest.mark.parametrize("kind", ["prepare", "pipeline"])
+@pytest.mark.parametrize("kind", ["preprocessor", "pipeline"])
 @pytest.mark.parametrize(
     "values",
     [
@@ -91,7 +91,9 @@ def test_texts_without_names_of_columns(tmp_path, capsys):
     assert found == clf.predict(new[["code"]].to_numpy()).tolist()
 
 
-@pytest.mark.parametrize(("kind", "later"), [("prepare", {"prepare": None}), ("pipeline", {"candidates": SCALED})])
+@pytest.mark.parametrize(
+    ("kind", "later"), [("preprocessor", {"preprocessor": None}), ("pipeline", {"candidates": SCALED})]
+)
 def test_gaps_are_those_of_the_fit_whatever_is_set_later(kind, later, tmp_path, capsys):
     X, y = texts(["a", "b", "c"])
     clf = from_python(kind, X, y)
@@ -106,7 +108,7 @@ def test_what_a_model_from_python_cannot_know_is_refused_with_the_options_that_s
     """Is the cell NA of a text column a text, which was not in training, or a gap?"""
     X, y = texts([None, "DE", "FR"])
     y = np.where(X["code"].isna(), "yes", "no")
-    clf = from_python("prepare", X, y)
+    clf = from_python("preprocessor", X, y)
     save(clf, tmp_path / "m.pacbayes")
     path = tmp_path / "new.csv"
     path.write_text("x,code\n1,DE\n2,\n3,NA\n", encoding="utf-8")
@@ -132,12 +134,12 @@ def test_an_empty_text_is_not_taken_for_a_gap(tmp_path, capsys):
     X, y = texts(["", "DE", "FR"])
     words = [tmp_path / "m.pacbayes", tmp_path / "new.csv"]
     X.head(20).to_csv(words[1], index=False)
-    clf = from_python("prepare", X, y)
+    clf = from_python("preprocessor", X, y)
     save(clf, words[0])
     assert predicted(words, capsys) == clf.predict(X.head(20)).tolist()
     # Where there were gaps too, an empty cell may be either.
     X, y = texts(["", None, "FR"])
-    clf = from_python("prepare", X, y)
+    clf = from_python("preprocessor", X, y)
     save(clf, words[0])
     assert "--not-missing ''" in refused(["predict", *words], capsys)
     for option, value in (("--not-missing", ""), ("--missing", None)):

@@ -72,7 +72,7 @@ def test_a_certificate_fits_a_terminal(tmp_path):
     assert max(map(len, lines)) <= 80
     # No cell is broken into two lines.
     assert any(line.split()[:3] == ["best", "single", "classifier"] and "%" in line for line in lines)
-    assert any(line.split()[:3] == ["hold-out", "cross-validated", "classifier"] for line in lines)
+    assert any(line.split()[:3] == ["holdout", "cross-validated", "classifier"] for line in lines)
 
 
 def test_predictions_in_a_pipe_are_data(hostile, capsys):

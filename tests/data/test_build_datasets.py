@@ -8,7 +8,7 @@ from importlib.resources import files
 import pytest
 from tools import build_datasets
 
-from pacbayes.data.datasets import BUILT_FILES
+from pacbayes.data.bundled import BUILT_FILES
 
 SHIPPED = {built.file: (files("pacbayes.data") / "shipped" / built.file).read_bytes() for built in BUILT_FILES}
 

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from pacbayes.data import DATASETS, load_dataset
-from pacbayes.data.datasets import BUILT_FILES, VOCABULARY
+from pacbayes.data.bundled import BUILT_FILES, VOCABULARY
 
 FOLDER = files("pacbayes.data") / "shipped"
 

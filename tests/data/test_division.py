@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import grid_set, svm_set
-from pacbayes.data.labelled import check_groups
+from pacbayes.data.dataset import check_groups
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(40, 2))

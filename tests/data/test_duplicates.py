@@ -10,7 +10,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import grid_set, load_dataset, svm_set
-from pacbayes.data.datasets import DATASETS
+from pacbayes.data.bundled import DATASETS
 from pacbayes.data.duplicates import equal_labelled_rows, systematic
 
 COARSE = ("mammographic", "haberman", "transfusion")

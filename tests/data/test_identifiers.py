@@ -8,7 +8,7 @@ from sklearn import datasets as toys
 from pacbayes import load_dataset
 from pacbayes.data import DATASETS
 from pacbayes.data.columns import read_columns
-from pacbayes.data.leakage import CHANCE, tells_rows_apart, unsorted_identifier
+from pacbayes.data.leakage import CHANCE, looks_like_row_id, unsorted_identifier
 
 RNG = np.random.default_rng(0)
 TOYS = ("load_iris", "load_wine", "load_breast_cancer", "load_digits", "load_diabetes", "load_linnerud")
@@ -44,13 +44,13 @@ IDENTIFIERS = {
 
 @pytest.mark.parametrize("case", MEASURED)
 def test_measurements(case):
-    assert tells_rows_apart(MEASURED[case], len(MEASURED[case])) == ""
+    assert looks_like_row_id(MEASURED[case], len(MEASURED[case])) == ""
 
 
 @pytest.mark.parametrize("case", IDENTIFIERS)
 def test_identifiers(case):
     values = IDENTIFIERS[case]
-    assert tells_rows_apart(values, len(values)) != ""
+    assert looks_like_row_id(values, len(values)) != ""
     frame = pd.DataFrame({"id": values, "a": [0.5, 0.25, 0.75, *[0.1] * (len(values) - 3)]})
     with pytest.raises(ValueError, match=r"column 'id' looks like a row number or an identifier: .*--keep id"):
         read_columns(frame)
@@ -99,7 +99,7 @@ def test_false_alarms_are_as_rare_as_said(n, possible):
     """Equally likely values repeat most rarely; with them, chance alone must not refuse more often than said."""
     rng = np.random.default_rng(n)
     drawn = rng.integers(0, possible, (20_000, n))
-    alarms = sum(tells_rows_apart(values, n) != "" for values in drawn)
+    alarms = sum(looks_like_row_id(values, n) != "" for values in drawn)
     # Six standard deviations.
     assert alarms <= 20_000 * CHANCE + 6 * np.sqrt(20_000 * CHANCE)
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from tests.data.certified import certified
 
 from pacbayes import CertifiedClassifier, ClassifierSet, StochasticSVC, grid_set, svm_set
-from pacbayes.data.labelled import check_complete, check_same_kind
+from pacbayes.data.dataset import check_complete, check_same_kind
 
 BIG = 2**53
 

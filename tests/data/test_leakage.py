@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 from pacbayes import CertifiedClassifier, Grid, load_dataset
-from pacbayes.data.datasets import DATASETS
+from pacbayes.data.bundled import DATASETS
 from pacbayes.data.leakage import decides_class, evenness, subjects_by_times, warn_of_columns
 
 RNG = np.random.default_rng(0)

@@ -7,9 +7,9 @@ from tests.cli.running import in_process
 
 from pacbayes import load_dataset
 from pacbayes.data.columns import read_columns
-from pacbayes.data.number_signs import NumberSigns, ways_to_read
+from pacbayes.data.number_format import NumberFormat, suggest_number_formats
 from pacbayes.data.reading import read_frame
-from pacbayes.data.refusals import in_python, in_shell
+from pacbayes.data.rejections import in_python, in_shell
 
 RNG = np.random.default_rng(0)
 QUICK = ["--lambdas", "0.1,1", "--voting", "best"]
@@ -48,7 +48,7 @@ def options(style):
 @pytest.mark.parametrize("style", STYLES)
 def test_numbers_are_read_as_they_were_written(table, tmp_path, style, sep):
     path = save(table, tmp_path / "data.csv", style, sep)
-    frame = read_frame(path, sep=sep, signs=NumberSigns(*STYLES[style]))
+    frame = read_frame(path, sep=sep, signs=NumberFormat(*STYLES[style]))
     assert frame["price"].tolist() == table["price"].tolist()
     assert frame["kind"].tolist() == table["kind"].tolist()
     decimal, thousands = STYLES[style]
@@ -77,46 +77,46 @@ def test_one_number_with_commas_among_plain_ones_is_enough():
     with pytest.raises(ValueError, match='--thousands ","'):
         read_columns(pd.DataFrame({"a": ["12", "999", "1,000"]}))
     # A comma before three digits may be either.
-    assert len(ways_to_read(["1,000", "2,500"], in_shell)) == 2
-    assert len(ways_to_read(["1,000", "2,50"], in_shell)) == 1
+    assert len(suggest_number_formats(["1,000", "2,500"], in_shell)) == 2
+    assert len(suggest_number_formats(["1,000", "2,50"], in_shell)) == 1
 
 
 @pytest.mark.parametrize(
     "cells", [["a,b", "1,5"], ["1,2,3", "1,5"], ["3.5", "4"], ["12,34.5"], ["1.2.3", "4"], [""], []]
 )
 def test_other_texts_are_as_before(cells):
-    assert ways_to_read(cells, in_shell) == ()
+    assert suggest_number_formats(cells, in_shell) == ()
 
 
 @pytest.mark.parametrize(
     "text", ["1,2", "1,2345", ",123", "1,,000", "1,000,00", "1 000", "0x10", "1_000", "nan", "inf"]
 )
 def test_groups_have_three_digits(text):
-    assert NumberSigns(".", ",").number(text) is None
+    assert NumberFormat(".", ",").number(text) is None
 
 
 def test_a_column_is_numbers_only_if_all_of_its_cells_are(tmp_path):
     (tmp_path / "a.csv").write_text("a;b\n1,200;1,200\n1,2;NA\n3;7\n")
-    frame = read_frame(tmp_path / "a.csv", sep=";", signs=NumberSigns(".", ","))
+    frame = read_frame(tmp_path / "a.csv", sep=";", signs=NumberFormat(".", ","))
     # pandas alone would make 12 of 1,2.
     assert frame["a"].tolist() == ["1,200", "1,2", "3"]
     assert frame["b"].fillna(-1.0).tolist() == [1200.0, -1.0, 7.0]
-    text = read_frame(tmp_path / "a.csv", sep=";", as_text=["b"], signs=NumberSigns(".", ","))
+    text = read_frame(tmp_path / "a.csv", sep=";", as_text=["b"], signs=NumberFormat(".", ","))
     assert text["b"].iloc[0] == "1,200"
 
 
 def test_a_point_is_never_taken_for_what_was_said_not_to_be_one(tmp_path):
     (tmp_path / "a.csv").write_text("a;b\n1.234;x\n5,5;y\n")
     with pytest.raises(ValueError, match=r"column 'a' holds '1\.234', but a comma was said to stand before decimals"):
-        read_frame(tmp_path / "a.csv", sep=";", signs=NumberSigns(","))
-    frame = read_frame(tmp_path / "a.csv", sep=";", signs=NumberSigns(",", "."))
+        read_frame(tmp_path / "a.csv", sep=";", signs=NumberFormat(","))
+    frame = read_frame(tmp_path / "a.csv", sep=";", signs=NumberFormat(",", "."))
     assert frame["a"].tolist() == [1234.0, 5.5]
 
 
 @pytest.mark.parametrize(("decimal", "thousands"), [("x", None), (".", "x"), (",", ","), (None, "."), (["."], None)])
 def test_wrong_signs_are_refused(decimal, thousands):
     with pytest.raises(ValueError, match=r"decimal|thousands"):
-        NumberSigns.given(decimal, thousands)
+        NumberFormat.given(decimal, thousands)
 
 
 def test_a_model_remembers_how_its_table_was_written(table, tmp_path, capsys):

@@ -16,7 +16,7 @@ from tests.data.certified import certified
 
 from pacbayes import CertifiedClassifier, StochasticSVC, load, save, svm_set
 from pacbayes.data.columns import preparation, read_columns
-from pacbayes.data.preprocessing import resolve_prepare
+from pacbayes.data.preprocessing import resolve_preprocessor
 
 LAMBDAS = [0.05, 0.5, 5.0]
 
@@ -38,7 +38,7 @@ def mixed(rows=120, seed=0):
 
 def test_the_same_as_by_hand():
     prepare, X, y = mixed()
-    found = svm_set(X, y, LAMBDAS, prepare=prepare, random_state=3)
+    found = svm_set(X, y, LAMBDAS, preprocessor=prepare, random_state=3)
     train, validation = found.splits(0)
     numbers = prepare.fit(X.iloc[train]).transform(X)
     by_hand = svm_set(numbers, y, LAMBDAS, random_state=3)
@@ -51,12 +51,12 @@ def test_the_same_as_by_hand():
 
 def test_validation_rows_change_nothing_that_is_fitted():
     prepare, X, y = mixed()
-    first = svm_set(X, y, LAMBDAS, prepare=prepare, random_state=3)
+    first = svm_set(X, y, LAMBDAS, preprocessor=prepare, random_state=3)
     other = X.copy()
     validation = first.splits(0)[1]
     other.loc[validation, "colour"] = "never seen"
     other.loc[validation, ["x", "age"]] = [1e6, np.nan]
-    second = svm_set(other, y, LAMBDAS, prepare=prepare, random_state=3)
+    second = svm_set(other, y, LAMBDAS, preprocessor=prepare, random_state=3)
     assert (first.errors != second.errors).any()
     np.testing.assert_array_equal(first.predict(X), second.predict(X))
     np.testing.assert_array_equal(first[1][-1].support_vectors_, second[1][-1].support_vectors_)
@@ -76,13 +76,13 @@ def test_a_transformer_that_sees_more_is_noticed():
             return X
 
     X, y = np.random.default_rng(0).normal(size=(50, 2)), np.arange(50) % 2
-    StochasticSVC(LAMBDAS, prepare=Spy(), validation_size=20, random_state=0).fit(X, y)
+    StochasticSVC(LAMBDAS, preprocessor=Spy(), validation_size=20, random_state=0).fit(X, y)
     assert seen == [(30, 30)]
 
 
 def test_estimator_with_mixed_columns(tmp_path):
     prepare, X, y = mixed(300)
-    clf = StochasticSVC(LAMBDAS, prepare=prepare, random_state=0).fit(X, y)
+    clf = StochasticSVC(LAMBDAS, preprocessor=prepare, random_state=0).fit(X, y)
     assert clf.feature_names_in_.tolist() == ["x", "colour", "age"]
     assert clf.score(X, y) > 0.7
     assert not hasattr(prepare, "transformers_")
@@ -96,7 +96,7 @@ def test_estimator_with_mixed_columns(tmp_path):
 
 def test_sparse_output_will_do():
     _, X, y = mixed()
-    found = svm_set(X[["colour"]], y, LAMBDAS, prepare=OneHotEncoder(handle_unknown="ignore"), random_state=0)
+    found = svm_set(X[["colour"]], y, LAMBDAS, preprocessor=OneHotEncoder(handle_unknown="ignore"), random_state=0)
     assert found.predict(X[["colour"]]).shape == (3, 120)
 
 
@@ -104,16 +104,16 @@ def test_wrong_transformers_are_refused():
     _, X, y = mixed()
     for wrong in ("one-hot", MinMaxScaler, 3):
         with pytest.raises(TypeError, match="prepare must be an unfitted scikit-learn transformer or None"):
-            svm_set(X, y, LAMBDAS, prepare=wrong)
+            svm_set(X, y, LAMBDAS, preprocessor=wrong)
     with pytest.raises(ValueError, match="prepare must be None with split='independent'"):
-        StochasticSVC(LAMBDAS, prepare=MinMaxScaler(), split="independent").fit(X, y)
+        StochasticSVC(LAMBDAS, preprocessor=MinMaxScaler(), split="independent").fit(X, y)
 
     class Shorter(MinMaxScaler):
         def transform(self, X):
             return super().transform(X)[1:]
 
     with pytest.raises(ValueError, match="prepare must keep every row, got 59 of 60"):
-        svm_set(X[["x"]].to_numpy(), y, LAMBDAS, prepare=Shorter())
+        svm_set(X[["x"]].to_numpy(), y, LAMBDAS, preprocessor=Shorter())
 
 
 def test_what_was_fitted_before_is_refused():
@@ -126,7 +126,7 @@ def test_what_was_fitted_before_is_refused():
         certified(None, [DecisionTreeClassifier(), frozen]),
         certified(CalibratedClassifierCV(), {"estimator": [DecisionTreeClassifier(), frozen]}),
         certified(make_pipeline(FrozenEstimator(MinMaxScaler().fit(X)), SVC()), {"svc__C": [1.0]}),
-        StochasticSVC([1.0], prepare=FrozenEstimator(MinMaxScaler().fit(X))),
+        StochasticSVC([1.0], preprocessor=FrozenEstimator(MinMaxScaler().fit(X))),
         certified(VotingClassifier([("a", SVC())]), {"estimators": [[("f", frozen)]]}),
         certified(make_pipeline(SVC()), {"steps": [[("f", frozen)]]}),
         certified(GridSearchCV(make_pipeline(SVC()), {"svc": [frozen]}), {"cv": [2]}),
@@ -139,7 +139,7 @@ def test_what_was_fitted_before_is_refused():
 def test_names_that_are_whole_numbers_are_no_places():
     """An attack found columns exchanged without a word where names were numbers."""
     frame = pd.DataFrame({1: [0.5, 1.5, 2.5, 3.5], 0: ["a", "b", "a", "b"]})
-    made = resolve_prepare("auto", frame).fit(frame).transform(frame)
+    made = resolve_preprocessor("auto", frame).fit(frame).transform(frame)
     np.testing.assert_array_equal(made[:, 0], frame[1])
     assert made.shape == (4, 3)
 
@@ -147,7 +147,7 @@ def test_names_that_are_whole_numbers_are_no_places():
 def test_dates_are_refused():
     frame = pd.DataFrame({"when": pd.to_datetime(["2026-01-01", "2026-01-02"]), "a": [1.0, 2.0]})
     with pytest.raises(ValueError, match="column 'when' of X holds dates"):
-        resolve_prepare("auto", frame)
+        resolve_preprocessor("auto", frame)
 
 
 def test_texts_with_pandas_own_gaps():

@@ -24,7 +24,7 @@ from tests.data.certified import certified
 
 from pacbayes import ClassifierSet, grid_set, svm_set
 from pacbayes.data import rows as rows_module
-from pacbayes.data.rows import depends_on_batch, few_rows, warn_of_batches
+from pacbayes.data.rows import depends_on_batch, few_rows, warn_if_batch_dependent
 
 
 def data(n=120, seed=0):
@@ -95,18 +95,18 @@ def test_grids_that_look_around_are_named(estimator, name, split):
         ClassifierSet.from_fitted([fitted], X[60:], y[60:])
 
 
-@pytest.mark.parametrize("prepare", [Centred(), make_pipeline(MinMaxScaler(), Centred()), Raises()])
-def test_transformers_that_look_around_are_named(prepare):
+@pytest.mark.parametrize("preprocessor", [Centred(), make_pipeline(MinMaxScaler(), Centred()), Raises()])
+def test_transformers_that_look_around_are_named(preprocessor):
     X, y = data()
     with pytest.warns(UserWarning, match="(Centred|Raises) predicts differently"):
-        svm_set(X, y, [1.0], prepare=prepare, random_state=0)
+        svm_set(X, y, [1.0], preprocessor=preprocessor, random_state=0)
 
 
 def test_the_warning_points_at_the_call():
     X, y = data()
     calls = [
         lambda: grid_set(Ranked(), {"offset": [0.0]}, X, y, random_state=0),
-        lambda: svm_set(X, y, [1.0], prepare=Centred(), random_state=0),
+        lambda: svm_set(X, y, [1.0], preprocessor=Centred(), random_state=0),
         lambda: ClassifierSet.from_fitted([Ranked().fit(X, y)], X, y),
     ]
     for call in calls:
@@ -150,7 +150,7 @@ def test_one_of_each_kind_is_asked_and_every_fiftieth(monkeypatch):
     estimators[7] = GaussianNB()
     estimators[9] = estimators[11] = make_pipeline(first, GaussianNB())
     estimators[13] = make_pipeline(second, GaussianNB())
-    warn_of_batches(estimators, lambda i: i)
+    warn_if_batch_dependent(estimators, lambda i: i)
     assert asked == [estimators[i] for i in (0, 7, 9, 13, 50, 100)]
 
 
@@ -216,15 +216,15 @@ def test_samples_are_prepared_apart():
     X, y = data()
     seen = []
     with pytest.warns(UserWarning, match="Centred predicts"):
-        classifiers = svm_set(X, y, [1.0], prepare=Centred(seen), validation_size=30, random_state=0)
+        classifiers = svm_set(X, y, [1.0], preprocessor=Centred(seen), validation_size=30, random_state=0)
     assert seen == [90, 90, 1, 1, 30]
     # Centred apart, it makes no difference where either sample lies.
     for rows in classifiers.splits(0):
         moved = X.copy()
         moved[rows] += 100.0
         with pytest.warns(UserWarning, match="Centred predicts"):
-            again = svm_set(moved, y, [1.0], prepare=Centred(), validation_size=30, random_state=0)
-        np.testing.assert_array_equal(again.evidence.answers, classifiers.evidence.answers)
+            again = svm_set(moved, y, [1.0], preprocessor=Centred(), validation_size=30, random_state=0)
+        np.testing.assert_array_equal(again.predictions.y_pred, classifiers.predictions.y_pred)
 
 
 def test_samples_must_get_the_same_columns():
@@ -233,8 +233,8 @@ def test_samples_must_get_the_same_columns():
             return X[:, :2] if len(X) == 50 else X
 
     X, y = data()
-    with pytest.raises(ValueError, match="prepare must give every sample 4 columns, got 2"):
-        svm_set(X, y, [1.0], prepare=Ragged(), validation_size=50, random_state=0)
+    with pytest.raises(ValueError, match="preprocessor must give every sample 4 columns, got 2"):
+        svm_set(X, y, [1.0], preprocessor=Ragged(), validation_size=50, random_state=0)
 
 
 def test_every_certificate_assumes_it():

@@ -32,11 +32,14 @@ def holed(frame=False):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (StochasticSVC([0.1, 1.0]), r"NaN in row 7, column 2 \(2 missing\).*prepare=SimpleImputer\(\)"),
-        (StochasticSVC([0.1, 1.0], split="independent"), r"column 2 .*\(split='shared', prepare=SimpleImputer\(\)\)"),
+        (StochasticSVC([0.1, 1.0]), r"NaN in row 7, column 2 \(2 missing\).*preprocessor=SimpleImputer\(\)"),
         (
-            StochasticSVC([0.1, 1.0], prepare=SimpleImputer(missing_values=-1.0)),
-            r"contains NaN.*prepare=SimpleImputer",
+            StochasticSVC([0.1, 1.0], split="independent"),
+            r"column 2 .*\(split='shared', preprocessor=SimpleImputer\(\)\)",
+        ),
+        (
+            StochasticSVC([0.1, 1.0], preprocessor=SimpleImputer(missing_values=-1.0)),
+            r"contains NaN.*preprocessor=SimpleImputer",
         ),
         # Wherever the division puts the two missing values: among validation rows, and training rows.
         *(
@@ -62,7 +65,7 @@ def test_missing_values_are_named_with_a_remedy(model, message):
 @pytest.mark.parametrize(
     "model",
     [
-        StochasticSVC([0.1, 1.0], prepare=SimpleImputer(), random_state=0),
+        StochasticSVC([0.1, 1.0], preprocessor=SimpleImputer(), random_state=0),
         certified(IMPUTED, IMPUTED_GRID),
         certified(HistGradientBoostingClassifier(max_iter=3), {"max_depth": [1, 2]}),
     ],
@@ -81,7 +84,7 @@ def test_missing_values_in_prediction(method):
             getattr(clf, method)(rows(holed()[0]))
     X = X.copy()
     X[0, 3] = np.nan
-    with pytest.raises(ValueError, match=r"NaN in row 0, column 3 .*prepare=SimpleImputer"):
+    with pytest.raises(ValueError, match=r"NaN in row 0, column 3 .*preprocessor=SimpleImputer"):
         getattr(fitted("svc", two_classes), method)(X)
 
 
@@ -129,7 +132,7 @@ def test_dates_and_text_are_named(kind, dtype):
     with pytest.raises(ValueError, match=r"column 'day' of X holds dates or times \('2024-01-01.*to numbers"):
         MODELS[kind]().fit(ROWS[["a", "day"]], Y)
     rows = ROWS[["a", "colour"]].astype({"colour": dtype})
-    advice = r"prepare=\.\.\." if kind == "svc" else "pipeline"
+    advice = r"preprocessor=\.\.\." if kind == "svc" else "pipeline"
     with pytest.raises(ValueError, match=rf"column 'colour' of X holds strings \('red'\).*{advice}.*\['colour'\]"):
         MODELS[kind]().fit(rows, Y)
     with pytest.raises(ValueError, match=r"column 1 of X holds strings \('red'\)"):
@@ -139,7 +142,7 @@ def test_dates_and_text_are_named(kind, dtype):
 def test_what_is_advised_works():
     rows = ROWS[["a", "colour"]]
     encoded = certified(make_pipeline(ENCODER, LogisticRegression()), IMPUTED_GRID)
-    for model in (StochasticSVC([0.1, 1.0], prepare=ENCODER, random_state=0), encoded):
+    for model in (StochasticSVC([0.1, 1.0], preprocessor=ENCODER, random_state=0), encoded):
         assert model.fit(rows, Y).predict(rows).shape == (60,)
 
 

@@ -35,7 +35,7 @@ def named():
     return X, np.where(y == 1, "good", "bad")
 
 
-@pytest.mark.parametrize("choices", [{}, {"target": Abstain(0.1)}], ids=str)
+@pytest.mark.parametrize("choices", [{}, {"decision": Abstain(0.1)}], ids=str)
 def test_a_grid_of_columns_is_one_of_labels(choices):
     X, y = named()
     for voting in ("stochastic", "majority"):

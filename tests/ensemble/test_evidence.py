@@ -1,4 +1,4 @@
-"""Evidence: what cannot be is refused, counts equal a loop over rows, and every validation row is asked about once."""
+"""Validation predictions: what cannot be is refused, counts equal a loop over rows, and every validation row is asked about once."""
 
 from collections import Counter
 from fractions import Fraction
@@ -12,11 +12,11 @@ from tests.ensemble.grouped import is_rounded_up
 from tests.ensemble.told import told
 
 from pacbayes import CertifiedClassifier, Grid
-from pacbayes.data.division import DISTINCT, GROUP, plan_division, validating_division
-from pacbayes.data.labelled import Labelled
-from pacbayes.ensemble import evidence as module
-from pacbayes.ensemble.evidence import Counted, Evidence, observe, risks_of_errors, risks_of_losses
-from pacbayes.ensemble.members import Estimators, kept_as
+from pacbayes.data.dataset import Dataset
+from pacbayes.data.split import DISTINCT, GROUP, plan_split, validation_split
+from pacbayes.ensemble import validation as module
+from pacbayes.ensemble.members import Estimators, smallest_code_dtype
+from pacbayes.ensemble.validation import Counted, ValidationPredictions, observe, risks_of_errors, risks_of_losses
 
 N, MEMBERS = 60, 5
 RNG = np.random.default_rng(0)
@@ -26,44 +26,44 @@ COPIES = np.unique(RNG.integers(0, 40, N), return_inverse=True)[1].astype(np.int
 
 
 def divided(kind, unit="example", units=None):
-    return plan_division(N, kind=kind, validation_size=0.5, seed=3, unit=unit, units=units)
+    return plan_split(N, kind=kind, validation_size=0.5, seed=3, unit=unit, units=units)
 
 
 DIVISIONS = {
     "shared": divided("shared"),
     "independent": divided("independent"),
-    "all validate": validating_division(N),
+    "all validate": validation_split(N),
     "groups": divided("shared", GROUP, GROUPS),
     "groups, independent": divided("independent", GROUP, GROUPS),
-    "groups, all validate": validating_division(N, GROUP, GROUPS),
+    "groups, all validate": validation_split(N, GROUP, GROUPS),
     "copies": divided("shared", DISTINCT, COPIES),
     "copies, independent": divided("independent", DISTINCT, COPIES),
 }
 
 
-def drawn(division, n_labels=4, n_classes=3, number=MEMBERS, seed=0):
+def drawn(split, n_labels=4, n_classes=3, number=MEMBERS, seed=0):
     """Random answers where rows validate, and no answer elsewhere."""
-    rng, kept = np.random.default_rng(seed), kept_as(n_labels)
-    columns = division.validating
+    rng, kept = np.random.default_rng(seed), smallest_code_dtype(n_labels)
+    columns = split.validating
     answers = np.full((number, columns.size), np.iinfo(kept).max, dtype=kept)
     for i, line in enumerate(answers):
-        mine = np.isin(columns, division(i)[1])
+        mine = np.isin(columns, split(i)[1])
         line[mine] = rng.integers(n_labels, size=mine.sum())
     truth = rng.integers(n_classes, size=columns.size).astype(kept)
-    return Evidence(np.arange(n_labels), n_classes, answers, truth)
+    return ValidationPredictions(np.arange(n_labels), n_classes, answers, truth)
 
 
 # -- counts ----------------------------------------------------------------------------------------------------------
 
 
-def errors_by_hand(evidence, division, i):
+def errors_by_hand(predictions, split, i):
     """The validation rows of a classifier, which of them it gets wrong, and the exact mean over what was drawn."""
-    columns = {row: place for place, row in enumerate(division.validating.tolist())}
-    rows = division(i)[1]
-    wrong = np.array([evidence.answers[i, columns[row]] != evidence.truth[columns[row]] for row in rows])
-    if division.unit != GROUP:
+    columns = {row: place for place, row in enumerate(split.validating.tolist())}
+    rows = split(i)[1]
+    wrong = np.array([predictions.y_pred[i, columns[row]] != predictions.y_true[columns[row]] for row in rows])
+    if split.unit != GROUP:
         return wrong, Fraction(int(wrong.sum()), rows.size)
-    groups = division.units[rows]
+    groups = split.units[rows]
     shares = [Fraction(int(wrong[groups == one].sum()), int((groups == one).sum())) for one in np.unique(groups)]
     return wrong, sum(shares) / len(shares)
 
@@ -72,17 +72,17 @@ def errors_by_hand(evidence, division, i):
 @pytest.mark.parametrize("name", DIVISIONS)
 def test_counts_are_those_of_a_loop(name, block, monkeypatch):
     monkeypatch.setattr(module, "_BLOCK", block)
-    division = DIVISIONS[name]
+    split = DIVISIONS[name]
     for n_labels in (4, 300):
-        evidence = drawn(division, n_labels)
-        counted = evidence.count(division)
-        assert (counted.sizes is not None) == (division.unit == GROUP)
+        predictions = drawn(split, n_labels)
+        counted = predictions.count(split)
+        assert (counted.sizes is not None) == (split.unit == GROUP)
         for i in range(MEMBERS):
-            wrong, exact = errors_by_hand(evidence, division, i)
+            wrong, exact = errors_by_hand(predictions, split, i)
             assert counted.total[i] == wrong.sum()
             assert is_rounded_up(counted.risks[i], exact)
-            units = wrong.size if division.unit != GROUP else np.unique(division.units[division(i)[1]]).size
-            assert counted.m == units == division.m
+            units = wrong.size if split.unit != GROUP else np.unique(split.units[split(i)[1]]).size
+            assert counted.m == units == split.m
 
 
 @given(st.integers(1, 6), st.integers(1, 40), st.integers(0, 10**6), st.booleans(), st.sampled_from([1, 13, 1 << 20]))
@@ -90,12 +90,12 @@ def test_tandem_risks_are_those_of_a_loop(number, n, seed, own_rows, block):
     rng = np.random.default_rng(seed)
     validates = rng.random((number, n)) < 0.5 if own_rows else np.ones((number, n), dtype=bool)
     answers = np.where(validates, rng.integers(3, size=(number, n)), 255).astype(np.uint8)
-    evidence = Evidence(np.arange(3), 3, answers, rng.integers(3, size=n).astype(np.uint8))
-    wrong = (answers != evidence.truth) & validates
-    np.testing.assert_array_equal(evidence.wrong(), wrong)
+    predictions = ValidationPredictions(np.arange(3), 3, answers, rng.integers(3, size=n).astype(np.uint8))
+    wrong = (answers != predictions.y_true) & validates
+    np.testing.assert_array_equal(predictions.wrong(), wrong)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_PAIRS_BLOCK", block)
-        found = evidence.tandem_risks
+        found = predictions.tandem_risks
     for i in range(number):
         for j in range(number):
             both, size = int((wrong[i] & wrong[j]).sum()), int((validates[i] & validates[j]).sum())
@@ -108,18 +108,18 @@ def test_tandem_risks_are_those_of_a_loop(number, n, seed, own_rows, block):
 @pytest.mark.parametrize("n_jobs", [None, 2])
 @pytest.mark.parametrize("name", DIVISIONS)
 def test_everybody_is_asked_about_his_rows_once_and_about_no_other(name, n_jobs):
-    division = DIVISIONS[name]
+    split = DIVISIONS[name]
     table, members, X = told(classifiers=MEMBERS, n=N)
-    data = Labelled.checked(X, np.random.default_rng(1).choice(["b", "c"], size=N))
-    evidence = observe(members, data, division, n_jobs)
-    columns = division.validating
-    np.testing.assert_array_equal(evidence.labels[evidence.truth], data.labels[columns])
+    data = Dataset.checked(X, np.random.default_rng(1).choice(["b", "c"], size=N))
+    predictions = observe(members, data, split, n_jobs)
+    columns = split.validating
+    np.testing.assert_array_equal(predictions.labels[predictions.y_true], data.labels[columns])
     for i, one in enumerate(members.estimators):
-        rows = division(i)[1]
+        rows = split(i)[1]
         assert sorted(one.asked) == rows.tolist()
         mine = np.isin(columns, rows)
-        np.testing.assert_array_equal(evidence.labels[evidence.answers[i, mine]], table[i, rows])
-        assert (evidence.answers[i, ~mine] == evidence.absent).all()
+        np.testing.assert_array_equal(predictions.labels[predictions.y_pred[i, mine]], table[i, rows])
+        assert (predictions.y_pred[i, ~mine] == predictions.absent).all()
 
 
 class Noting(DecisionTreeClassifier):
@@ -144,7 +144,7 @@ def noted_rows():
     return X, (X[:, 1] + 0.5 * rng.normal(size=120) > 0).astype(int)
 
 
-@pytest.mark.parametrize("choices", [{}, {"hedge": 1, "cv": None}, {"limits": ("error",)}, {"voting": "stochastic"}])
+@pytest.mark.parametrize("choices", [{}, {"hedge": 1, "cv": None}, {"metrics": ("error",)}, {"voting": "stochastic"}])
 def test_a_fit_asks_about_a_validation_row_once(choices):
     """Its probes, whether answers depend on the rows around, are about training rows."""
     X, y = noted_rows()
@@ -166,15 +166,15 @@ def test_one_answer_for_all_rows_is_refused():
         def predict(self, X):
             return np.array(["b"])
 
-    data = Labelled.checked(np.zeros((4, 1)), np.array(["b", "c", "b", "c"]))
+    data = Dataset.checked(np.zeros((4, 1)), np.array(["b", "c", "b", "c"]))
     with pytest.raises(ValueError, match=r"shape \(4,\), got shape \(1,\)"):
-        observe(Estimators([Hasty()], [{}], data.classes), data, validating_division(4))
+        observe(Estimators([Hasty()], [{}], data.classes), data, validation_split(4))
 
 
 @pytest.mark.parametrize("largest", [1, 3])
 def test_the_loss_of_a_group_is_the_mean_of_its_rows_rounded_up(largest):
     losses = np.random.default_rng(1).integers(0, largest + 1, N) / largest
-    means = module.unit_losses(losses, validating_division(N, GROUP, GROUPS))
+    means = module.unit_losses(losses, validation_split(N, GROUP, GROUPS))
     for group, mean in enumerate(means.tolist()):
         values = [Fraction(loss) for loss in losses[group == GROUPS].tolist()]
         exact = sum(values) / len(values)

@@ -10,14 +10,14 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid, SVMs
-from pacbayes.data.division import DivisionChoices, divide
-from pacbayes.data.labelled import Labelled
+from pacbayes.data.dataset import Dataset
+from pacbayes.data.split import SplitOptions, split_rows
 from pacbayes.ensemble.calibration import DECISIONS, PAIRS, PROBABILITIES, Calibration
 from pacbayes.ensemble.classifier_set import Work
 from pacbayes.ensemble.families import resolve_families, train_families
 from pacbayes.ensemble.members import Calibrated, Coding, Estimators, Prepared, pick_prepared
 from pacbayes.ensemble.portfolio import Size
-from pacbayes.ensemble.svm_members import SharedMachines
+from pacbayes.ensemble.svm_members import KernelSVMs
 
 X, Y = load_wine(return_X_y=True)
 NAMES = np.array(["red", "green", "blue"])[Y]
@@ -27,11 +27,11 @@ TREES = Grid(DecisionTreeClassifier(), {"max_depth": [1, 2, 3, None]})
 LINEAR = make_pipeline(StandardScaler(), LinearSVC(dual=False))
 
 
-def train(candidates, rows=X, labels=NAMES, prepare=None):
+def train(candidates, rows=X, labels=NAMES, preprocessor=None):
     """Families as a set, trained on half of the rows."""
-    data, choices = Labelled.checked(rows, labels), DivisionChoices("shared", 0.5, None, "keep")
-    families = resolve_families(candidates, prepare, Size(90))
-    return train_families(families, Work(data, divide(data, choices, 1, 0), 1, None, {}))
+    data, choices = Dataset.checked(rows, labels), SplitOptions("shared", 0.5, None, "keep")
+    families = resolve_families(candidates, preprocessor, Size(90))
+    return train_families(families, Work(data, split_rows(data, choices, 1, 0), 1, None, {}))
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def trained():
 
 def test_machines_come_first_and_the_others_together(trained):
     members = trained.members
-    assert [type(part) for part in members.parts] == [SharedMachines, SharedMachines, Estimators]
+    assert [type(part) for part in members.parts] == [KernelSVMs, KernelSVMs, Estimators]
     assert [len(part) for part in members.parts] == [6, 2, 5]
     assert len(members) == 13
     assert [one["candidate"] for one in members.params] == ["few"] * 6 + ["wide"] * 2 + ["grid"] * 4 + ["line"]
@@ -66,15 +66,15 @@ def test_answers_are_those_of_the_parts(trained):
     assert len(rows) == len(X)
     expected = table(members, coding)
     assert len(np.unique(expected, axis=0)) > 5
-    np.testing.assert_array_equal(members.answers(rows, np.arange(13), coding), expected)
+    np.testing.assert_array_equal(members.predict(rows, np.arange(13), coding), expected)
     for which in (np.array([12]), np.array([9, 0, 7, 5, 5, 12]), rng.permutation(13), np.array([6, 7])):
-        np.testing.assert_array_equal(members.answers(rows, which, coding), expected[which])
+        np.testing.assert_array_equal(members.predict(rows, which, coding), expected[which])
     for drawn in (rng.integers(13, size=len(X)), np.full(len(X), 8), rng.integers(6, 8, size=len(X))):
-        np.testing.assert_array_equal(members.answers_each(rows, drawn, coding), expected[drawn, np.arange(len(X))])
+        np.testing.assert_array_equal(members.predict_assigned(rows, drawn, coding), expected[drawn, np.arange(len(X))])
     # Some rows are answered as among all.
     some = np.array([170, 3, 99])
     for part in (pick_prepared(rows, some), members.prepared(X[some])):
-        np.testing.assert_array_equal(members.answers(part, np.arange(13), coding), expected[:, some])
+        np.testing.assert_array_equal(members.predict(part, np.arange(13), coding), expected[:, some])
 
 
 def maps():
@@ -114,12 +114,12 @@ def test_mean_probabilities_are_the_sum_of_those_of_the_parts(trained):
 
 
 def test_rows_are_prepared_for_families_of_our_own_alone():
-    """Machines get columns of categories, and estimators the rows as they are."""
+    """SVMs get columns of categories, and estimators the rows as they are."""
     rng = np.random.default_rng(0)
     words = rng.choice(["a", "b", "c"], size=(120, 3)).astype(object)
     y = (words[:, 0] == words[:, 1]).astype(int)
     own = make_pipeline(OneHotEncoder(), LogisticRegression())
-    clf = CertifiedClassifier([FEW, own], prepare=OneHotEncoder(sparse_output=False), cv=3, random_state=0)
+    clf = CertifiedClassifier([FEW, own], preprocessor=OneHotEncoder(sparse_output=False), cv=3, random_state=0)
     clf.fit(words, y)
     machines, others = clf._fitted.members.parts
     rows = clf._fitted.members.prepared(words)
@@ -146,7 +146,7 @@ def test_folds_are_those_of_the_parts(trained):
                 for one in part.out_of_fold(np.arange(size), fold)]  # fmt: skip
     assert [one.kind for one in said] == [PAIRS] * 8 + [PROBABILITIES] * 4 + [DECISIONS]
     for one, other in zip(said, expected, strict=True):
-        np.testing.assert_array_equal(one.answers, other.answers)
+        np.testing.assert_array_equal(one.y_pred, other.y_pred)
         np.testing.assert_array_equal(one.scores, other.scores)
     some = list(folds.out_of_fold(np.array([6, 7, 9, 12]), fold))
     for one, i in zip(some, (6, 7, 9, 12), strict=True):
@@ -155,7 +155,7 @@ def test_folds_are_those_of_the_parts(trained):
 
 def test_of_each_family_one_is_in_the_soft_vote():
     clf = CertifiedClassifier([FEW, TREES, LINEAR], cv=3, random_state=0).fit(X, NAMES)
-    weights, families = clf.proposal_["soft"], np.repeat([0, 1, 2], [6, 4, 1])
+    weights, families = clf.primary_["soft"], np.repeat([0, 1, 2], [6, 4, 1])
     losses = clf.cv_results_["mean_log_loss"]
     chosen = [np.flatnonzero(families == family)[losses[families == family].argmin()] for family in range(3)]
     assert set(np.flatnonzero(weights)) <= set(chosen)

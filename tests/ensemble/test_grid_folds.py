@@ -15,13 +15,13 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid
-from pacbayes.data.division import DivisionChoices, divide
-from pacbayes.data.labelled import Labelled
+from pacbayes.data.dataset import Dataset
 from pacbayes.data.rows import few_rows
+from pacbayes.data.split import SplitOptions, split_rows
 from pacbayes.ensemble.calibration import ANSWERS, DECISIONS, PROBABILITIES, calibrate, kind_of, scores_of
 from pacbayes.ensemble.candidates import GridFamily, plan_candidates
 from pacbayes.ensemble.classifier_set import Work
-from pacbayes.ensemble.cross_validation import dealt
+from pacbayes.ensemble.cross_validation import assign_folds
 from pacbayes.ensemble.grid import train_grids
 
 CANCER = load_breast_cancer(return_X_y=True)
@@ -49,10 +49,10 @@ class Mute(ClassifierMixin, BaseEstimator):
 
 def trained(estimator, grid, X, y, groups=None, n_jobs=None, duplicates="keep"):
     """Classifiers of a grid with their folds, trained on half of the rows."""
-    data = Labelled.checked(X, y, groups)
-    choices = DivisionChoices("shared", 0.5, groups, duplicates)
+    data = Dataset.checked(X, y, groups)
+    choices = SplitOptions("shared", 0.5, groups, duplicates)
     candidates = plan_candidates([GridFamily("", estimator, grid)], 0)
-    return train_grids(candidates, Work(data, divide(data, choices, 1, 0), n_jobs, None, {}))
+    return train_grids(candidates, Work(data, split_rows(data, choices, 1, 0), n_jobs, None, {}))
 
 
 def heard(folds, fold):
@@ -60,7 +60,7 @@ def heard(folds, fold):
 
 
 def some_folds(folds, number=4):
-    return dealt(folds.codes, number, np.random.default_rng(0), None)
+    return assign_folds(folds.codes, number, np.random.default_rng(0), None)
 
 
 # -- against scikit-learn's own loop ---------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def test_scores_are_those_of_cross_val_predict(kind, data):
         assert said.kind == expected_kind
         choices = {"cv": PredefinedSplit(fold)}
         predicted = cross_val_predict(clone(fitted), training.rows, training.labels, **choices)
-        np.testing.assert_array_equal(training.classes[said.answers], predicted)
+        np.testing.assert_array_equal(training.classes[said.y_pred], predicted)
         scores = cross_val_predict(clone(fitted), training.rows, training.labels, method=method, **choices)
         if expected_kind == ANSWERS:
             scores = np.searchsorted(training.classes, scores)
@@ -188,8 +188,8 @@ def test_a_class_that_the_other_folds_lack(kind):
         assert np.isfinite(said.scores).all()
         refitted = clone(fitted).fit(rows[fold != 0], codes[fold != 0])
         own = said.scores[fold == 0]
-        np.testing.assert_array_equal(said.answers[fold == 0], refitted.predict(rows[fold == 0]))
-        assert not (said.answers[fold == 0] == 1).any()
+        np.testing.assert_array_equal(said.y_pred[fold == 0], refitted.predict(rows[fold == 0]))
+        assert not (said.y_pred[fold == 0] == 1).any()
         if expected_kind == PROBABILITIES:
             np.testing.assert_array_equal(own[:, [0, 2]], refitted.predict_proba(rows[fold == 0]))
             assert (own[:, 1] == 0.0).all()
@@ -211,13 +211,13 @@ def test_where_one_class_is_left_all_say_it(kind, other):
     fold = np.where(codes == other, 0, 1 + np.arange(codes.size) % 2)
     for said in heard(folds, fold):
         alone, left = fold == 0, 1 - other
-        assert (said.answers[alone] == left).all()
+        assert (said.y_pred[alone] == left).all()
         if expected_kind == PROBABILITIES:
             assert said.scores[alone].tolist() == [[float(left == 0), float(left == 1)]] * int(alone.sum())
         else:
             only = left if expected_kind == ANSWERS else 2.0 * left - 1.0
             assert (said.scores[alone] == only).all()
-        assert len(np.unique(said.answers[~alone])) == 2
+        assert len(np.unique(said.y_pred[~alone])) == 2
 
 
 class Choosy(DecisionTreeClassifier):
@@ -239,11 +239,11 @@ def test_who_cannot_be_fitted_in_a_fold_errs_on_all_of_it(kind):
         said = heard(folds, fold)
     lost = fold == 1
     assert [one.kind for one in said] == [kind] * 3
-    assert (said[1].answers[lost] == 3).all()
-    assert not (said[1].answers[~lost] == 3).any()
+    assert (said[1].y_pred[lost] == 3).all()
+    assert not (said[1].y_pred[~lost] == 3).any()
     assert (said[1].scores[lost] == (0.0 if kind == PROBABILITIES else 3.0)).all()
     for one in (said[0], said[2]):
-        assert not (one.answers == 3).any()
+        assert not (one.y_pred == 3).any()
 
 
 # -- forests ---------------------------------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ def test_forests_are_heard_out_of_bag(cls, data):
         again = clone(fitted).set_params(oob_score=True).fit(training.rows, training.labels)
         np.testing.assert_array_equal(said.scores, again.oob_decision_function_)
         assert said.kind == PROBABILITIES
-        np.testing.assert_array_equal(training.classes[said.answers],
+        np.testing.assert_array_equal(training.classes[said.y_pred],
                                       again.classes_[again.oob_decision_function_.argmax(axis=1)])  # fmt: skip
         # The forest is what its own fit makes of it.
         plain = clone(fitted).fit(training.rows, training.labels)
@@ -303,8 +303,8 @@ def test_by_folds_where_rows_come_in_groups():
     X, y = CANCER
     groups = np.arange(len(y)) // 3
     one = trained(RandomForestClassifier(10), {"max_depth": [2]}, X, y, groups=groups)
-    units = one.division.units_of(one.division(0)[0])
-    fold = dealt(one.folds.codes, 4, np.random.default_rng(0), units)
+    units = one.split.units_of(one.split(0)[0])
+    fold = assign_folds(one.folds.codes, 4, np.random.default_rng(0), units)
     assert all(np.unique(fold[units == unit]).size == 1 for unit in np.unique(units))
     assert by_folds(one.folds, fold)
 
@@ -313,7 +313,7 @@ def test_by_folds_where_rows_come_in_groups():
 def test_by_folds_where_rows_are_equal(duplicates):
     X, y = CANCER
     # One row twice is enough.
-    rows = np.append(np.arange(100), trained(None, [DecisionTreeClassifier()], X[:101], y[:101]).division(0)[0][:1])
+    rows = np.append(np.arange(100), trained(None, [DecisionTreeClassifier()], X[:101], y[:101]).split(0)[0][:1])
     folds = trained(RandomForestClassifier(10), {"max_depth": [2]}, X[rows], y[rows], duplicates=duplicates).folds
     copied = np.unique(folds.training.rows, axis=0).shape[0] < folds.training.number
     assert copied or duplicates == "together"

@@ -10,7 +10,7 @@ from pacbayes.certificates.rules import SoftVote
 from pacbayes.certificates.voting import parts_of_one
 from pacbayes.ensemble.calibration import PAIRS, Calibration, kind_of
 from pacbayes.ensemble.members import Calibrated, Coding, Estimators
-from pacbayes.ensemble.svm_members import SharedMachines
+from pacbayes.ensemble.svm_members import KernelSVMs
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -66,18 +66,18 @@ KINDS = {
 def test_answers_are_the_same_however_they_are_asked_for(kind):
     members, coding = KINDS[kind](), Coding(np.unique(NAMES))
     rows = members.prepared(X)
-    table = members.answers(rows, np.arange(4), coding)
+    table = members.predict(rows, np.arange(4), coding)
     for i in range(4):
         np.testing.assert_array_equal(coding.labels[table[i]], members[i].predict(X))
     which = np.array([3, 1])
-    np.testing.assert_array_equal(members.answers(rows, which, coding), table[which])
+    np.testing.assert_array_equal(members.predict(rows, which, coding), table[which])
     drawn = np.random.default_rng(0).integers(4, size=len(X))
-    np.testing.assert_array_equal(members.answers_each(rows, drawn, coding), table[drawn, np.arange(len(X))])
+    np.testing.assert_array_equal(members.predict_assigned(rows, drawn, coding), table[drawn, np.arange(len(X))])
 
 
 def calibrated(members, chosen, classes=2, slope=5.0):
     """The same map for some classifiers, of the scores that they have."""
-    kind = PAIRS if isinstance(members, SharedMachines) else kind_of(members[0], classes, X)
+    kind = PAIRS if isinstance(members, KernelSVMs) else kind_of(members[0], classes, X)
     one = Calibration(kind, 75, slope, np.zeros(classes), np.zeros(classes))
     return Calibrated(np.arange(classes), {int(i): one for i in chosen})
 

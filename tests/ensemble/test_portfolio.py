@@ -26,10 +26,10 @@ def test_families_are_different_unfitted_classifiers(name):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_what_prepares_comes_first_and_is_a_copy_for_each(name):
-    prepare = SimpleImputer()
-    found = named_family(name, prepare, 1000)
-    assert [one.steps[0][0] for one in found] == ["prepare"] * len(found)
-    assert len({id(one.named_steps["prepare"]) for one in found} | {id(prepare)}) == len(found) + 1
+    preprocessor = SimpleImputer()
+    found = named_family(name, preprocessor, 1000)
+    assert [one.steps[0][0] for one in found] == ["preprocessor"] * len(found)
+    assert len({id(one.named_steps["preprocessor"]) for one in found} | {id(preprocessor)}) == len(found) + 1
 
 
 @pytest.mark.parametrize(

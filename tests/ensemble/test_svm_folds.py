@@ -13,18 +13,18 @@ from pacbayes._utils.seeds import Purpose, generator
 from pacbayes.ensemble import svm_folds as module
 from pacbayes.ensemble.calibration import PAIRS, calibrate
 from pacbayes.ensemble.cross_validation import folds_of
-from pacbayes.ensemble.svm_folds import KernelFolds, MachineFolds, SharedValues, chosen_scale, train_shared
+from pacbayes.ensemble.svm_folds import KernelFolds, SharedValues, SVMFolds, chosen_scale, train_shared
 from pacbayes.svm.kernel import Kernel
-from pacbayes.svm.svm_classifier import MachineSettings
+from pacbayes.svm.svm_classifier import SVMSettings
 
 LAMBDAS = np.geomspace(0.05, 20.0, 9)
 FEW_LAMBDAS = np.array([0.03, 0.3, 1.0, 30.0])
 
 
 def trained(X, y, lambdas, kernel="rbf", gamma="sigest", seed=0, n_components=40):
-    """Machines on all of these rows, and what trains them anew on parts of them."""
+    """SVMs on all of these rows, and what trains them anew on parts of them."""
     classes, codes = np.unique(y, return_inverse=True)
-    settings = MachineSettings(np.asarray(lambdas), kernel, gamma, True, n_components, seed)
+    settings = SVMSettings(np.asarray(lambdas), kernel, gamma, True, n_components, seed)
     return train_shared(settings, np.asarray(X, dtype=float), codes.astype(np.int64), classes, None, 1)
 
 
@@ -41,7 +41,7 @@ def heard(members, fold, which=None):
     which = np.arange(members.families.size) if which is None else which
     said = list(members.out_of_fold(which, fold))
     assert [one.kind for one in said] == [PAIRS] * which.size
-    return np.stack([one.answers for one in said]), np.stack([one.scores for one in said])
+    return np.stack([one.y_pred for one in said]), np.stack([one.scores for one in said])
 
 
 def assert_same(one, two):
@@ -133,7 +133,7 @@ def test_a_class_that_the_other_folds_lack_loses_by_one():
     keep = y != 2
     width = members.widths[0]
     shared = SharedValues(width.shared.rows[keep], "rbf", False, None)
-    fewer = MachineFolds((KernelFolds(width.kernel, shared, y[keep]),), FEW_LAMBDAS, y[keep], 4, 1)
+    fewer = SVMFolds((KernelFolds(width.kernel, shared, y[keep]),), FEW_LAMBDAS, y[keep], 4, 1)
     known = [place for pair, place in columns.items() if 2 not in pair]
     expected = heard(fewer, fold[keep])[1][:, fold[keep] == 0]
     np.testing.assert_array_equal(absent[:, keep[fold == 0]][:, :, known], expected)
@@ -155,7 +155,7 @@ def test_a_row_that_is_far_from_all_others_is_heard_in_its_fold(far):
     """Decisions about it are beyond single precision, in which those of all folds are kept: that was a warning."""
     X, y = sample()
     X[7] = far
-    folds = MachineFolds(
+    folds = SVMFolds(
         (KernelFolds(Kernel("linear", None), SharedValues(X, "linear", False, None), y),), FEW_LAMBDAS, y, 2, 1
     )
     with np.errstate(all="raise"):
@@ -240,7 +240,7 @@ def test_pixels_are_left_alone_and_units_of_their_own_are_scaled():
 
 def test_nothing_is_tried_where_ranges_differ(monkeypatch):
     X, y = sample()
-    monkeypatch.setattr(module, "MachineFolds", None)
+    monkeypatch.setattr(module, "SVMFolds", None)
     assert scale_of(X * np.geomspace(1.0, 1e4, 6), y) is True
     assert scale_of(X[:, :1], y) is True
     assert scale_of(np.zeros((20, 3)), np.arange(20) % 2) is True
@@ -268,7 +268,7 @@ def test_it_is_chosen_by_the_least_log_loss_of_five_costs(classes, rare):
     X, y = alike(classes, rare)
     losses = []
     for scale in (True, False):
-        settings = MachineSettings(np.logspace(-2, 2, 5), "rbf", "sigest", scale, 300, 0)
+        settings = SVMSettings(np.logspace(-2, 2, 5), "rbf", "sigest", scale, 300, 0)
         folds = train_shared(settings, X, y, np.arange(classes), None, 1)[1]
         scores = heard(folds, folds_of(y, 5, generator(0, Purpose.FOLDS)))[1]
         losses.append(min(calibrate(PAIRS, one, y, classes)[1] for one in scores))

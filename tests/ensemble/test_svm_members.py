@@ -1,4 +1,4 @@
-"""Machines trained on a kernel in single precision, and machines of several widths as one set."""
+"""SVMs trained on a kernel in single precision, and machines of several widths as one set."""
 
 from importlib import import_module
 
@@ -73,15 +73,15 @@ def test_five_widths_are_five_sets_of_one(kernel, classes):
     np.testing.assert_array_equal(made.errors, listed.errors)
     assert made.converged.all()
     whole, rng, coding = members.prepared(X), np.random.default_rng(0), Coding(members.classes)
-    table = members.answers(whole, np.arange(35), coding)
-    alone = np.concatenate([part.members.answers(whole, np.arange(7), coding) for part in apart])
+    table = members.predict(whole, np.arange(35), coding)
+    alone = np.concatenate([part.members.predict(whole, np.arange(7), coding) for part in apart])
     assert np.count_nonzero(table != alone) <= (0 if kernel == "nystroem" else 0.005 * table.size)
     assert len(np.unique(table, axis=0)) > 10
     # In any order, some more than once.
     which = rng.integers(35, size=20)
-    np.testing.assert_array_equal(members.answers(whole, which, coding), table[which])
+    np.testing.assert_array_equal(members.predict(whole, which, coding), table[which])
     drawn = rng.integers(35, size=len(X))
-    np.testing.assert_array_equal(members.answers_each(whole, drawn, coding), table[drawn, np.arange(len(X))])
+    np.testing.assert_array_equal(members.predict_assigned(whole, drawn, coding), table[drawn, np.arange(len(X))])
     for i in (0, 8, 20, 34):
         one, alone = made[i], apart[i // 7][i % 7]
         assert one.gamma_ == widths[i // 7]

@@ -196,7 +196,7 @@ X2, Y2 = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
     ],
 )
 def test_wrong_input(change, message, monkeypatch):
-    monkeypatch.setattr(import_module("pacbayes.svm.machines"), "solve_path", None)  # nothing may be trained
+    monkeypatch.setattr(import_module("pacbayes.svm.one_vs_one"), "solve_path", None)  # nothing may be trained
     arguments = {"X": X2, "y": Y2, "lambdas": [1.0], "random_state": 0, **change}
     with pytest.raises(ValueError, match=message):
         svm_set(**arguments)

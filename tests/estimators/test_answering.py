@@ -30,7 +30,7 @@ def trees(**params):
 @pytest.fixture(scope="module")
 def by_class():
     X, y = two_classes()
-    return svc(limits=("error",)).fit(X, y, slices=np.where(X[:, 0] > 14, "large", "small"))
+    return svc(metrics=("error",)).fit(X, y, slices=np.where(X[:, 0] > 14, "large", "small"))
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +45,8 @@ def test_class_limits_are_those_of_what_predicts(voting, by_class):
     wrong = by_class.set_params(voting=voting).predict(X[rows]) != y[rows]
     certificate = by_class.certificate_
     parts = [y[rows] == 0, y[rows] == 1, X[rows, 0] > 14, X[rows, 0] <= 14]
-    assert [one.of for one in certificate.limits] == [0, 1, "large", "small"]
-    for one, part in zip(certificate.limits, parts, strict=True):
+    assert [one.of for one in certificate.metrics] == [0, 1, "large", "small"]
+    for one, part in zip(certificate.metrics, parts, strict=True):
         assert (one.rows, one.count) == (part.sum(), (wrong & part).sum())
         level = 0.2 * certificate.level / 0.8 / 4  # half of it for two classes, half for two slices
         assert one.bound == pytest.approx(float(binomial_upper(one.count, one.rows, level)), rel=1e-9)
@@ -54,9 +54,9 @@ def test_class_limits_are_those_of_what_predicts(voting, by_class):
     # The bound and all limits together have no more than the rule's share of delta.
     assert certificate.level <= 0.05 * (1.0 if voting == "soft" else 0.9) * 0.8
     assert "In class 0 (false positives)" in certificate.explain()
-    assert json.loads(json.dumps(certificate.to_dict()))["limits"][0]["rows"] == parts[0].sum()
+    assert json.loads(json.dumps(certificate.to_dict()))["metrics"][0]["rows"] == parts[0].sum()
     card = certificate._repr_html_()
-    for one in certificate.limits:
+    for one in certificate.metrics:
         assert escape(one.label) in card
         assert f"{percent_up(one.bound)} of it; {one.count} error" in card
 
@@ -64,13 +64,13 @@ def test_class_limits_are_those_of_what_predicts(voting, by_class):
 def test_occam_that_wins_has_limits_at_the_share_of_its_prior_weight():
     # A proposal that is bad on the validation rows: nearly all of delta is kept for what these show.
     X, y = two_classes()
-    clf = trees(limits=("error",), limits_share=0.5, hedge=0.9999, voting="best").fit(X, y)
+    clf = trees(metrics=("error",), metrics_share=0.5, hedge=0.9999, voting="best").fit(X, y)
     certificate = clf.certificate_
     assert certificate.rule == "Occam"
-    first = certificate.limits[0]
+    first = certificate.metrics[0]
     level = 0.5 * (certificate.level / 0.5) / len(clf.classifiers_) / 2
     assert first.bound == pytest.approx(float(binomial_upper(first.count, first.rows, level)), rel=1e-6)
-    assert sum(one.count for one in certificate.limits) == clf.classifiers_.errors[clf.best_index_]
+    assert sum(one.count for one in certificate.metrics) == clf.classifiers_.errors[clf.best_index_]
 
 
 @pytest.mark.parametrize("voting", VOTINGS)
@@ -78,15 +78,15 @@ def test_the_target_is_tested_on_what_is_answered(voting, with_target):
     X, y = two_classes()
     clf = with_target.set_params(voting=voting)
     rows = clf.classifiers_.splits(0)[1]
-    answers, labels = clf.answers(X[rows]), clf.predict(X[rows])
-    answered = clf.certificate_.answered
+    answers, labels = clf.accepts(X[rows]), clf.predict(X[rows])
+    answered = clf.certificate_.decision
     assert (answered.rows, answered.errors) == (answers.sum(), (labels != y[rows])[answers].sum())
     assert float(binomial_upper(answered.errors, answered.rows, 0.05)) <= 0.05 == clf.certificate_.bound
-    assert clf.certificate_.rule == "proposal"
+    assert clf.certificate_.rule == "primary"
     assert clf.certificate_.level == clf.delta_ == 0.05
     assert "of the examples that it answers; it answered" in clf.certificate_.sentence
     assert "Not at once with it" in clf.certificate_.explain()
-    stored = json.loads(json.dumps(clf.certificate_.to_dict(), allow_nan=False))["answered"]
+    stored = json.loads(json.dumps(clf.certificate_.to_dict(), allow_nan=False))["decision"]
     assert (stored["rows"], stored["errors"], stored["target"]) == (answered.rows, answered.errors, 0.05)
 
 
@@ -122,16 +122,16 @@ def test_of_rows_whose_probabilities_are_no_numbers_nothing_is_known():
     X, y = half_blind_rows(2000, np.random.default_rng(0))
     before = X.copy()
     family = Grid(HalfBlind(), {"shift": [0.0, 1e-9]})
-    clf = CertifiedClassifier(family, target=Abstain(0.25), random_state=0, cv=3).fit(X, y)
-    plan, evidence, rows = clf._fitted.plan, clf._fitted.evidence, clf.classifiers_.splits(0)[1]
+    clf = CertifiedClassifier(family, decision=Abstain(0.25), random_state=0, cv=3).fit(X, y)
+    plan, predictions, rows = clf._fitted.plan, clf._fitted.predictions, clf.classifiers_.splits(0)[1]
     shares = clf.set_params(voting="soft").predict_proba(X[rows])
     blind = X[rows, 1] > 0
     assert len(np.unique(shares[blind], axis=0)) == 1
     assert np.abs(shares[blind] - 0.5).max() < 0.05
     for voting in clf.certificates_:
-        counted, _ = threshold_counts(plan, evidence, voting)
+        counted, _ = threshold_counts(plan, predictions, voting)
         assert counted[-1] == rows.size
-        answers, answered = clf.set_params(voting=voting).answers(X[rows]), clf.certificate_.answered
+        answers, answered = clf.set_params(voting=voting).accepts(X[rows]), clf.certificate_.decision
         wrong = clf.predict(X[rows]) != y[rows]
         assert (answered.rows, answered.errors) == (answers.sum(), wrong[answers].sum())
         assert answered.passed
@@ -142,7 +142,7 @@ def test_the_target_of_machines_on_landmarks():
     X, y = two_classes()
     machines = StochasticSVC([0.1, 1.0], kernel="nystroem", n_components=40, hedge=0.1, max_error=0.1, random_state=0)
     clf = machines.fit(X, y)
-    assert clf.answers(X).mean() > 0.5
+    assert clf.accepts(X).mean() > 0.5
 
 
 def test_the_proposals_draws_are_those_of_its_key():
@@ -156,8 +156,8 @@ def test_the_proposals_draws_are_those_of_its_key():
 
 def test_a_target_that_every_example_meets_is_ready_for_json(tmp_path):
     clf = svc(max_error=np.float32(0.5)).fit(*two_classes())
-    assert clf.certificate_.answered.threshold == -np.inf
-    found = json.loads(json.dumps(clf.certificate_.to_dict(), allow_nan=False))["answered"]
+    assert clf.certificate_.decision.threshold == -np.inf
+    found = json.loads(json.dumps(clf.certificate_.to_dict(), allow_nan=False))["decision"]
     assert (found["threshold"], found["passed"], found["share"]) == (None, True, 1.0)
     save(clf, tmp_path / "model")
     assert load(tmp_path / "model").certificates_ == clf.certificates_
@@ -166,36 +166,36 @@ def test_a_target_that_every_example_meets_is_ready_for_json(tmp_path):
 def test_what_is_set_after_fitting_changes_no_certificate():
     X, y = two_classes()
     clf = svc(max_error=0.05, voting="majority").fit(X, y)
-    said, answers = clf.certificate_.sentence, clf.answers(X)
-    clf.set_params(max_error=0.5, limits=("error",), limits_share=0.3, delta=0.5, hedge=1)
+    said, answers = clf.certificate_.sentence, clf.accepts(X)
+    clf.set_params(max_error=0.5, metrics=("error",), metrics_share=0.3, delta=0.5, hedge=1)
     assert clf.certificate_.sentence == said
-    assert np.array_equal(clf.answers(X), answers)
+    assert np.array_equal(clf.accepts(X), answers)
 
 
 def test_answers_depend_on_a_row_alone(with_target):
     X, _ = two_classes()
     clf = with_target.set_params(voting="majority")
-    whole = clf.answers(X)
+    whole = clf.accepts(X)
     assert 0.3 < whole.mean() < 1.0
-    assert np.array_equal(clf.answers(X[::-1])[::-1], whole)
-    assert np.array_equal([clf.answers(X[i : i + 1])[0] for i in range(25)], whole[:25])
+    assert np.array_equal(clf.accepts(X[::-1])[::-1], whole)
+    assert np.array_equal([clf.accepts(X[i : i + 1])[0] for i in range(25)], whole[:25])
 
 
 def test_more_classes():
     X, y = three_classes()
-    for make, target in ((svc, {"max_error": 0.2}), (trees, {"target": Abstain(0.2)})):
+    for make, target in ((svc, {"max_error": 0.2}), (trees, {"decision": Abstain(0.2)})):
         clf = make(**target, voting="majority").fit(X, y)
-        answers = clf.answers(X)
+        answers = clf.accepts(X)
         assert answers.sum() >= 0.5 * len(X)
         assert (clf.predict(X) == y)[answers].mean() >= (clf.predict(X) == y).mean()
-        table = make(limits=("error",), limits_share=0.3).fit(X, y).certificate_.limits
+        table = make(metrics=("error",), metrics_share=0.3).fit(X, y).certificate_.metrics
         assert [(one.of, one.also) for one in table] == [("setosa", ""), ("versicolor", ""), ("virginica", "")]
 
 
 def test_nothing_is_answered_and_it_says_so():
     X, y = two_classes()
-    clf = trees(target=Abstain(0.001)).fit(X, y)
-    assert not clf.answers(X).any()
+    clf = trees(decision=Abstain(0.001)).fit(X, y)
+    assert not clf.accepts(X).any()
     assert clf.predict(X).shape == y.shape
     assert "answers no example" in clf.certificate_.sentence
     assert "information and no guarantee" in clf.certificate_.sentence
@@ -203,7 +203,7 @@ def test_nothing_is_answered_and_it_says_so():
 
 
 def test_without_a_target_every_row_is_answered(by_class):
-    assert by_class.answers(two_classes()[0]).all()
+    assert by_class.accepts(two_classes()[0]).all()
 
 
 @pytest.mark.parametrize("name", ["by_class", "with_target"])
@@ -213,12 +213,12 @@ def test_saved_and_loaded(name, request, tmp_path):
     save(clf, tmp_path / "model")
     loaded = load(tmp_path / "model")
     assert loaded.certificates_ == clf.certificates_
-    assert np.array_equal(loaded.answers(X), clf.answers(X))
+    assert np.array_equal(loaded.accepts(X), clf.accepts(X))
     assert np.array_equal(loaded.predict(X), clf.predict(X))
 
 
 # A question as a file holds it.
-ERRORS = {"@": "Question", "name": "error", "of": None, "cost": None, "bets": {"@": "tuple", "values": []}}
+ERRORS = {"@": "MetricSpec", "name": "error", "of": None, "cost": None, "bets": {"@": "tuple", "values": []}}
 
 
 def change(place, how):
@@ -239,15 +239,15 @@ def change(place, how):
         change("plan.thresholds.answered", lambda answered: answered + 1),
         change("plan.thresholds.wrong", lambda wrong: wrong + 300),
         change("plan.thresholds", lambda thresholds: None),
-        change("plan.target", lambda target: target | {"max_error": 7.0}),
-        change("plan.target", lambda target: 0.1),
-        change("plan.target", lambda target: None),
-        change("plan.limits", lambda limits: limits | {"values": [ERRORS]}),
-        change("plan.limits_share", lambda share: 1.5),
-        change("evidence.scores", lambda scores: None),
-        change("evidence.scores", lambda scores: scores[:-1]),
-        change("evidence.scores", lambda scores: scores * np.nan),
-        change("evidence.said", lambda said: 1 - said),
+        change("plan.decision", lambda target: target | {"max_error": 7.0}),
+        change("plan.decision", lambda target: 0.1),
+        change("plan.decision", lambda target: None),
+        change("plan.metrics", lambda limits: limits | {"values": [ERRORS]}),
+        change("plan.metrics_share", lambda share: 1.5),
+        change("predictions.scores", lambda scores: None),
+        change("predictions.scores", lambda scores: scores[:-1]),
+        change("predictions.scores", lambda scores: scores * np.nan),
+        change("predictions.rule_predictions", lambda said: 1 - said),
     ],
 )
 def test_what_a_target_rests_on_and_cannot_be_is_refused(change, tmp_path):
@@ -260,25 +260,25 @@ def test_what_a_target_rests_on_and_cannot_be_is_refused(change, tmp_path):
 def test_a_target_follows_from_the_scores_that_are_stored(tmp_path):
     """With no confidence in any row every row is answered, or none."""
     clf = StochasticSVC([0.1, 1.0], hedge=0.1, random_state=0, max_error=0.05).fit(*two_classes())
-    assert clf.certificate_.answered.passed
+    assert clf.certificate_.decision.passed
     forged = Forged.of(clf)
-    forged["evidence.scores"] = np.full_like(forged["evidence.scores"], -np.inf)
+    forged["predictions.scores"] = np.full_like(forged["predictions.scores"], -np.inf)
     again = load(forged.write(tmp_path / "model")).certificate_
-    assert (again.answered.threshold, again.answered.rows, again.bound) == (None, 0, 1.0)
+    assert (again.decision.threshold, again.decision.rows, again.bound) == (None, 0, 1.0)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        change("evidence.said", lambda said: 1 - said),
-        change("evidence.slices", lambda slices: slices + 1),
-        change("evidence.slices", lambda slices: slices - 1),
-        change("evidence.slices", lambda slices: slices[:-1]),
-        change("evidence.slices", lambda slices: None),
+        change("predictions.rule_predictions", lambda said: 1 - said),
+        change("predictions.slices", lambda slices: slices + 1),
+        change("predictions.slices", lambda slices: slices - 1),
+        change("predictions.slices", lambda slices: slices[:-1]),
+        change("predictions.slices", lambda slices: None),
         change("plan.slices", lambda names: ("large",)),
         change("plan.slices", lambda names: ()),
         change("plan.slices", lambda names: (None, None)),
-        change("plan.limits_share", lambda share: 0.0),
+        change("plan.metrics_share", lambda share: 0.0),
     ],
 )
 def test_what_limits_rest_on_and_cannot_be_is_refused(change, by_class, tmp_path):
@@ -294,10 +294,10 @@ def test_copies_count_once_in_all_words():
     y = (X[:, 0] + 0.3 * rng.normal(size=300) > 0).astype(int)
     rows = np.concatenate([np.arange(300), np.repeat(np.arange(20), 5)])
     once = "each counted once however often it is copied"
-    target = trees(target=Abstain(0.3), duplicates="together", voting="best").fit(X[rows], y[rows]).certificate_
+    target = trees(decision=Abstain(0.3), duplicates="together", voting="best").fit(X[rows], y[rows]).certificate_
     assert target.answered.passed
     assert f"of the examples that it answers, {once}; it answered" in str(target)
     assert "of the validation distinct rows" in str(target)
-    limits = trees(limits=("error",), duplicates="together", voting="best").fit(X[rows], y[rows]).certificate_.limits
+    limits = trees(metrics=("error",), duplicates="together", voting="best").fit(X[rows], y[rows]).certificate_.metrics
     assert all(f"of it, {once}; " in str(one) for one in limits)
     assert all(str(one).endswith("validation distinct rows") for one in limits)

@@ -39,7 +39,7 @@ DEPTHS = {"max_depth": [1, 3]}
 
 
 def assorted():
-    """Machines of two widths, trees with probabilities, decisions alone, and answers alone."""
+    """SVMs of two widths, trees with probabilities, decisions alone, and answers alone."""
     return [
         ("machines", clone(FEW)),
         ("trees", Grid(DecisionTreeClassifier(), DEPTHS)),
@@ -250,13 +250,13 @@ def test_which_rows_it_takes_are_those_that_all_candidates_take():
     assert not sparse([LogisticRegression(), FEW])
     assert sparse(Grid(None, [LogisticRegression(), LinearSVC()]))
     assert not gaps("nothing")
-    assert get_tags(CertifiedClassifier("svm", prepare=HistGradientBoostingClassifier())).input_tags.allow_nan
+    assert get_tags(CertifiedClassifier("svm", preprocessor=HistGradientBoostingClassifier())).input_tags.allow_nan
 
 
 # -- ways of predicting ------------------------------------------------------------------------------------------------
 
 
-def trained_elsewhere(**choices):
+def prefit(**choices):
     X, y = two_classes()
     trees = [DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X[:300], y[:300]) for depth in (1, 3)]
     return CertifiedClassifier.from_fitted(trees, X[300:], y[300:], random_state=0, **choices)
@@ -272,8 +272,8 @@ def trained_elsewhere(**choices):
         (lambda X, y: certified(FEW, hedge=1).fit(X, y), "stochastic"),
         (lambda X, y: certified(GaussianNB(), cv=None).fit(X, y), "stochastic"),
         (lambda X, y: StochasticSVC([1.0], voting="auto", split="independent").fit(X, y), "stochastic"),
-        (lambda X, y: trained_elsewhere(), "best"),
-        (lambda X, y: trained_elsewhere(proposal=1), "best"),
+        (lambda X, y: prefit(), "best"),
+        (lambda X, y: prefit(primary=1), "best"),
         (lambda X, y: StochasticSVC([0.1, 1.0], voting="auto", random_state=0).fit(X, y), "stochastic"),
         (lambda X, y: StochasticSVC([0.1, 1.0], voting="auto", hedge="auto", random_state=0).fit(X, y), "soft"),
     ],
@@ -295,7 +295,7 @@ def test_what_auto_stands_for(fit, expected):
     assert not hasattr(clf, "voting_")
     assert not hasattr(clf, "certificate_")
     assert not hasattr(clf, "predict_proba")
-    for method in (clf.predict, clf.answers):
+    for method in (clf.predict, clf.accepts):
         with pytest.raises(ValueError, match="one of stochastic, majority, best for this fit, got 'soft'"):
             method(X)
 
@@ -304,7 +304,7 @@ def test_what_auto_stands_for(fit, expected):
 def test_the_soft_vote_is_tested_by_its_own_errors(data):
     X, y = data()
     clf = certified(assorted()).fit(X, y)
-    assert clf.certificate_.rule == "proposal"
+    assert clf.certificate_.rule == "primary"
     rows = clf.classifiers_.splits(0)[1]
     errors = np.count_nonzero(clf.predict(X[rows]) != y[rows])
     level = 0.05
@@ -325,7 +325,7 @@ def test_weights_follow_from_the_log_losses():
     weights = np.zeros(total.size)
     weights[best] = np.exp(-(total[best] - total.min()) / np.sqrt(n))
     weights[weights < 1e-3] = 0.0
-    np.testing.assert_allclose(clf.proposal_["soft"], weights / weights.sum(), rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(clf.primary_["soft"], weights / weights.sum(), rtol=1e-9, atol=1e-15)
 
 
 @pytest.mark.parametrize("data", [two_classes, three_classes])
@@ -366,17 +366,17 @@ def test_a_wrong_way_of_predicting_is_said_when_predicting_not_when_looking():
 def test_rows_that_validate_change_nothing_that_is_planned():
     """Weights, maps and thresholds are functions of the training rows: other validation rows leave them as they are."""
     X, y = two_classes()
-    clf = certified(assorted(), target=Abstain(0.05)).fit(X, y)
+    clf = certified(assorted(), decision=Abstain(0.05)).fit(X, y)
     rows = clf.classifiers_.splits(0)[1]
     other, labels = X.copy(), y.copy()
     other[rows] = np.random.default_rng(0).permutation(X[rows])
     labels[rows] = 1 - y[rows]
-    again = certified(assorted(), target=Abstain(0.05)).fit(other, labels)
-    for name, weights in clf.proposal_.items():
-        assert np.array_equal(again.proposal_[name], weights)
+    again = certified(assorted(), decision=Abstain(0.05)).fit(other, labels)
+    for name, weights in clf.primary_.items():
+        assert np.array_equal(again.primary_[name], weights)
     one, two = clf._fitted.plan, again._fitted.plan
     assert np.array_equal(one.thresholds.values, two.thresholds.values)
-    for rule, same in zip(one.planned, two.planned, strict=True):
+    for rule, same in zip(one.fixed_rules, two.fixed_rules, strict=True):
         assert (rule.voting, rule.name) == (same.voting, same.name)
         if rule.voting == "soft":
             assert rule.soft.maps.keys() == same.soft.maps.keys()
@@ -508,7 +508,7 @@ def test_text_for_a_classifier_of_the_user_is_not_prepared():
     with pytest.raises(ValueError, match=r"colour.*(encode|Encoder|pipeline)"):
         certified(GaussianNB()).fit(frame, y)
     with pytest.raises(ValueError, match=r"colour.*prepare"):
-        certified("svm", prepare=None).fit(frame, y)
+        certified("svm", preprocessor=None).fit(frame, y)
 
 
 # -- a row's answer depends on the row alone ---------------------------------------------------------------------------
@@ -581,10 +581,10 @@ def check_alone(clf, X, tmp_path):
             assert np.array_equal(ask(new[order]), whole[order])
             assert np.array_equal(getattr(again, method)(new[order]), whole[order])
     # What was counted is what predicts.
-    rows, evidence = clf.classifiers_.splits(0)[1], clf._fitted.evidence
-    for rule, codes in zip(clf._fitted.plan.planned, evidence.said, strict=True):
-        if rule.name == "proposal" and clf.certificates_[rule.voting].rule == "proposal":
-            assert np.array_equal(clf.set_params(voting=rule.voting).predict(X[rows]), evidence.labels[codes])
+    rows, predictions = clf.classifiers_.splits(0)[1], clf._fitted.predictions
+    for rule, codes in zip(clf._fitted.plan.fixed_rules, predictions.rule_predictions, strict=True):
+        if rule.name == "primary" and clf.certificates_[rule.voting].rule == "primary":
+            assert np.array_equal(clf.set_params(voting=rule.voting).predict(X[rows]), predictions.labels[codes])
 
 
 class Misshapen(DecisionTreeClassifier):

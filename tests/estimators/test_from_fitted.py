@@ -48,39 +48,39 @@ def test_without_a_proposal_it_is_the_posterior(loaded):
     errors = np.array([(one.predict(X) != y).sum() for one in fitted])
     expected = optimal_posterior(errors / len(y), len(y))
     assert clf.hedge_ == 1.0
-    assert clf.proposal_ == {}
+    assert clf.primary_ == {}
     assert clf.classifiers_.errors.tolist() == errors.tolist()
     assert clf.certificate_.bound == pytest.approx(expected.bound, abs=1e-9)
     assert clf.certificate_.source == "validation rows"
     assert clf.certificates_["best"].bound == pytest.approx(limit(errors.min(), len(y), 0.05 / 3), abs=1e-9)
-    assert clf.certificate_.baselines["hold-out"].bound is None
-    assert "no classifier was proposed" in clf.certificate_.baselines["hold-out"].note
+    assert clf.certificate_.baselines["holdout"].bound is None
+    assert "no classifier was proposed" in clf.certificate_.baselines["holdout"].note
     assert np.array_equal(clf.classes_, np.unique(y))
     assert clf.n_features_in_ == X.shape[1]
 
 
 @pytest.mark.parametrize("loaded", [load_breast_cancer, load_iris])
 def test_one_proposed_classifier_is_tested_like_a_hold_out(loaded):
-    clf = from_fitted(loaded, proposal=2, hedge=0.1)
+    clf = from_fitted(loaded, primary=2, hedge=0.1)
     fitted, X, y = trained(loaded)
     errors = [(one.predict(X) != y).sum() for one in fitted]
     assert clf.hedge_ == 0.1
     for voting, certificate in clf.certificates_.items():
         assert certificate.bound <= limit(errors[2], len(y), 0.9 * 0.05) * (1 + 1e-9)
-        if certificate.rule == "proposal":
+        if certificate.rule == "primary":
             assert certificate.bound == pytest.approx(limit(errors[2], len(y), 0.9 * 0.05))
             assert certificate.source == "fixed beforehand"
             assert clf.set_params(voting=voting).predict(X).tolist() == fitted[2].predict(X).tolist()
         assert not [one for one in certificate.alternatives if one.source == "training rows"]
-    assert clf.certificate_.baselines["hold-out"].bound == pytest.approx(limit(errors[2], len(y), 0.05))
+    assert clf.certificate_.baselines["holdout"].bound == pytest.approx(limit(errors[2], len(y), 0.05))
 
 
 def test_proposed_weights_are_those_of_draws_and_vote():
     weights = np.array([0.25, 0.25, 0.5])
-    clf = from_fitted(proposal=weights, hedge=0)
+    clf = from_fitted(primary=weights, hedge=0)
     fitted, X, y = trained()
-    assert all(np.array_equal(clf.proposal_[voting], weights) for voting in ("stochastic", "majority"))
-    assert clf.proposal_["best"].tolist() == [0, 0, 1]
+    assert all(np.array_equal(clf.primary_[voting], weights) for voting in ("stochastic", "majority"))
+    assert clf.primary_["best"].tolist() == [0, 0, 1]
     assert not hasattr(clf, "posterior_")
     # Of the third and any other the third has the last word; the two others together tie, and the first class wins.
     said = [one.predict(X) for one in fitted]
@@ -94,7 +94,7 @@ def test_proposed_weights_are_those_of_draws_and_vote():
 
 
 def test_assumptions_say_what_the_user_must_ensure():
-    said = " ".join(from_fitted(proposal=1).certificate_.assumptions)
+    said = " ".join(from_fitted(primary=1).certificate_.assumptions)
     for words in (
         "trained, tuned and chose nothing",
         "early stopping",
@@ -107,18 +107,18 @@ def test_assumptions_say_what_the_user_must_ensure():
 
 
 def test_the_most_frequent_class_is_not_chosen_on_validation_rows():
-    assert from_fitted().constant_label_ is None
+    assert from_fitted().majority_class_ is None
     assert from_fitted().certificate_.baselines["most frequent class"].bound is None
     clf = from_fitted(most_frequent=1)
     y = trained()[2]
-    assert clf.constant_label_ == 1
+    assert clf.majority_class_ == 1
     assert clf.certificate_.baselines["most frequent class"].empirical_risk == pytest.approx((y != 1).mean())
     with pytest.raises(ValueError, match=r"most_frequent must be one of the classes \[0, 1\], got 'benign'"):
         from_fitted(most_frequent="benign")
 
 
 def test_a_clone_has_nothing_to_train():
-    clf = clone(from_fitted(proposal=1, delta=0.1, voting="majority"))
+    clf = clone(from_fitted(primary=1, delta=0.1, voting="majority"))
     assert clf.get_params()["delta"] == 0.1
     with pytest.raises(NotFittedError):
         clf.predict([[0.0]])
@@ -128,7 +128,7 @@ def test_a_clone_has_nothing_to_train():
     assert clf.fit(*rows()).certificate_.bound < 0.5
 
 
-@pytest.mark.parametrize("choices", [{}, {"proposal": 1}, {"proposal": [0.5, 0.25, 0.25], "hedge": 0}])
+@pytest.mark.parametrize("choices", [{}, {"primary": 1}, {"primary": [0.5, 0.25, 0.25], "hedge": 0}])
 @pytest.mark.parametrize("voting", ["stochastic", "majority", "best"])
 def test_saving_pickling_and_reporting(choices, voting, tmp_path):
     clf = from_fitted(voting=voting, most_frequent=1, **choices)
@@ -149,7 +149,7 @@ def test_saving_pickling_and_reporting(choices, voting, tmp_path):
 def test_groups_count_once():
     fitted, X, y = trained()
     groups = np.arange(len(y)) // 5
-    clf = CertifiedClassifier.from_fitted(fitted, X, y, groups=groups, proposal=0, random_state=0)
+    clf = CertifiedClassifier.from_fitted(fitted, X, y, groups=groups, primary=0, random_state=0)
     assert clf.classifiers_.m == groups.max() + 1
     wrong = fitted[0].predict(X) != y
     share = pd.Series(wrong).groupby(groups).mean().mean()
@@ -159,9 +159,9 @@ def test_groups_count_once():
 
 def test_copies_count_once():
     fitted, X, y = trained()
-    once = CertifiedClassifier.from_fitted(fitted, X, y, proposal=0, random_state=0)
+    once = CertifiedClassifier.from_fitted(fitted, X, y, primary=0, random_state=0)
     twice = CertifiedClassifier.from_fitted(
-        fitted, np.repeat(X, 2, axis=0), np.repeat(y, 2), proposal=0, duplicates="together", random_state=0
+        fitted, np.repeat(X, 2, axis=0), np.repeat(y, 2), primary=0, duplicates="together", random_state=0
     )
     assert twice.certificate_.bound == once.certificate_.bound
     assert twice.certificate_.unit == "distinct example"
@@ -188,7 +188,7 @@ class Ranking(ClassifierMixin, BaseEstimator):
 def test_any_object_that_predicts_and_rows_of_any_kind():
     frame = pd.DataFrame({"a": np.linspace(-1, 1, 40), "b": ["x", "y"] * 20})
     truth = np.where(frame["a"] > 0.2, "YES", "NO")
-    clf = CertifiedClassifier.from_fitted([Shouting(), Shouting()], frame, truth, proposal=1, random_state=0)
+    clf = CertifiedClassifier.from_fitted([Shouting(), Shouting()], frame, truth, primary=1, random_state=0)
     assert clf.classes_.tolist() == ["NO", "YES"]
     assert clf.feature_names_in_.tolist() == ["a", "b"]
     assert set(clf.predict(frame.iloc[::3])) == {"NO", "YES"}
@@ -219,20 +219,24 @@ def test_labels_that_are_no_class_of_the_validation_rows():
         ({"y_val": [0, 1]}, ValueError, "X_val and y_val must have the same length, got 285 and 2"),
         ({"y_val": np.array(["a", "b"] * 142 + ["a"])}, TypeError, "must be labels like those of y_val"),
         ({"y_val": np.zeros(285)}, None, ""),
-        ({"proposal": 3}, ValueError, "one of the 3 classifiers"),
-        ({"proposal": -1}, ValueError, "one of the 3 classifiers"),
-        ({"proposal": [0.5, 0.5]}, ValueError, "proposal must have one entry"),
-        ({"proposal": [0.5, 0.6, 0.5]}, ValueError, "proposal must sum to 1"),
-        ({"proposal": "best"}, TypeError, "number of a classifier"),
-        ({"proposal": True}, TypeError, "number of a classifier"),
+        ({"primary": 3}, ValueError, "one of the 3 classifiers"),
+        ({"primary": -1}, ValueError, "one of the 3 classifiers"),
+        ({"primary": [0.5, 0.5]}, ValueError, "proposal must have one entry"),
+        ({"primary": [0.5, 0.6, 0.5]}, ValueError, "proposal must sum to 1"),
+        ({"primary": "best"}, TypeError, "number of a classifier"),
+        ({"primary": True}, TypeError, "number of a classifier"),
         ({"hedge": 0.1}, ValueError, "hedge=0.1 keeps a part of delta for a rule .* but there is no proposal"),
-        ({"limits": ("error",)}, ValueError, "limits need what is proposed beforehand, but there is no proposal"),
-        ({"target": Abstain(0.05), "proposal": 0}, ValueError, r"target=Abstain\(.* trained on rows that are not here"),
+        ({"metrics": ("error",)}, ValueError, "metrics need what is proposed beforehand, but there is no proposal"),
+        (
+            {"decision": Abstain(0.05), "primary": 0},
+            ValueError,
+            r"decision=Abstain\(.* trained on rows that are not here",
+        ),
         ({"prior": "cross-validation"}, ValueError, "trained on rows that are not here"),
         ({"prior": lambda params, X, y: None}, ValueError, "prior must not use training rows"),
         ({"distance": "catoni"}, ValueError, "trained on rows that are not here: fix C"),
         ({"voting": "loud"}, ValueError, "The 'voting' parameter of CertifiedClassifier must be"),
-        ({"voting": "soft", "proposal": 0}, ValueError, "voting='soft' needs .* trained on rows that are not here"),
+        ({"voting": "soft", "primary": 0}, ValueError, "voting='soft' needs .* trained on rows that are not here"),
         ({"groups": [1, 2]}, ValueError, "groups must hold one entry per row"),
     ],
 )
@@ -249,7 +253,7 @@ def test_bad_input(change, error, message):
 def test_sets_of_fitted_classifiers_know_that_all_rows_validate():
     fitted, X, y = trained()
     found = ClassifierSet.from_fitted(fitted, X, y)
-    assert found.trained_elsewhere
+    assert found.prefit
     assert found.splits(0)[0].size == 0
     assert np.array_equal(found.splits(0)[1], np.arange(len(y)))
 
@@ -274,7 +278,7 @@ class Voting(ClassifierMixin, BaseEstimator):
 def test_what_is_done_to_a_classifier_later_is_not_done_to_the_certified_one():
     fitted, X, y = trained()
     shared = [Voting(fitted[:2]), Voting(fitted[1:])]
-    clf = CertifiedClassifier.from_fitted(shared, X, y, proposal=0, voting="best", random_state=0)
+    clf = CertifiedClassifier.from_fitted(shared, X, y, primary=0, voting="best", random_state=0)
     said = clf.predict(X)
     for one in fitted:
         one.fit(X, 1 - y)
@@ -349,5 +353,5 @@ def test_one_model_and_a_test_set():
 
 
 def test_limits_of_one_model_need_no_proposal():
-    clf = one_model(5, 100, limits=("recall",), pos_label=1)
-    assert len(clf.certificate_.limits) == 1
+    clf = one_model(5, 100, metrics=("recall",), pos_label=1)
+    assert len(clf.certificate_.metrics) == 1

@@ -58,16 +58,16 @@ def test_certificates_follow_from_the_answers_in_groups_that_are_stored(tmp_path
     X, y, groups = sample(60)
     clf = svc(hedge=1).fit(X, y, groups=groups)
     forged = Forged.of(clf)
-    answers, truth = forged["evidence.answers"], forged["evidence.truth"]
+    answers, truth = forged["evidence.accepts"], forged["predictions.y_true"]
     first = np.flatnonzero((answers == truth).all(axis=0))[0]
     answers[:, first] = 1 - truth[first]
-    forged["evidence.answers"] = answers
+    forged["evidence.accepts"] = answers
     again = load(forged.write(tmp_path / "model"))
     assert all(again.certificates_[voting].bound > clf.certificates_[voting].bound for voting in ("stochastic", "best"))
     # As single rows they would have the exact limits of independent draws.
     forged = Forged.of(clf)
-    forged["plan.division.unit"], forged["plan.division.units"] = "example", None
-    with pytest.raises(ValueError, match=r"Division\.\w+ is not"):
+    forged["plan.split.unit"], forged["plan.split.units"] = "example", None
+    with pytest.raises(ValueError, match=r"Split\.\w+ is not"):
         load(forged.write(tmp_path / "model"))
 
 
@@ -89,10 +89,10 @@ def test_the_hold_out_baseline_keeps_groups_in_one_fold(make, monkeypatch):
     sizes = [len(np.unique(units[found == fold])) for fold in range(4)]
     assert sum(sizes) == len(np.unique(units)) == 30  # no group in two folds
     assert max(sizes) - min(sizes) <= 1
-    baseline = clf.certificate_.baselines["hold-out"]
-    plan, evidence = clf._fitted.plan, clf._fitted.evidence
-    wrong = pd.Series(evidence.answers[plan.hold_out] != evidence.truth)
-    losses = wrong.groupby(groups[plan.division.validating]).mean()
+    baseline = clf.certificate_.baselines["holdout"]
+    plan, predictions = clf._fitted.plan, clf._fitted.predictions
+    wrong = pd.Series(predictions.y_pred[plan.holdout] != predictions.y_true)
+    losses = wrong.groupby(groups[plan.split.validating]).mean()
     # A planned classifier is bounded by the bet that was fixed for what is proposed.
     expected = (
         chernoff_upper(baseline.empirical_risk, 30, 0.05) if plan.bet is None else bet_upper(losses, plan.bet, 0.05)
@@ -119,7 +119,7 @@ def test_the_votes_errors_are_those_of_groups(tmp_path):
     exact = exact_risk(clf.predict(X[validation]) != y[validation], groups[validation])
     assert is_rounded_up(clf.vote_risk_, exact)
     assert clf.vote_errors_ == np.count_nonzero(clf.predict(X[validation]) != y[validation])
-    constant = exact_risk(y[validation] != clf.constant_label_, groups[validation])
+    constant = exact_risk(y[validation] != clf.majority_class_, groups[validation])
     assert is_rounded_up(clf.certificate_.baselines["most frequent class"].empirical_risk, constant)
 
 
@@ -167,8 +167,8 @@ def test_copies_of_mixed_rows_are_seen_behind_prepare():
     prepare = make_column_transformer((OneHotEncoder(), ["b"]), remainder="passthrough")
     twice = pd.concat([X, X], ignore_index=True)
     with pytest.warns(UserWarning, match="80 distinct rows occur 2 times"):
-        svc(prepare=prepare).fit(twice, np.tile(y, 2))
-    clf = svc(prepare=prepare, duplicates="together").fit(twice, np.tile(y, 2))
+        svc(preprocessor=prepare).fit(twice, np.tile(y, 2))
+    clf = svc(preprocessor=prepare, duplicates="together").fit(twice, np.tile(y, 2))
     assert clf.certificate_.m == 40
 
 
@@ -188,5 +188,5 @@ def test_votes_count_copies_once():
     vote = clf.set_params(voting="majority").predict(X[validation])
     assert clf.vote_errors_ == np.count_nonzero(vote != y[validation])
     proposed = [clf.certificates_["majority"], *clf.certificates_["majority"].alternatives]
-    risk = next(claim.empirical_risk for claim in proposed if claim.rule == "proposal")
+    risk = next(claim.empirical_risk for claim in proposed if claim.rule == "primary")
     assert round(risk * 100) == np.count_nonzero(vote != y[validation])

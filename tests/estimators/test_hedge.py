@@ -11,8 +11,8 @@ from tests.estimators.models import fitted, three_classes, two_classes
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates.find import choose_posterior
 from pacbayes.certificates.levels import best_single
+from pacbayes.certificates.posteriors import choose_posterior
 from pacbayes.estimators import planning
 
 VOTINGS = ("soft", "stochastic", "majority", "best")
@@ -35,7 +35,7 @@ def trees(**choices):
 def test_what_it_resolves_to(make, choices, expected):
     clf = make(**choices).fit(*two_classes())
     assert clf.hedge_ == expected
-    assert (clf.proposal_ == {}) == (expected == 1.0)
+    assert (clf.primary_ == {}) == (expected == 1.0)
     assert hasattr(clf, "posterior_") == (expected > 0.0)
     assert clone(clf).hedge == choices.get("hedge", "auto")
 
@@ -64,9 +64,9 @@ def test_hedge_1_is_the_posterior_and_occam_alone(make):
 @pytest.mark.parametrize("make", [svc, trees])
 def test_hedge_0_is_hold_out(make):
     clf = make(hedge=0, voting="best").fit(*three_classes())
-    chosen = int(np.argmax(clf.proposal_["best"]))
+    chosen = int(np.argmax(clf.primary_["best"]))
     expected = binomial_upper(clf.classifiers_.errors[chosen], clf.classifiers_.m, 0.05)
-    assert clf.certificate_.bound == expected == clf.certificate_.baselines["hold-out"].bound
+    assert clf.certificate_.bound == expected == clf.certificate_.baselines["holdout"].bound
     assert clf.best_index_ == chosen
     assert clf.certificate_.level == clf.delta_
 
@@ -76,7 +76,7 @@ def test_hedge_0_is_hold_out(make):
 def test_a_proposal_loses_to_hold_out_its_share_of_delta_and_no_more(data, hedge):
     clf = svc(hedge=hedge).fit(*data())
     best, m = clf.certificates_["best"], clf.classifiers_.m
-    errors = clf.classifiers_.errors[int(np.argmax(clf.proposal_["best"]))]
+    errors = clf.classifiers_.errors[int(np.argmax(clf.primary_["best"]))]
     assert best.bound <= binomial_upper(errors, m, (1 - hedge) * 0.05 * (1 - 1e-12))
 
 
@@ -96,7 +96,7 @@ def test_what_is_proposed_does_not_depend_on_validation_rows():
     X[validation] = np.random.default_rng(0).normal(size=X[validation].shape)
     again = svc().fit(X, other)
     for voting in VOTINGS:
-        assert np.array_equal(again.proposal_[voting], clf.proposal_[voting])
+        assert np.array_equal(again.primary_[voting], clf.primary_[voting])
         assert rules_of(again, voting) == rules_of(clf, voting)
     assert again.certificates_["best"].bound > clf.certificates_["best"].bound
 
@@ -122,13 +122,13 @@ def test_where_a_proposal_fails_the_others_predict(make, monkeypatch):
         return replace(found, counts=counts)
 
     monkeypatch.setattr(planning, "_cross_validate", worst)
-    assert clf.certificates_["best"].rule == "proposal"
+    assert clf.certificates_["best"].rule == "primary"
     found = clf.fit(X, y).certificates_
     assert (found["stochastic"].rule, found["best"].rule) == ("posterior", "Occam")
-    assert found["majority"].rule != "proposal"
+    assert found["majority"].rule != "primary"
     assert {one.source for voting, one in found.items() if voting != "soft"} == {"validation rows"}
     # Nothing stands beside a soft vote: its bound is that of its own errors, however many.
-    assert found["soft"].rule == "proposal"
+    assert found["soft"].rule == "primary"
     assert found["stochastic"].lower is not None
     assert clf.best_params_ == clf.classifiers_.params[int(np.argmin(clf.classifiers_.errors))]
     assert np.array_equal(clf.set_params(voting="best").predict(X), clf.best_estimator_.predict(X))
@@ -157,6 +157,6 @@ def test_one_classifier_has_one_vote():
 def test_weights_and_proposals_are_those_of_the_fit():
     clf = fitted("svc", two_classes)
     assert clf.weights_.sum() == 1.0
-    assert set(clf.proposal_) == set(VOTINGS)
-    assert all(weights.sum() == 1.0 for weights in clf.proposal_.values())
-    assert clf.proposal_["best"].max() == 1.0
+    assert set(clf.primary_) == set(VOTINGS)
+    assert all(weights.sum() == 1.0 for weights in clf.primary_.values())
+    assert clf.primary_["best"].max() == 1.0

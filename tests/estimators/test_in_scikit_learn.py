@@ -106,7 +106,7 @@ def test_where_there_are_no_decision_values():
     tree = CertifiedClassifier.from_fitted(DecisionTreeClassifier().fit(X[:300], y[:300]), X[300:], y[300:])
     assert "DecisionTreeClassifier, the classifier that predicts, has no decision" in why_not(tree, "decision_function")
     settings = {"cv": 3, "voting": "best", "refit": True, "random_state": 0}
-    again = CertifiedClassifier(LogisticRegression(max_iter=5000), prepare=StandardScaler(), **settings).fit(X, y)
+    again = CertifiedClassifier(LogisticRegression(max_iter=5000), preprocessor=StandardScaler(), **settings).fit(X, y)
     assert hasattr(again.best_estimator_, "decision_function")
     assert "not available after a refit" in why_not(again, "decision_function")
 
@@ -226,7 +226,7 @@ def test_one_class_in_the_training_part_is_a_clear_error():
         ({"delta": 1e-100, "hedge": 1e-300}, ValueError, r"^hedge \* delta must not underflow"),
         ({"delta": 5e-324, "hedge": 0.02}, ValueError, r"^hedge \* delta must not underflow"),
         ({"lambdas": [0.0]}, ValueError, "lambdas must be positive"),
-        ({"limits": ("recal",)}, ValueError, "did you mean 'recall'"),
+        ({"metrics": ("recal",)}, ValueError, "did you mean 'recall'"),
     ],
 )
 def test_wrong_parameters_are_refused_before_any_work(choice, error, message):
@@ -250,8 +250,8 @@ DECLARED = [
     *({"hedge": value} for value in (1.5, -0.1, "much", None, np.nan)),
     *({"prior": value} for value in ("flat", 5, None)),
     *({"distance": value} for value in (5, None)),
-    *({"limits": value} for value in ("recall", None)),
-    *({"limits_share": value} for value in (0, 1, True, "a")),
+    *({"metrics": value} for value in ("recall", None)),
+    *({"metrics_share": value} for value in (0, 1, True, "a")),
     *({"cv": value} for value in (1, 2.5, True, "5")),
     *({"n_jobs": value} for value in (1.5, "two")),
 ]
@@ -261,12 +261,12 @@ OF_ONE = {
         {"constant": "best"},
         {"max_error": 1.5},
         {"max_error": True},
-        {"prepare": "auto"},
+        {"preprocessor": "auto"},
     ],
     CertifiedClassifier: [
         *({"target": value} for value in (0.02, "recall", {"recall": 0.9})),
         *({"refit": value} for value in ("yes", 1, None)),
-        *({"prepare": value} for value in ("numbers", MultinomialNB())),
+        *({"preprocessor": value} for value in ("numbers", MultinomialNB())),
     ],
 }
 
@@ -284,14 +284,14 @@ def test_baselines_and_assumptions():
     clf = StochasticSVC(LAMBDAS, hedge=1, random_state=0).fit(X, y)
     baselines = clf.certificate_.baselines
     assert baselines["Occam"].bound == clf.certificates_["best"].bound
-    assert 0.0 < baselines["hold-out"].bound < 0.2
+    assert 0.0 < baselines["holdout"].bound < 0.2
     assert any("285 of 569 rows" in assumption for assumption in clf.certificate_.assumptions)
     assert any("Pipeline" in assumption for assumption in clf.certificate_.assumptions)
     separate = StochasticSVC(LAMBDAS, split="independent", random_state=0).fit(X, y)
-    assert separate.certificate_.baselines["hold-out"].bound is None
+    assert separate.certificate_.baselines["holdout"].bound is None
     assert "not available" in separate.certificate_.explain()
     unasked = StochasticSVC(LAMBDAS, cv=None, random_state=0).fit(X, y)
-    assert unasked.certificate_.baselines["hold-out"].bound is None
+    assert unasked.certificate_.baselines["holdout"].bound is None
     assert unasked.certificate_.bound == clf.certificate_.bound
 
 
@@ -346,5 +346,5 @@ def test_estimators_of_pairs_of_rows_are_refused_at_once():
 
 def test_tags_are_those_of_what_prepares():
     assert not get_tags(StochasticSVC()).input_tags.allow_nan
-    assert get_tags(StochasticSVC(prepare=SimpleImputer())).input_tags.allow_nan
-    assert not get_tags(StochasticSVC(prepare=StandardScaler())).input_tags.string
+    assert get_tags(StochasticSVC(preprocessor=SimpleImputer())).input_tags.allow_nan
+    assert not get_tags(StochasticSVC(preprocessor=StandardScaler())).input_tags.string

@@ -27,14 +27,16 @@ def test_it_counts_the_errors_of_what_predicts_against_its_own_limit(voting):
     assert (monitor.limit, monitor.alpha) == (model.certificates_[voting].bound, 0.002)
     monitor.update(X[:50], y[:50]).update(X=X[50:], y_true=y[50:])
     assert monitor.losses.tolist() == (model.predict(X) != y).tolist()
-    assert np.array_equal(monitor.evidence, Monitor(monitor.limit, 0.002).update_errors(model.predict(X) != y).evidence)
+    assert np.array_equal(
+        monitor.predictions, Monitor(monitor.limit, 0.002).update_errors(model.predict(X) != y).predictions
+    )
     assert model.certificates_[voting].holds_for in str(monitor)
 
 
 def test_rows_that_are_not_answered_do_not_count():
-    model = CertifiedClassifier("logistic", target=Abstain(0.1), random_state=0).fit(*rows(800, 3, 0.04))
+    model = CertifiedClassifier("logistic", decision=Abstain(0.1), random_state=0).fit(*rows(800, 3, 0.04))
     X, y = rows(300, 4, 0.04)
-    answered = model.answers(X)
+    answered = model.accepts(X)
     assert answered.any()
     assert not answered.all()
     monitor = model.monitor().update(X, y)
@@ -45,7 +47,7 @@ def test_rows_that_are_not_answered_do_not_count():
 
 def test_a_model_that_answers_nothing_is_not_watched():
     X, y = rows(200, 5, 0.45)
-    model = CertifiedClassifier("logistic", target=Abstain(0.01), random_state=0).fit(X, y)
+    model = CertifiedClassifier("logistic", decision=Abstain(0.01), random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="nothing to watch"):
         model.monitor()
 
@@ -103,7 +105,7 @@ def test_it_goes_on_from_a_file(clf, tmp_path):
     (X, y), (X2, y2) = rows(150, 12), rows(150, 13, 0.3)
     clf.monitor().update(X, y).save(tmp_path / "watch.json")
     again = clf.monitor().resume(tmp_path / "watch.json").update(X2, y2)
-    assert np.array_equal(again.evidence, clf.monitor().update(X, y).update(X2, y2).evidence)
+    assert np.array_equal(again.predictions, clf.monitor().update(X, y).update(X2, y2).predictions)
     assert again.alarm_at > 150
 
 
@@ -111,8 +113,8 @@ def test_it_goes_on_from_a_file(clf, tmp_path):
     "choices",
     [
         {"candidates": "logistic"},
-        {"candidates": ["logistic", "neighbours"], "target": Abstain(0.2)},
-        {"candidates": "logistic", "limits": ("recall",), "pos_label": "yes"},
+        {"candidates": ["logistic", "neighbours"], "decision": Abstain(0.2)},
+        {"candidates": "logistic", "metrics": ("recall",), "pos_label": "yes"},
         {"candidates": "logistic", "refit": True},
     ],
 )

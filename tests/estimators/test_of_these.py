@@ -29,14 +29,14 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_both_estimators(name, tmp_path):
     model = clone(MODELS[name]).fit(X[OLD], Y[OLD])
-    batch, validation = model.of_these(X[NEW]), OLD[model.classifiers_.splits(0)[1]]
+    batch, validation = model.certify_batch(X[NEW]), OLD[model.classifiers_.splits(0)[1]]
     errors = int((model.predict(X[validation]) != Y[validation]).sum())
     assert (batch.rows, batch.errors, batch.m, batch.seen) == (169, errors, validation.size, 0)
     assert batch.wrong == hypergeometric_upper(errors, validation.size, 169, batch.level)
     assert batch.wrong >= (model.predict(X[NEW]) != Y[NEW]).sum()
     assert batch.level == pytest.approx({"trees": 0.05, "machines": 0.045, "the paper's": 0.05 / 3}[name])
     save(model, tmp_path / "model")
-    assert load(tmp_path / "model", trusted=["sklearn."]).of_these(X[NEW]) == batch
+    assert load(tmp_path / "model", trusted=["sklearn."]).certify_batch(X[NEW]) == batch
 
 
 @pytest.fixture(scope="module")
@@ -45,15 +45,15 @@ def clf():
 
 
 def test_containers(clf):
-    expected = clf.of_these(X[NEW])
+    expected = clf.certify_batch(X[NEW])
     for container in (csr_matrix, np.asfortranarray):
-        assert clf.of_these(container(X[NEW])) == expected
+        assert clf.certify_batch(container(X[NEW])) == expected
     with pytest.raises(ValueError, match=r"columns|features"):
-        clf.of_these(X[NEW, :5])
+        clf.certify_batch(X[NEW, :5])
     with pytest.raises(ValueError, match="X must hold at least one row"):
-        clf.of_these(X[:0])
+        clf.certify_batch(X[:0])
     with pytest.raises(NotFittedError):
-        CertifiedClassifier().of_these(X)
+        CertifiedClassifier().certify_batch(X)
 
 
 # -- from elsewhere --------------------------------------------------------------------------------------------------
@@ -71,30 +71,30 @@ THREE = (DecisionTreeClassifier(max_depth=1), DecisionTreeClassifier(max_depth=3
 @pytest.mark.parametrize(
     ("models", "choices", "rule", "level"),
     [
-        ((GaussianNB(),), {}, "proposal", 0.05),
+        ((GaussianNB(),), {}, "primary", 0.05),
         (THREE, {}, "Occam", 0.05 / 3),
-        (THREE, {"proposal": 2, "hedge": 0}, "proposal", 0.05),
-        (THREE, {"proposal": 2, "hedge": 0.1}, "proposal", 0.045),
+        (THREE, {"primary": 2, "hedge": 0}, "primary", 0.05),
+        (THREE, {"primary": 2, "hedge": 0.1}, "primary", 0.045),
         # Two share the reserve: this vote and the posterior.
-        (THREE, {"proposal": 1, "hedge": 0.1, "voting": "majority"}, "equal vote", 0.005 / 2),
+        (THREE, {"primary": 1, "hedge": 0.1, "voting": "majority"}, "equal vote", 0.005 / 2),
         (THREE, {"prior": [0.5, 0.3, 0.2]}, "Occam", None),
     ],
 )
 def test_from_fitted(models, choices, rule, level):
     clf = elsewhere(models, **choices)
     assert clf.certificate_.rule == rule
-    batch = clf.of_these(X[NEW])
+    batch = clf.certify_batch(X[NEW])
     assert (batch.m, batch.rows) == (200, 169)
     assert batch.errors == (clf.predict(X[OLD[200:]]) != Y[OLD[200:]]).sum()
     share = clf.prior_[clf.best_index_]
     assert batch.level == pytest.approx(0.05 * share if level is None else level)
     with pytest.raises(ValueError, match="200 of 200 rows equal a row behind the model"):
-        clf.of_these(X[OLD[200:]])
+        clf.certify_batch(X[OLD[200:]])
 
 
 def test_a_posterior_from_elsewhere_is_refused():
-    with pytest.raises(ValueError, match=r"of_these cannot say .* voting='best' has one classifier"):
-        elsewhere(THREE, voting="majority").of_these(X[NEW])
+    with pytest.raises(ValueError, match=r"certify_batch cannot say .* voting='best' has one classifier"):
+        elsewhere(THREE, voting="majority").certify_batch(X[NEW])
 
 
 # -- rows that are not new -------------------------------------------------------------------------------------------
@@ -107,15 +107,15 @@ def test_rows_behind_the_model_are_refused(which, clf):
     known = 20 if which == "half" else rows[which].size
     message = f"X must hold new rows, but {known} of {rows[which].size} rows equal a row behind"
     with pytest.raises(ValueError, match=message):
-        clf.of_these(X[rows[which]])
+        clf.certify_batch(X[rows[which]])
 
 
 def test_a_few_known_rows_are_said(clf):
-    batch = clf.of_these(X[np.r_[OLD[:3], NEW]])
+    batch = clf.certify_batch(X[np.r_[OLD[:3], NEW]])
     assert (batch.rows, batch.seen) == (172, 3)
     assert "3 rows equal rows behind the model" in str(batch)
     with pytest.raises(ValueError, match="1 of 1 rows equals a row behind the model"):
-        clf.of_these(X[OLD[:1]])
+        clf.certify_batch(X[OLD[:1]])
 
 
 def test_rows_that_are_equal_by_chance_are_not_refused():
@@ -124,12 +124,12 @@ def test_rows_that_are_equal_by_chance_are_not_refused():
     rows = pd.DataFrame(rng.integers(0, 3, (600, 3)), columns=["a", "b", "c"])
     labels = (rows["a"] + rows["b"] > 2).to_numpy() ^ (rng.random(600) < 0.1)
     clf = CertifiedClassifier(TREES, cv=3, random_state=0).fit(rows[:400], labels[:400])
-    batch = clf.of_these(rows[400:])
+    batch = clf.certify_batch(rows[400:])
     assert batch.seen == 200
     assert batch.wrong >= (clf.predict(rows[400:]) != labels[400:]).sum()
     # The same rows in any order are still known.
     with pytest.raises(ValueError, match="400 of 400 rows equal"):
-        clf.of_these(rows[:400][::-1])
+        clf.certify_batch(rows[:400][::-1])
 
 
 # -- block by block --------------------------------------------------------------------------------------------------
@@ -145,4 +145,4 @@ def test_blocks_of_every_size(size, clf):
             with pytest.raises(ValueError, match="400 of 400 rows equal"):
                 counted.batch()
         else:
-            assert counted.batch() == clf.of_these(X[rows])
+            assert counted.batch() == clf.certify_batch(X[rows])

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris, make_moons
 
 from pacbayes import StochasticSVC
-from pacbayes.data import labelled
+from pacbayes.data import dataset
 from pacbayes.ensemble import svm_folds as folds
 from pacbayes.svm.kernel import Kernel
 
@@ -36,7 +36,7 @@ def test_the_kernel_matrix_serves_training_and_all_folds(data, monkeypatch):
 @pytest.mark.parametrize("voting", ["soft", "stochastic", "majority"])
 def test_rows_are_hashed_once(voting, monkeypatch):
     X, y = make_moons(120, noise=0.3, random_state=0)
-    sizes = counting(monkeypatch, labelled, "row_hashes")
+    sizes = counting(monkeypatch, dataset, "row_hashes")
     model = StochasticSVC([0.1, 1.0], hedge=0.1, voting=voting, random_state=0).fit(X, y)
     assert sizes == [120]
     # The draws of the proposal are those of the same hashes, and rows are known again by them.
@@ -46,7 +46,12 @@ def test_rows_are_hashed_once(voting, monkeypatch):
 def test_nobody_writes_into_what_a_certificate_rests_on():
     model = StochasticSVC([0.1, 1.0], hedge=0.1, random_state=0).fit(*make_moons(120, noise=0.3, random_state=0))
     fitted = model._fitted
-    arrays = [fitted.evidence.answers, fitted.evidence.truth, fitted.evidence.said, fitted.plan.planned[0].weights]
+    arrays = [
+        fitted.predictions.y_pred,
+        fitted.predictions.y_true,
+        fitted.predictions.rule_predictions,
+        fitted.plan.fixed_rules[0].weights,
+    ]
     for array in [*arrays, model.classes_, model.classifiers_.errors]:
         with pytest.raises(ValueError, match="read-only"):
             array[:] = 0

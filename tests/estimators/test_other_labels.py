@@ -10,8 +10,8 @@ from tests.estimators.models import by_draws
 from tests.estimators.test_prediction import drawn_by_hand, voting
 
 from pacbayes import CertifiedClassifier, Grid
-from pacbayes.certificates.grids import confidence
 from pacbayes.certificates.rules import SoftVote
+from pacbayes.certificates.thresholds import confidence
 from pacbayes.certificates.voting import integer_weights, majority
 from pacbayes.ensemble.calibration import ANSWERS, calibrate
 from pacbayes.ensemble.members import Calibrated, Coding, Estimators
@@ -157,7 +157,7 @@ def test_a_class_that_nobody_has_learnt_has_no_confidence():
     answers = np.array([[0.0], [0.0], [1.0], [2.0]])
     table, _ = calibrate(ANSWERS, answers, np.array([0, 0, 1, 1]), 2)
     parts = integer_weights(np.array([0.9, 0.1]))
-    rule = SoftVote("proposal", parts, soft=Calibrated(first_two, {0: table, 1: table}))
+    rule = SoftVote("primary", parts, soft=Calibrated(first_two, {0: table, 1: table}))
     shares = rule.shares(members, np.zeros((2, 1)))
     assert shares.shape == (2, 2)
     scores = rule.confidences(shares, 3)

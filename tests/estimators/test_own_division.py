@@ -47,8 +47,8 @@ def test_groups_and_slices_of_both_parts_are_joined():
     parts = {"groups": groups[:150], "X_val": X[150:], "y_val": y[150:], "groups_val": groups[150:]}
     assert model().fit(X[:150], y[:150], **parts).certificate_.m == 30
     parts = {"slices": slices[:150], "X_val": X[150:], "y_val": y[150:], "slices_val": slices[150:]}
-    found = model(limits=("error",)).fit(X[:150], y[:150], **parts).certificate_
-    assert {one.column for one in found.limits if one.kind == "slice"} == {"parity"}
+    found = model(metrics=("error",)).fit(X[:150], y[:150], **parts).certificate_
+    assert {one.column for one in found.metrics if one.kind == "slice"} == {"parity"}
 
 
 def test_the_certificate_says_whose_division_it_was(tmp_path):

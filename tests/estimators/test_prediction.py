@@ -79,7 +79,7 @@ def test_best_is_the_classifier_of_the_best_single_certificate(kind, data, split
     if clf.certificates_["best"].rule == "Occam":
         assert clf.classifiers_.errors[clf.best_index_] == clf.classifiers_.errors.min()  # the prior is uniform
     else:
-        assert clf.proposal_["best"][clf.best_index_] == 1.0
+        assert clf.primary_["best"][clf.best_index_] == 1.0
     assert np.array_equal(voting(clf, "best").predict(X), clf.classifiers_.predict(X)[clf.best_index_])
 
 
@@ -189,9 +189,9 @@ def test_agreement_is_decided_by_half_of_the_weight():
 def test_a_parameter_set_after_fit_changes_no_answer(tmp_path):
     X = np.random.default_rng(0).normal(size=(200, 3)) * [1.0, 100.0, 0.01] + 5.0
     y = (X[:, 2] + 1e-4 * X[:, 1] > 5.0).astype(int)
-    clf = StochasticSVC([0.1, 1.0], prepare=StandardScaler(), scale=False, random_state=0).fit(X, y)
+    clf = StochasticSVC([0.1, 1.0], preprocessor=StandardScaler(), scale=False, random_state=0).fit(X, y)
     said = clf.predict(X)
-    clf.set_params(prepare=None)
+    clf.set_params(preprocessor=None)
     assert np.array_equal(clf.predict(X), said)
     save(clf, tmp_path / "model.pacbayes")
     assert np.array_equal(load(tmp_path / "model.pacbayes").predict(X), said)

@@ -84,9 +84,9 @@ def test_only_the_fitted_way_predicts(voting):
 
 
 def test_limits_that_carry_over():
-    clf, alone = (fit(limits=("error", "balanced_error", COST), refit=refit) for refit in (True, False))
-    assert clf.certificate_.limits == tuple(replace(one, covered=True) for one in alone.certificate_.limits)
-    assert len(clf.certificate_.limits) == 4
+    clf, alone = (fit(metrics=("error", "balanced_error", COST), refit=refit) for refit in (True, False))
+    assert clf.certificate_.metrics == tuple(replace(one, covered=True) for one in alone.certificate_.metrics)
+    assert len(clf.certificate_.metrics) == 4
 
 
 def test_groups_and_copies():
@@ -149,7 +149,7 @@ def test_a_checkpoint_keeps_both_trainings(tmp_path):
 
 def test_of_these_counts_what_is_not_covered(both):
     refitted, certified = both
-    batch, alone = refitted.of_these(NEW), certified.of_these(NEW)
+    batch, alone = refitted.certify_batch(NEW), certified.certify_batch(NEW)
     away = int(np.sum(~refitted.covered(NEW)))
     assert away > 0
     assert (batch.not_covered, alone.not_covered) == (away, 0)
@@ -167,9 +167,9 @@ def test_a_monitor_counts_what_is_wrong_and_covered(both):
 
 def test_limits_speak_of_covered_answers():
     """An attack found limits that said more than is proved: "errs on at most" of a refit that errs more often."""
-    certificate = fit(limits=("error", "balanced_error", COST)).certificate_
-    assert all(one.covered for one in certificate.limits)
-    said = [str(one) for one in certificate.limits]
+    certificate = fit(metrics=("error", "balanced_error", COST)).certificate_
+    assert all(one.covered for one in certificate.metrics)
+    said = [str(one) for one in certificate.metrics]
     assert "of it get an answer that is covered and wrong" in said[0]
     assert all("of covered answers alone" in one for one in said[2:])
     assert "errs on" not in certificate.explain().partition("Details:")[2].partition("Assumed")[0]

@@ -43,8 +43,8 @@ def test_one_of_rank_one_is_the_hold_out_classifier(kind, data, hedge):
     longest = max(runs, key=len)
     chosen = int(runs[0][0] if hedge == 1 else longest[(len(longest) - 1) // 2])
     if hedge != 1:
-        assert clf.proposal_["best"][chosen] == 1.0
-    assert clf.certificate_.baselines["hold-out"].note.startswith(f"classifier {chosen} ")
+        assert clf.primary_["best"][chosen] == 1.0
+    assert clf.certificate_.baselines["holdout"].note.startswith(f"classifier {chosen} ")
     scores = clf.cv_results_["mean_test_score"]
     assert scores[chosen] == np.nanmax(scores)
     assert all(rank == 1 + np.sum(scores > score + 1e-12) for rank, score in zip(ranks, scores, strict=True))
@@ -85,7 +85,7 @@ def test_best_is_the_classifier_of_the_best_certificate():
 
 @pytest.mark.parametrize(
     "name",
-    ["cv_results_", "best_params_", "constant_label_", "delta_", "distances_", "has_uniform_prior_", "vote_risk_"],
+    ["cv_results_", "best_params_", "majority_class_", "delta_", "distances_", "has_uniform_prior_", "vote_risk_"],
 )
 def test_not_before_it_is_fitted(name):
     assert not hasattr(StochasticSVC(), name)

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, SVMs
 
 LAMBDAS = [0.01, 0.1, 1.0, 3.0, 10.0]
-# Machines of two widths, trees that have probabilities, and a classifier with decisions alone.
+# SVMs of two widths, trees that have probabilities, and a classifier with decisions alone.
 ASSORTED = [
     ("machines", SVMs([0.1, 1.0], gamma=[0.1, 1.0])),
     ("trees", Grid(DecisionTreeClassifier(), {"max_depth": [2, 4]})),
@@ -34,8 +34,8 @@ ASSORTED = [
             cv=3,
             random_state=0,
         ),
-        StochasticSVC(LAMBDAS[:2], cv=2, hedge="auto", limits=("error",), random_state=0),
-        CertifiedClassifier(Grid(LogisticRegression(), {"C": [0.1, 1.0]}), cv=2, target=Abstain(0.3), random_state=0),
+        StochasticSVC(LAMBDAS[:2], cv=2, hedge="auto", metrics=("error",), random_state=0),
+        CertifiedClassifier(Grid(LogisticRegression(), {"C": [0.1, 1.0]}), cv=2, decision=Abstain(0.3), random_state=0),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

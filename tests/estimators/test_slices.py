@@ -6,7 +6,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
-from pacbayes.data.labelled import Slices
+from pacbayes.data.dataset import Slices
 
 
 def names_of(values):
@@ -66,10 +66,10 @@ def svc(**params):
 def test_copies_of_one_example_have_one_slice(make):
     X, y = some_rows()
     by_value = np.where(X[:, 0] > 2, "high", "low")
-    clf = make(limits=("error",), duplicates="together").fit(X, y, slices=by_value)
-    assert sum(one.rows for one in clf.certificate_.limits if one.kind == "slice") == clf.classifiers_.m
+    clf = make(metrics=("error",), duplicates="together").fit(X, y, slices=by_value)
+    assert sum(one.rows for one in clf.certificate_.metrics if one.kind == "slice") == clf.classifiers_.m
     with pytest.raises(ValueError, match="the same for duplicates of an example"):
-        make(limits=("error",), duplicates="together").fit(X, y, slices=np.arange(len(X)) % 2)
+        make(metrics=("error",), duplicates="together").fit(X, y, slices=np.arange(len(X)) % 2)
 
 
 def test_a_class_or_slice_without_validation_rows_has_the_limit_one(tmp_path):
@@ -77,8 +77,8 @@ def test_a_class_or_slice_without_validation_rows_has_the_limit_one(tmp_path):
     probe = trees().fit(X, y).classifiers_.splits(0)[0]
     slices = np.where(np.arange(len(X)) == probe[0], "rare", "usual")
     labels = np.where(np.arange(len(X)) == probe[1], 2, y)
-    clf = trees(limits=("error",)).fit(X, labels, slices=slices)
-    by_name = {(one.kind, one.of): one for one in clf.certificate_.limits}
+    clf = trees(metrics=("error",)).fit(X, labels, slices=slices)
+    by_name = {(one.kind, one.of): one for one in clf.certificate_.metrics}
     for key in (("class", 2), ("slice", "rare")):
         assert (by_name[key].rows, by_name[key].bound) == (0, 1.0)
     save(clf, tmp_path / "model")

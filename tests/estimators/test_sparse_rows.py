@@ -58,7 +58,7 @@ def test_formats_make_no_difference(name, kind):
 def test_rows_to_be_prepared(name, kind):
     X, y = dense()
     rows = as_format(X, name, kind)
-    model = StochasticSVC([0.1, 1.0, 10.0], prepare=TruncatedSVD(4, random_state=0), random_state=0)
+    model = StochasticSVC([0.1, 1.0, 10.0], preprocessor=TruncatedSVD(4, random_state=0), random_state=0)
     expected, found = model.fit(sp.csr_array(X), y).predict(sp.csr_array(X)), clone(model).fit(rows, y).predict(rows)
     assert np.array_equal(found, expected)
 

@@ -1,4 +1,4 @@
-"""Cross-validation for the hold-out choice trains in the same limits of threads as the grid's own fits."""
+"""Cross-validation for the holdout choice trains in the same limits of threads as the grid's own fits."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def test_a_setting_that_cannot_be_trained_on_a_fold_is_not_chosen():
         model = by_draws(Grid(NeedsRows(), {"rows": [25, 5]})).fit(X, y)
     # Once for all folds.
     assert len(caught) == 1
-    assert "rows = 5" in model.certificate_.baselines["hold-out"].note
+    assert "rows = 5" in model.certificate_.baselines["holdout"].note
 
 
 def test_no_memory_in_a_fold_is_no_error_of_the_classifier():

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.linear_model import LogisticRegression
 
 from pacbayes import CertifiedClassifier, Grid, Threshold, load, save
-from pacbayes.report import plot_target, report_html
+from pacbayes.report import plot_decision, report_html
 
 GRID = Grid(LogisticRegression(), {"C": [0.1, 1.0]})
 
@@ -32,7 +32,7 @@ def test_predict_uses_the_threshold_and_probabilities_are_untouched(model):
     X, _ = rows()
     plain = fitted(None).fit(*rows())
     assert np.array_equal(model.predict_proba(X), plain.predict_proba(X))
-    late = model.predict_proba(X)[:, 0] >= model.certificate_.reached.threshold
+    late = model.predict_proba(X)[:, 0] >= model.certificate_.decision.threshold
     assert np.array_equal(model.predict(X), np.where(late, "late", "punctual"))
     assert not np.array_equal(model.predict(X), plain.predict(X))
 
@@ -40,7 +40,7 @@ def test_predict_uses_the_threshold_and_probabilities_are_untouched(model):
 def test_what_was_observed_is_counted_by_predict(model):
     X, y = rows()
     validation = model.classifiers_.splits(0)[1]
-    said, true, reached = model.predict(X[validation]), y[validation], model.certificate_.reached
+    said, true, reached = model.predict(X[validation]), y[validation], model.certificate_.decision
     assert reached.m == validation.size
     assert reached.positives == (true == "late").sum()
     assert reached.answered == (said == "late").sum()
@@ -58,7 +58,7 @@ def test_it_is_the_same_row_by_row_and_in_any_order(model):
 def test_the_plan_does_not_depend_on_validation_rows(model):
     X, y = rows()
     plan = model._fitted.plan
-    validation = plan.division.validating
+    validation = plan.split.validating
     rng = np.random.default_rng(1)
     other_X, other_y = X.copy(), y.copy()
     other_X[validation] = 10 * rng.normal(size=(validation.size, X.shape[1]))
@@ -72,7 +72,7 @@ def test_the_plan_does_not_depend_on_validation_rows(model):
 @pytest.mark.parametrize("pos_label", [None, "late"])
 def test_which_class_is_positive(pos_label):
     clf = fitted(Threshold(recall=0.8), pos_label=pos_label).fit(*rows())
-    assert clf.certificate_.reached.positive == (pos_label or "punctual")
+    assert clf.certificate_.decision.positive == (pos_label or "punctual")
 
 
 def test_words(model):
@@ -82,7 +82,7 @@ def test_words(model):
     assert model.certificate_.headline == "Recall at least 80.0 %"
     assert "and not guaranteed: recall" in model.certificate_.explain()
     assert not model.certificate_.vacuous
-    assert json.loads(json.dumps(model.certificate_.to_dict()))["reached"]["target"] == {"recall": 0.8}
+    assert json.loads(json.dumps(model.certificate_.to_dict()))["decision"]["target"] == {"recall": 0.8}
 
 
 @pytest.mark.parametrize(
@@ -129,12 +129,12 @@ def test_page_and_plot(target):
     matplotlib.use("Agg")
     clf = fitted(target).fit(*rows())
     page = report_html(clf, test=rows(200, 5))
-    assert clf.certificate_.reached.target.words("late")[1:].replace("'", "&#39;") in page.replace("\u00a0", " ")
-    assert ("(see its threshold)" if clf.certificate_.reached.passed else "(no threshold passed)") in page
-    axes = plot_target(clf)
+    assert clf.certificate_.decision.decision.words("late")[1:].replace("'", "&#39;") in page.replace("\u00a0", " ")
+    assert ("(see its threshold)" if clf.certificate_.decision.passed else "(no threshold passed)") in page
+    axes = plot_decision(clf)
     shown = {line.get_label() for line in axes.get_lines()}
     assert {"recall", "precision", "false positive rate", "required recall"} <= shown
-    assert ("threshold in use" in shown) == clf.certificate_.reached.passed
+    assert ("threshold in use" in shown) == clf.certificate_.decision.passed
     (drawn,) = (line for line in axes.get_lines() if line.get_label() == "recall")
     assert drawn.get_ydata()[-1] == 1.0
 
@@ -143,7 +143,7 @@ def test_copies_count_once():
     X, y = rows(600)
     twice = np.repeat(np.arange(600), 2)
     clf = fitted(Threshold(recall=0.7), duplicates="together").fit(X[twice], y[twice])
-    reached = clf.certificate_.reached
+    reached = clf.certificate_.decision
     assert (reached.unit, reached.m) == ("distinct example", clf.certificate_.m)
     assert reached.m <= 300
     assert reached.passed

@@ -9,13 +9,13 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.attack.small_models import model
 
 from pacbayes import SVMs
-from pacbayes.data.division import DISTINCT, EXAMPLE, GROUP, Division
+from pacbayes.data.split import DISTINCT, EXAMPLE, GROUP, Split
 from pacbayes.data.tables import TableReading, TextColumn
-from pacbayes.ensemble import evidence as module
+from pacbayes.ensemble import validation as module
 from pacbayes.ensemble.calibration import ANSWERS, DECISIONS, PAIRS, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
-from pacbayes.ensemble.evidence import Evidence
-from pacbayes.ensemble.members import Calibrated, Estimators, Joined
+from pacbayes.ensemble.members import Calibrated, CompositeMembers, Estimators
+from pacbayes.ensemble.validation import ValidationPredictions
 from pacbayes.files.checks import check
 from pacbayes.files.values import ModelDecoder, ModelEncoder
 from pacbayes.svm.kernel import Kernel
@@ -32,7 +32,7 @@ def bytes_of(*values):
 
 
 VALUES = (
-    Evidence(
+    ValidationPredictions(
         np.array(["no", "yes", "perhaps"]),
         2,
         bytes_of([0, 1, 2], [255, 1, 0]),
@@ -53,13 +53,13 @@ VALUES = (
     Calibration(ANSWERS, 10, 1.0, np.zeros(3), np.zeros(3), table=np.full((4, 3), 1 / 3)),
     Calibrated(np.array([0, 3]), {0: TWO, 5: TWO}),
     TREES,
-    Joined((MACHINES, TREES), ("svm", "trees")),
+    CompositeMembers((MACHINES, TREES), ("svm", "trees")),
     MACHINES,
     COLUMN,
     TableReading((COLUMN,), (2,), ("", "?")),
 )
 WRONG = {
-    "Evidence": {
+    "ValidationPredictions": {
         "labels": [np.array([["no", "yes"]]), ["no", "yes"], np.array(["yes", "no"]), np.array(["no", "no"])],
         "n_classes": [0, 4, 2.0],
         # A truth that is a label, but no class.
@@ -95,17 +95,17 @@ WRONG = {
         "maps": [{}, [0], {-1: TWO}, {True: TWO}, {0: None}, {0: replace(TWO, shift=np.zeros(3))}],
     },
     "Estimators": {"estimators": [[], (TREE,), ["tree"]], "params": [[], [3]]},
-    "Joined": {
+    "CompositeMembers": {
         "parts": [[MACHINES, TREES], (MACHINES, SVMs()), (MACHINES, replace(TREES, classes=np.array([7, 8])))],
         "names": [("svm",), ["svm", "trees"], ("svm", 3)],
     },
-    "SharedMachines": {
+    "KernelSVMs": {
         "settings": [1],
         "kernels": [(), (Kernel("linear", None),)],
-        "machines": [(), MACHINES.machines * 2],
+        "svms": [(), MACHINES.svms * 2],
         "classes": [[0, 1], np.zeros((2, 1)), MACHINES.classes[:1]],
         "rows": [np.zeros((0, 0)), np.zeros((5, 3)), np.full_like(MACHINES.rows, np.nan)],
-        "prepare": [1],
+        "preprocessor": [1],
     },
     "TextColumn": {"place": [1.0, True], "words": [("NA", 1)], "has_both": [1]},
     "TableReading": {
@@ -128,14 +128,14 @@ def test_a_wrong_field_is_refused_by_name():
 
 
 def test_parts_that_need_each_other():
-    found, evidence = VALUES[1], VALUES[0]
+    found, predictions = VALUES[1], VALUES[0]
     for value in (
         replace(found, log_losses=None),
         replace(found, families=None),
-        replace(evidence, said=None),
+        replace(predictions, rule_predictions=None),
         replace(VALUES[2], kind=ANSWERS),
         replace(VALUES[3], kind=DECISIONS),
-        Joined((MACHINES,), ("svm",)),
+        CompositeMembers((MACHINES,), ("svm",)),
         replace(VALUES[2], shift=np.full(3, 1e300), slope=10.0),
     ):
         with pytest.raises(ValueError, match=rf"^{type(value).__name__}\.\w+ is not"):
@@ -156,8 +156,8 @@ def test_a_wrong_number_in_any_block_is_refused(monkeypatch):
     for i in range(4):
         answers = np.zeros((4, 3), dtype=np.uint8)
         answers[i, 1] = 77
-        with pytest.raises(ValueError, match=r"Evidence\.answers is not"):
-            check(Evidence(np.array([0, 1]), 2, answers, np.zeros(3, dtype=np.uint8)))
+        with pytest.raises(ValueError, match=r"ValidationPredictions\.y_pred is not"):
+            check(ValidationPredictions(np.array([0, 1]), 2, answers, np.zeros(3, dtype=np.uint8)))
 
 
 def is_a_division(shared, units, unit, n_train, m, n_rows):
@@ -189,8 +189,8 @@ def test_only_what_divides_all_rows_is_a_division(unit):
             sides[side] = np.setxor1d(sides[side], rng.integers(0, 8, 1))
         n_train, m = number - int(validation.sum()), int(validation.sum())
         right = is_a_division(sides, units, unit, n_train, m, 8)
-        with contextlib.nullcontext() if right else pytest.raises(ValueError, match=r"Division\.shared is not"):
-            check(Division("shared", n_train, m, 8, 0, tuple(sides), unit, units))
+        with contextlib.nullcontext() if right else pytest.raises(ValueError, match=r"Split\.shared is not"):
+            check(Split("shared", n_train, m, 8, 0, tuple(sides), unit, units))
         valid += right
     assert 100 < valid < 300
 
@@ -215,7 +215,7 @@ def test_only_what_divides_all_rows_is_a_division(unit):
     ],
 )
 def test_divisions_that_cannot_be(wrong):
-    good = Division("shared", 4, 4, 8, 0, (np.arange(4), np.arange(4, 8)))
+    good = Split("shared", 4, 4, 8, 0, (np.arange(4), np.arange(4, 8)))
     check(good)
-    with pytest.raises(ValueError, match=r"Division\.\w+ is not"):
+    with pytest.raises(ValueError, match=r"Split\.\w+ is not"):
         check(replace(good, **wrong))

@@ -37,8 +37,8 @@ def test_what_is_saved_comes_back(kind, data, split, hedge, tmp_path):
     assert hasattr(again, "posterior_") == hasattr(clf, "posterior_") == (hedge != 0)
     if hedge != 0:
         assert np.array_equal(again.posterior_.weights, clf.posterior_.weights)
-    assert {voting: one.tolist() for voting, one in again.proposal_.items()} == {
-        voting: one.tolist() for voting, one in clf.proposal_.items()
+    assert {voting: one.tolist() for voting, one in again.primary_.items()} == {
+        voting: one.tolist() for voting, one in clf.primary_.items()
     }
     assert np.array_equal(again.classifiers_.predict(X), clf.classifiers_.predict(X))
     assert ("soft" in clf.certificates_) == (split == "shared")
@@ -52,7 +52,7 @@ def test_what_is_saved_comes_back(kind, data, split, hedge, tmp_path):
 
 
 def test_families_come_back_as_parameters(tmp_path):
-    """Machines of several widths beside others: they predict the same, and can be fitted again."""
+    """SVMs of several widths beside others: they predict the same, and can be fitted again."""
     X, y = three_classes()
     trees = Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]})
     named = [("svm", SVMs([0.1, 1.0], gamma=[0.1, 1.0])), ("trees", trees)]
@@ -119,15 +119,15 @@ def test_what_follows_from_the_answers_is_computed_from_them(tmp_path):
     """Every classifier errs on five more rows, which all of them got right."""
     clf = fitted("svc", two_classes, hedge=1)
     forged = Forged.of(clf)
-    answers, truth = forged["evidence.answers"], forged["evidence.truth"]
+    answers, truth = forged["evidence.accepts"], forged["predictions.y_true"]
     rows = np.flatnonzero((answers == truth).all(axis=0))[:5]
     answers[:, rows] = 1 - truth[rows]
-    forged["evidence.answers"] = answers
+    forged["evidence.accepts"] = answers
     again = load(forged.write(tmp_path / "model"))
     assert np.array_equal(again.classifiers_.errors, clf.classifiers_.errors + 5)
     for voting, certificate in again.certificates_.items():
         assert certificate.bound > clf.certificates_[voting].bound
-        assert certificate.baselines["hold-out"].bound > clf.certificates_[voting].baselines["hold-out"].bound
+        assert certificate.baselines["holdout"].bound > clf.certificates_[voting].baselines["holdout"].bound
     assert again.certificates_["stochastic"].lower > clf.certificates_["stochastic"].lower
     assert again.posterior_.bound == again.certificates_["stochastic"].bound
     assert clf.posterior_.bound < again.posterior_.lower_bound <= again.posterior_.bound
@@ -138,20 +138,20 @@ def test_limits_of_planned_rules_follow_from_what_they_said(tmp_path):
     """Where draws said something else: of which classifier they were is not stored."""
     clf = fitted("svc", two_classes)
     forged = Forged.of(clf)
-    said, truth = forged["evidence.said"], forged["evidence.truth"]
+    said, truth = forged["predictions.rule_predictions"], forged["predictions.y_true"]
     plan = clf._fitted.plan
-    draws = plan.planned.index(plan.proposals["stochastic"])
-    answers, weights = forged["evidence.answers"], forged[f"plan.planned.{draws}.weights"]
-    assert forged.json(f"plan.planned.{draws}")[KIND] == "Draws"
+    draws = plan.fixed_rules.index(plan.primary_rules["stochastic"])
+    answers, weights = forged["evidence.accepts"], forged[f"plan.fixed_rules.{draws}.weights"]
+    assert forged.json(f"plan.fixed_rules.{draws}")[KIND] == "Draws"
     before = np.count_nonzero(said[draws] != truth)
     said[draws] = np.where((answers[weights > 0] != truth).any(axis=0), 1 - truth, said[draws])
     after = np.count_nonzero(said[draws] != truth)
     assert after > before
-    forged["evidence.said"] = said
+    forged["predictions.rule_predictions"] = said
     old, new = clf.certificates_["stochastic"], load(forged.write(tmp_path / "model")).certificates_["stochastic"]
     assert round(old.empirical_risk * old.m) == before
     claims = {new.rule: new.bound} | {claim.rule: claim.bound for claim in new.alternatives}
-    assert claims["proposal"] == binomial_upper(after, old.m, old.level)
+    assert claims["primary"] == binomial_upper(after, old.m, old.level)
 
 
 def test_weights_that_are_not_the_best_have_their_own_bound_and_gap(tmp_path):

@@ -296,11 +296,11 @@ def test_bad_input(changes, error, message):
         optimal_posterior(**({"risks": [0.1, 0.2], "m": 100} | changes))
 
 
-RISKS = st.lists(st.integers(0, 40).map(lambda k: k / 40), min_size=1, max_size=12)
+METRICS = st.lists(st.integers(0, 40).map(lambda k: k / 40), min_size=1, max_size=12)
 
 
 @settings(max_examples=60)
-@given(RISKS, st.sampled_from(DISTANCES), st.randoms(use_true_random=False))
+@given(METRICS, st.sampled_from(DISTANCES), st.randoms(use_true_random=False))
 def test_order_and_copies_of_classifiers_change_nothing(risks, distance, random):
     order = list(range(len(risks)))
     random.shuffle(order)

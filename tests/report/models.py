@@ -37,7 +37,7 @@ def abstaining_machines(max_error):
 
 def by_class():
     X, y = rows()[0]
-    clf = StochasticSVC(LAMBDAS, hedge=0.1, limits=("error",), cv=3, random_state=0)
+    clf = StochasticSVC(LAMBDAS, hedge=0.1, metrics=("error",), cv=3, random_state=0)
     return clf.fit(X, np.array([IMAGE, "benign"])[y], slices=np.where(X[:, 0] > 14, SCRIPT, "small"))
 
 
@@ -64,7 +64,7 @@ def controlling():
     X = pd.DataFrame(rng.normal(size=(120, 2)), columns=["a\x1b[2J", "\u2066b"])
     y = np.where(X.iloc[:, 0] > 0, "yes\x1b[2J\x9b", "no\u202e\u2028\x07\U000e0001")
     candidates = [("bayes\u202e", GaussianNB()), ("tree\u2067", DecisionTreeClassifier(max_depth=2, random_state=0))]
-    clf = CertifiedClassifier(candidates, limits=("error", "recall"), random_state=0, cv=3)
+    clf = CertifiedClassifier(candidates, metrics=("error", "recall"), random_state=0, cv=3)
     return clf.fit(X, y, slices=pd.Series(np.where(X.iloc[:, 1] > 0, "l\x1bm", "n\u2069"), name="side\u202e"))
 
 
@@ -120,13 +120,13 @@ MODELS = {
     "five distances": lambda: StochasticSVC([0.1, 50.0], distance=[*DISTANCES], cv=None, random_state=0).fit(
         *two_classes()
     ),
-    "limits": by_class,
+    "metrics": by_class,
     "one classifier": partial(constant_grid, 400, 1, voting="best"),
     "target": partial(abstaining_machines, 0.05),
     "nothing answered": partial(abstaining_machines, 0.001),
-    "abstain": partial(logistic, target=Abstain(0.02)),
-    "threshold": partial(logistic, ["malignant", "benign"], target=Threshold(recall=0.9), pos_label="malignant"),
-    "threshold failed": partial(logistic, target=Threshold(recall=0.999)),
+    "abstain": partial(logistic, decision=Abstain(0.02)),
+    "threshold": partial(logistic, ["malignant", "benign"], decision=Threshold(recall=0.9), pos_label="malignant"),
+    "threshold failed": partial(logistic, decision=Threshold(recall=0.999)),
     "refit": partial(logistic, refit=True),
     "groups": lambda: logistic(groups=np.arange(569) // 4),
     "rare": rare,

@@ -54,10 +54,10 @@ def test_of_draws_by_weights_of_the_validation_rows_the_mean():
 def test_with_a_threshold():
     clf, (X, y) = model("threshold"), two_classes()
     new, labels = validation(clf, X, np.array(["malignant", "benign"])[y])
-    assert clf.certificate_.reached.passed
+    assert clf.certificate_.decision.passed
     _, counts, classes = shown(clf)
     assert np.array_equal(counts, confusion_matrix(labels, clf.predict(new)))
-    assert classes[:, 1].sum() == clf.certificate_.reached.errors
+    assert classes[:, 1].sum() == clf.certificate_.decision.errors
 
 
 @pytest.mark.parametrize("moved", [False, True])
@@ -66,10 +66,12 @@ def test_where_not_all_are_answered(moved):
     clf = copy(model("abstain"))
     new, labels = validation(clf, *two_classes())
     if moved:
-        score = float(np.sort(clf._fitted.evidence.scores[clf._fitted.plan.planned.index(clf._fitted.plan.soft)])[20])
-        answered = replace(clf.certificate_.answered, threshold=score)
-        clf.certificates_ = dict(clf.certificates_) | {"soft": replace(clf.certificate_, answered=answered)}
-    answers = clf.answers(new)
+        score = float(
+            np.sort(clf._fitted.predictions.scores[clf._fitted.plan.fixed_rules.index(clf._fitted.plan.soft)])[20]
+        )
+        answered = replace(clf.certificate_.decision, threshold=score)
+        clf.certificates_ = dict(clf.certificates_) | {"soft": replace(clf.certificate_, decision=answered)}
+    answers = clf.accepts(new)
     page, counts, classes = shown(clf)
     assert 0 < answers.sum() < len(labels)
     assert answers.sum() == len(new) - 20 or not moved
@@ -91,7 +93,7 @@ def test_of_a_refit_it_is_that_of_the_certified_classifier():
 def test_rows_of_groups():
     clf = model("groups")
     page, counts, _ = shown(clf)
-    assert counts.sum() == clf._fitted.evidence.truth.size > clf.certificate_.m
+    assert counts.sum() == clf._fitted.predictions.y_true.size > clf.certificate_.m
     assert page.table("table-classes")[0][1] == "validation rows"
 
 
@@ -102,7 +104,7 @@ def test_a_rare_class_that_is_missed_is_named():
     warning = f"Class fraud is rare and often missed: {missed} of its {size} validation rows are misclassified."
     assert page.text("guarantee").count(warning) == page.text("guarantee").count("often missed") == 1
     # What the certificate says of it is the same, and not said twice.
-    assert str(model("rare").certificate_.often_missed) not in page.text("facts")
+    assert str(model("rare").certificate_.minority_class_missed) not in page.text("facts")
     assert "often missed" not in Page(page_of("grid")).text("guarantee")
 
 

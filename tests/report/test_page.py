@@ -66,9 +66,9 @@ def test_the_picture_has_the_limit_and_two_simpler_methods(clf, page):
     _, cells = page.table("table-certificate")
     baselines = clf.certificate_.baselines
     assert [row[0] for row in cells] == [
-        "this model", "one classifier, chosen by cross-validation (hold-out)", "majority-class baseline"
+        "this model", "one classifier, chosen by cross-validation (holdout)", "majority-class baseline"
     ]  # fmt: skip
-    expected = (clf.certificate_, baselines["hold-out"], baselines["most frequent class"])
+    expected = (clf.certificate_, baselines["holdout"], baselines["most frequent class"])
     for (label, limit, counted, _), one in zip(cells, expected, strict=True):
         assert is_rounded_up(limit, one.bound)
         assert counted == f"{100 * one.empirical_risk:.1f} %"
@@ -103,12 +103,12 @@ def test_numbers_of_the_classifiers(clf, page, tested):
 def test_bounds_and_baselines(clf, page):
     risks, errors, m = clf.classifiers_.risks, clf.classifiers_.errors, clf.classifiers_.m
     bounds = {name: float(value) for name, value, *_ in page.table("table-bounds")[1]}
-    k = round(clf.certificate_.baselines["hold-out"].empirical_risk * m)
+    k = round(clf.certificate_.baselines["holdout"].empirical_risk * m)
     expected = {
         f"stochastic classifier, {name}": optimal_posterior(risks, m, distance=name).bound for name in DISTANCES
     } | {
         "best single classifier, Occam": beta_distribution.isf(0.05 / len(errors), errors.min() + 1, m - errors.min()),
-        "cross-validated classifier, hold-out": beta_distribution.isf(0.05, k + 1, m - k),
+        "cross-validated classifier, holdout": beta_distribution.isf(0.05, k + 1, m - k),
     }
     assert bounds == pytest.approx(expected, abs=1.1e-5)
     labels = rows()[0][1]
@@ -204,7 +204,7 @@ def test_bars_are_drawn_where_the_numbers_are(clf, page):
     bars = re.findall(r'd="M ([\d.]+) [\d.]+ \nL ([\d.]+) [^"]*" clip-path[^>]*fill: var\(--(\w+)\)', page.source)[:6]
     assert [name for *_, name in bars] == ["accent", "risk", "light", "risk", "light", "risk"]
     baselines = clf.certificate_.baselines
-    shown = (clf.certificate_, baselines["hold-out"], baselines["most frequent class"])
+    shown = (clf.certificate_, baselines["holdout"], baselines["most frequent class"])
     expected = np.array([share for one in shown for share in (one.bound, one.empirical_risk)])
     widths = np.array([float(end) - float(start) for start, end, _ in bars])
     np.testing.assert_allclose(widths / widths[0], expected / expected[0], atol=1e-3)

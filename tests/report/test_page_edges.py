@@ -55,7 +55,7 @@ def test_names_neither_control_a_terminal_nor_turn_a_line_of_the_page_around():
 def test_what_was_fitted_counts_not_what_is_set_later():
     clf = constant_grid(delta=0.1)
     before, card = undated(report_html(clf)), model_card(clf)
-    clf.set_params(delta=0.001, distance="squared", hedge=0.5, limits=("error",), cv=7)
+    clf.set_params(delta=0.001, distance="squared", hedge=0.5, metrics=("error",), cv=7)
     assert undated(report_html(clf)) == before
     assert model_card(clf) == card
 
@@ -68,11 +68,11 @@ FORGED = {
     "prior": "cross-validation",
     "distance": "squared",
     "constant": "paper",
-    "limits": ("recall",),
-    "limits_share": 0.9,
+    "metrics": ("recall",),
+    "metrics_share": 0.9,
     "pos_label": 1,
     "max_error": 0.001,
-    "target": Abstain(0.001),
+    "decision": Abstain(0.001),
     "refit": True,
     "cv": 99,
 }

@@ -20,7 +20,7 @@ SEEN = {
     "hedge 0": r"drawn at random with fixed weights\..*validation rows only counted its errors",
     "hedge 0.1": "Of delta, 90.0 % was given to what the training rows proposed and 10.0 % to what the validation rows",
     "posterior": "Its classifiers erred on .* % of 150 validation rows, on.*bound of the majority vote is twice",
-    "limits": r"It erred on \d+ of 227 validation rows\. Majority class of the training rows",
+    "metrics": r"It erred on \d+ of 227 validation rows\. Majority class of the training rows",
     "one classifier": r"^Predicts with a single classifier\.",
     "threshold": r"Predicts 'malignant' if its probability, .*, is at least 0\.\d+.*Only the soft vote predicts",
     "abstain": r"on \d+ of the \d+ that it answered\. The acceptance rate on new examples is not.*all of delta",
@@ -44,7 +44,7 @@ def test_the_page_is_that_of_the_certificate(name):
     assert page.text("headline") == " ".join(certificate.headline.split())
     assert page.text("sentence") == " ".join(certificate.sentence.split())
     assert re.search(SEEN.get(name, ""), f"{page.text('facts')} {page.text('table-certificates-note')}")
-    assert ("not-beaten" in page.ids) == bool(certificate.not_better)
+    assert ("not-beaten" in page.ids) == bool(certificate.worse_than_baseline)
     assert [one.text for one in page.ids["assumptions"]] == list(certificate.assumptions)
     head, _ = page.table("table-certificates")
     place = list(clf.certificates_).index(clf.voting_) + 1
@@ -119,7 +119,7 @@ def test_distances_and_priors():
     clf, page = model("five distances"), Page(page_of("five distances"))
     bounds = as_columns(page, "bounds")
     assert float(bounds["stochastic classifier, kl"][0]) < clf.certificate_.bound
-    assert bounds["cross-validated classifier, hold-out"][0] == "–"
+    assert bounds["cross-validated classifier, holdout"][0] == "–"
     assert "divides delta among 5 distances" in page.text("figure-bounds")
     clf = machines([0.1, 1.0, 10.0], prior=[0.5, 0.5, 0.0], cv=None)
     page = Page(report_html(clf))
@@ -156,13 +156,13 @@ def test_vacuous(distance):
 
 def test_where_not_all_are_answered():
     clf, (X, y) = model("target"), rows()[1]
-    page, answered = Page(report_html(clf, test=(X, y))), clf.certificate_.answered
+    page, answered = Page(report_html(clf, test=(X, y))), clf.certificate_.decision
     cells = page.table("table-coverage")[1]
     new, labels = (values[clf.classifiers_.splits(0)[1]] for values in rows()[0])
     assert [int(cells[-1][0]), int(cells[-1][2])] == [len(labels), np.count_nonzero(clf.predict(new) != labels)]
     assert [str(answered.rows), str(answered.errors)] in [[row[0], row[2]] for row in cells]
     assert all(limit == percent_up(float(binomial_upper(int(k), int(n), 0.05))) for n, _, k, _, limit in cells)
-    answers = clf.answers(X)
+    answers = clf.accepts(X)
     errors = int(np.count_nonzero((clf.predict(X) != y)[answers]))
     assert f"It accepted {answers.sum()} of 114 test rows" in page.text("observed")
     assert f"({errors} errors)" in page.text("observed")
@@ -188,7 +188,7 @@ def test_where_nothing_is_answered():
 
 @pytest.mark.parametrize("name", ["threshold", "threshold failed"])
 def test_thresholds(name):
-    reached, page = model(name).certificate_.reached, Page(page_of(name))
+    reached, page = model(name).certificate_.decision, Page(page_of(name))
     head, cells = page.table("table-threshold")
     assert head == ["threshold", "recall", "precision", "false positive rate"]
     at = next(row for row in cells if row[0] == reached.shown)
@@ -220,7 +220,7 @@ def test_limits_of_other_risks():
     found, page = model("limits").certificate_, Page(page_of("limits"))
     cells = page.table("table-by-class")[1]
     assert [row[1:] for row in cells] == [
-        [percent_up(one.bound), str(one.count), str(one.rows)] for one in found.limits
+        [percent_up(one.bound), str(one.count), str(one.rows)] for one in found.metrics
     ]
     assert [bool(re.search("false (posi|nega)tives", row[0])) for row in cells] == [True, True, False, False]
     assert SCRIPT not in page.source
@@ -229,7 +229,7 @@ def test_limits_of_other_risks():
     errors = round(found.empirical_risk * found.m)
     without, bound = (percent_up(float(binomial_upper(errors, found.m, found.level / part))) for part in (0.8, 1.0))
     assert f"without them the overall bound would be {without} instead of {bound}." in page.text("metrics")
-    clf = logistic(limits=("recall", "f1"))
+    clf = logistic(metrics=("recall", "f1"))
     page = Page(report_html(clf))
-    assert [row[1] for row in page.table("table-by-class")[1]] == [one.claim for one in clf.certificate_.limits]
+    assert [row[1] for row in page.table("table-by-class")[1]] == [one.claim for one in clf.certificate_.metrics]
     assert "Bounds on further metrics" in page.text("metrics")

@@ -14,11 +14,11 @@ from pacbayes.report import (
     plot_bounds,
     plot_certificate,
     plot_coverage,
+    plot_decision,
     plot_gibbs_curve,
     plot_monitor,
     plot_plan,
     plot_risks,
-    plot_target,
 )
 from pacbayes.report.page import drawn
 
@@ -92,7 +92,7 @@ def test_certificate(ax):
     clf, (X, y) = fitted("svc", two_classes), two_classes()
     assert plot_certificate(clf, ax, test=(1.01 * X, y)) is ax
     certificate = clf.certificate_
-    others = [certificate.baselines[name] for name in ("hold-out", "most frequent class")]
+    others = [certificate.baselines[name] for name in ("holdout", "most frequent class")]
     expected = [number for one in (certificate, *others) for number in (one.bound, one.empirical_risk)]
     assert [bar.get_width() for bar in ax.patches] == expected
     assert line(ax, "test error").get_xdata()[0] == np.mean(clf.predict(1.01 * X) != y)
@@ -109,7 +109,7 @@ def test_coverage(ax):
     assert np.all(np.diff(shares) >= 0)
     rows, wrong = np.rint(shares * m), np.rint(errors * np.rint(shares * m))
     np.testing.assert_allclose(limits, np.where(wrong < rows, beta.isf(0.05, wrong + 1, rows - wrong), 1.0), rtol=1e-9)
-    answered = clf.certificate_.answered
+    answered = clf.certificate_.decision
     point = line(ax, "threshold in use")
     assert (point.get_xdata()[0], point.get_ydata()[0]) == (answered.share, answered.errors / answered.rows)
     assert line(ax, "maximum").get_ydata()[0] == 0.02
@@ -123,25 +123,25 @@ def test_target(ax):
     clf = model("threshold")
     assert plot_certificate(clf, ax) is ax
     assert ax.get_xlabel() == "threshold of the probability of malignant"
-    reached = clf.certificate_.reached
+    reached = clf.certificate_.decision
     assert line(ax, "threshold in use").get_xdata()[0] == reached.threshold
     for label, share in (("recall", reached.recall), ("precision", reached.precision), ("false positive", reached.fpr)):
         cuts, shares = line(ax, label).get_data()
         assert shares[np.flatnonzero(cuts == reached.threshold)[0]] == share
-    assert plot_target(clf, ax) is ax
+    assert plot_decision(clf, ax) is ax
 
 
 def test_a_monitor(ax):
     quiet = Monitor(0.05).update_errors([0] * 20)
     assert plot_monitor(quiet, ax) is ax
-    assert line(ax, "e-value").get_ydata().tolist() == [1.0, *quiet.evidence]
+    assert line(ax, "e-value").get_ydata().tolist() == [1.0, *quiet.predictions]
     assert not any(one.get_label() == "alarm" for one in ax.lines)
     loud = Monitor(0.05, alpha=0.002).update_errors([0] * 20 + [1] * 20)
     ax.clear()
     plot_monitor(loud, ax)
     assert line(ax, "alarm at 500").get_ydata()[0] == 500
     point = next(one for one in ax.lines if one.get_label() == "alarm")
-    assert (point.get_xdata()[0], point.get_ydata()[0]) == (loud.alarm_at, loud.evidence[loud.alarm_at - 1])
+    assert (point.get_xdata()[0], point.get_ydata()[0]) == (loud.alarm_at, loud.predictions[loud.alarm_at - 1])
     assert ax.get_yscale() == "log"
     with pytest.raises(TypeError, match="monitor must be a Monitor"):
         plot_monitor(0.05)

@@ -1,4 +1,4 @@
-"""Machines on landmarks: Nyström's features against scikit-learn's and the kernel; linear machines by Newton's method.
+"""SVMs on landmarks: Nyström's features against scikit-learn's and the kernel; linear machines by Newton's method.
 
 Optimality is checked by a linear program, against LIBSVM, and on hostile samples; errors as a user recomputes them.
 """
@@ -92,7 +92,7 @@ def test_the_same_for_any_number_of_threads_and_for_a_single_machine():
     np.testing.assert_array_equal(one.classifiers_.errors, three.classifiers_.errors)
     paths = [model.classifiers_.members.machines[0].pairs[0].path for model in (one, three)]
     assert paths[0].dual_coef.tobytes() == paths[1].dual_coef.tobytes()
-    assert one.certificate_.baselines["hold-out"].note == three.certificate_.baselines["hold-out"].note
+    assert one.certificate_.baselines["holdout"].note == three.certificate_.baselines["holdout"].note
     shares = [model.set_params(voting="soft").predict_proba(X).tobytes() for model in (one, three)]
     assert shares[0] == shares[1]
 

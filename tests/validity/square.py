@@ -17,7 +17,7 @@ SIDE = (np.arange(20) - 9.5) / 10
 POINTS = np.array([(a, b) for a in SIDE for b in SIDE])
 QUADRANT = 2 * (POINTS[:, 0] > 0) + (POINTS[:, 1] > 0)
 CLEAN = {2: (POINTS[:, 0] * POINTS[:, 1] > 0).astype(int), 5: np.where(np.abs(POINTS).max(axis=1) < 0.5, 4, QUADRANT)}
-# Machines from nearly none to far too much freedom.
+# SVMs from nearly none to far too much freedom.
 LAMBDAS = np.geomspace(1e-3, 30.0, 12)
 
 

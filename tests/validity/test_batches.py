@@ -12,10 +12,10 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.validity.square import DELTA, compatible, fits
 
 from pacbayes import CertifiedClassifier, Grid, svm_set
-from pacbayes.certificates import Plan, best_single, certify, find
-from pacbayes.data.preprocessing import apply_prepare
-from pacbayes.ensemble.evidence import observe
+from pacbayes.certificates import Plan, best_single, certify, fit_posteriors
+from pacbayes.data.preprocessing import apply_preprocessor
 from pacbayes.ensemble.svm_set import SvmFamily
+from pacbayes.ensemble.validation import observe
 
 N = 320
 VOTINGS = ("stochastic", "majority", "best")
@@ -62,10 +62,10 @@ def failures_of_frequencies(seed):
     X, y = categories(N, np.random.default_rng([seed, 5]))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Frequencies predicts differently")
-        classifiers = svm_set(X, y, [0.1, 1.0, 10.0], gamma=1.0, prepare=Frequencies(), random_state=seed)
+        classifiers = svm_set(X, y, [0.1, 1.0, 10.0], gamma=1.0, preprocessor=Frequencies(), random_state=seed)
     plan = Plan(classifiers.splits, delta=DELTA)
-    found = find(plan, classifiers.evidence)
-    certificates = certify(plan, classifiers.evidence, found)
+    found = fit_posteriors(plan, classifiers.predictions)
+    certificates = certify(plan, classifiers.predictions, found)
     best = best_single(classifiers.counted, DELTA, None).index
     said = np.concatenate([classifiers.predict(rows) for rows, _ in NEW], axis=1)
     risk = lambda labels: (labels != NEW_LABELS).mean(axis=-1)  # noqa: E731
@@ -83,11 +83,11 @@ def test_samples_prepared_apart_are_as_new_ones(fits):
 def test_samples_prepared_in_one_batch_are_caught(fits, monkeypatch):
     def trained_in_one_batch(family, data, train):
         fitted = clone(family.prepare).fit(data.rows[train], data.labels[train])
-        return apply_prepare(fitted, data.rows)[train], fitted
+        return apply_preprocessor(fitted, data.rows)[train], fitted
 
     def asked_in_one_batch(members, data, *arguments):
-        together = replace(data, rows=apply_prepare(members.prepare, data.rows))
-        return observe(replace(members, prepare=None), together, *arguments)
+        together = replace(data, rows=apply_preprocessor(members.prepare, data.rows))
+        return observe(replace(members, preprocessor=None), together, *arguments)
 
     monkeypatch.setattr(SvmFamily, "_numbers", trained_in_one_batch)
     monkeypatch.setattr("pacbayes.ensemble.classifier_set.observe", asked_in_one_batch)

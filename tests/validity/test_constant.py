@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from tests.validity.square import DELTA, largest
 
-from pacbayes.certificates import Plan, constant_baseline, most_frequent
-from pacbayes.certificates.certify import no_skill
-from pacbayes.certificates.plan import without_reserve
+from pacbayes.certificates import Plan, fixed_label_baseline, most_frequent
+from pacbayes.certificates.certify import majority_class
+from pacbayes.certificates.plan import without_hedge
 from pacbayes.certificates.predictions import _evidence
-from pacbayes.certificates.proposals import given_rules
-from pacbayes.data.division import all_validate
-from pacbayes.data.labelled import Labelled
-from pacbayes.ensemble.evidence import Counted
+from pacbayes.certificates.primary import given_rules
+from pacbayes.data.dataset import Dataset
+from pacbayes.data.split import all_validate
+from pacbayes.ensemble.validation import Counted
 
 
 def limit(label, errors, m):
     """The limit of always answering a label that is wrong so often among m rows."""
-    return constant_baseline(label, Counted(np.array([[errors]]), None, m), DELTA).bound
+    return fixed_label_baseline(label, Counted(np.array([[errors]]), None, m), DELTA).bound
 
 
 @pytest.mark.parametrize("shares", [[0.5, 0.5], [0.994, 0.006], [0.34, 0.33, 0.33], [0.01] * 100])
@@ -53,8 +53,8 @@ def test_always_the_same_answer_keeps_its_limit(share):
     for _ in range(tries):
         rates = rng.beta(0.5 * share / (1 - share), 0.5, 60)
         truth = (rng.random((60, 8)) < rates[:, None]).astype(int).ravel()
-        data = Labelled.checked(np.zeros((480, 1)), truth, np.repeat(np.arange(60), 8), classes=np.array([0, 1]))
-        rules = tuple(replace(rule, bet=0.89) for rule in without_reserve(given_rules(0, 1)))
-        plan = Plan(all_validate(data, "keep"), delta=0.2, hedge=0.0, planned=rules, no_skill=0)
-        failures += no_skill(plan, _evidence(data, np.zeros(480, dtype=int), len(rules))).bound < share
+        data = Dataset.checked(np.zeros((480, 1)), truth, np.repeat(np.arange(60), 8), classes=np.array([0, 1]))
+        rules = tuple(replace(rule, bet=0.89) for rule in without_hedge(given_rules(0, 1)))
+        plan = Plan(all_validate(data, "keep"), delta=0.2, hedge=0.0, fixed_rules=rules, majority_class=0)
+        failures += majority_class(plan, _evidence(data, np.zeros(480, dtype=int), len(rules))).bound < share
     assert failures <= largest(tries, 0.2)

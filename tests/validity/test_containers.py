@@ -78,7 +78,7 @@ def fitted_on_lists(seed):
     # The true label is always 0; the second class must occur, and one row of it is no matter.
     drawn, y = rng.integers(len(KINDS), size=M), np.zeros(M, dtype=int)
     y[0] = 1
-    choices = {"proposal": np.full(8, 0.125), "hedge": 0.0, "delta": DELTA, "voting": "stochastic"}
+    choices = {"primary": np.full(8, 0.125), "hedge": 0.0, "delta": DELTA, "voting": "stochastic"}
     return CertifiedClassifier.from_fitted(members, as_list(drawn), y, random_state=seed, **choices)
 
 
@@ -107,7 +107,7 @@ def draws_and_truth(seed):
     drawn = rng.integers(CELLS, size=TRAINED + VALIDATED)
     y = np.where(rng.random(drawn.size) < NOISE, 1 - labels[drawn], labels[drawn])
     clf = StochasticSVC(
-        np.logspace(-3, 1.5, 30), prepare=PCA(6, svd_solver="full"), scale=False, hedge=0.0, delta=DELTA,
+        np.logspace(-3, 1.5, 30), preprocessor=PCA(6, svd_solver="full"), scale=False, hedge=0.0, delta=DELTA,
         validation_size=VALIDATED, random_state=seed,
     )  # fmt: skip
     return clf.fit(cells[drawn], y), cells, labels

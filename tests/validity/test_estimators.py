@@ -31,7 +31,7 @@ from tests.validity.square import (
 
 from pacbayes import CertifiedClassifier, Grid, SVMs
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
-from pacbayes.data.division import Division, divide
+from pacbayes.data.split import Split, split_rows
 
 OF_GROUP, OF_ROW = 0.15, 0.1
 # The mean over groups of the share of rows that do not have the quadrant's label; and the same among rows.
@@ -92,13 +92,13 @@ def classifier(candidates, seed, **choices):
 
 
 def assorted(seed, **choices):
-    """Machines of five widths beside two estimators with probabilities, and one grid."""
+    """SVMs of five widths beside two estimators with probabilities, and one grid."""
     trees = Grid(DecisionTreeClassifier(), {"max_depth": [2, 5]})
     return classifier([SVMs(FEW), GaussianNB(), LogisticRegression(), trees], seed, **choices)
 
 
 def widths(seed, **choices):
-    """Machines of five widths alone: all of them vote."""
+    """SVMs of five widths alone: all of them vote."""
     return classifier(SVMs(FEW), seed, **choices)
 
 
@@ -111,7 +111,7 @@ def two_kinds(seed):
     return classifier([SVMs(LAMBDAS[::3], gamma=[2.0, 8.0]), DecisionTreeClassifier(max_depth=4)], seed)
 
 
-def own_division(seed):
+def user_split(seed):
     return classifier([GaussianNB(), DecisionTreeClassifier(random_state=0)], seed)
 
 
@@ -137,7 +137,7 @@ DIVIDED = {
     "copies": (together, five_times, true_risk),
     "copies, independent": (partial(together, split="independent"), five_times, true_risk),
     "oversampled": (together, oversampled, true_risk),
-    "a division in time": (own_division, in_time, true_risk),
+    "a division in time": (user_split, in_time, true_risk),
 }  # fmt: skip
 
 
@@ -159,7 +159,7 @@ def check_hedged(make, hedge, size, classes, fits):
     made = partial(MADE[make], hedge=hedge, validation_size=validation_size)
     counts, rules = failures(made, partial(rows, n, classes), fits, partial(true_risk, classes=classes))
     assert max(counts.values()) <= largest(fits), counts
-    assert (("soft", "proposal") in rules) == (hedge < 1)
+    assert (("soft", "primary") in rules) == (hedge < 1)
 
 
 @pytest.mark.parametrize(
@@ -192,20 +192,20 @@ def test_rules_of_the_training_rows_keep_delta_in_many_fits(make, hedge, size, c
 @pytest.mark.parametrize("make", [svc, independent])
 def test_validation_rows_used_in_training_are_caught(make, monkeypatch):
     def leak(*arguments):
-        division = divide(*arguments)
-        if division.shared is not None:
+        split = split_rows(*arguments)
+        if split.shared is not None:
             # Past the constructor, which refuses rows on both sides.
-            object.__setattr__(division, "shared", (np.arange(division.n_rows), division.shared[1]))
-        return division
+            object.__setattr__(split, "shared", (np.arange(split.n_rows), split.shared[1]))
+        return split
 
-    honest = Division.__call__
+    honest = Split.__call__
 
     def leak_each(self, i):
         train, validation = honest(self, i)
         return (train, validation) if self.shared is not None else (np.arange(self.n_rows), validation)
 
     monkeypatch.setattr("pacbayes.estimators.recipe.divide", leak)
-    monkeypatch.setattr(Division, "__call__", leak_each)
+    monkeypatch.setattr(Split, "__call__", leak_each)
     counts, _ = failures(make, usual, 20)
     assert min(counts["stochastic"], counts["best"]) > largest(20), counts
 
@@ -227,7 +227,7 @@ def test_rows_of_one_origin_on_both_sides_are_caught(draw, risk):
 
 
 def test_labels_that_had_a_part_in_the_division_are_caught():
-    counts, _ = failures(own_division, by_labels, 20)
+    counts, _ = failures(user_split, by_labels, 20)
     assert min(counts[voting] for voting in ("stochastic", "majority", "best")) > largest(20), counts
 
 

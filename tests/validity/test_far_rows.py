@@ -1,7 +1,7 @@
 """Certificates where one row in 500 is far away, by simulation on a distribution whose true risks are known exactly.
 
 A row is one of 400 points of a square, its label that of its quadrant or, with probability 0.1, the other; with
-probability 1/500 it is shifted by 1e10.  Machines have splits of their own and unscaled rows, the case in which
+probability 1/500 it is shifted by 1e10.  SVMs have splits of their own and unscaled rows, the case in which
 distances were once computed from products, for counting centred on the mean of all rows and for predicting on that of
 the training rows: what was counted was not what predicted, and certificates failed in more than a third of the fits.
 """
@@ -15,7 +15,7 @@ import pytest
 from tests.validity.square import CLEAN, POINTS, compatible
 
 from pacbayes import StochasticSVC
-from pacbayes.ensemble.evidence import observe
+from pacbayes.ensemble.validation import observe
 from pacbayes.svm.kernel import Kernel, fit_scaling
 
 DELTA, NOISE, N, SHIFT, FAR = 0.05, 0.1, 1500, 1e10, 1 / 500
@@ -84,6 +84,6 @@ def test_centres_that_differ_are_caught(monkeypatch):
             one.support_vectors_, one._scaling = scaling(one.support_vectors_ + one._scaling.shift), scaling
         return observe(replace(members, estimators=others), data, *arguments)
 
-    monkeypatch.setattr(sys.modules["pacbayes.certificates.find"], "observe", counted)
+    monkeypatch.setattr(sys.modules["pacbayes.certificates.posteriors"], "observe", counted)
     count = failures("independent", 40)
     assert not compatible(count, 40, DELTA), count

@@ -40,7 +40,7 @@ def drawn(truth, rng):
     return rows[:, None], np.where(rng.random(M) < NOISE, 1 - truth[rows], truth[rows])
 
 
-def failures(choices, samples, wrong=0.2, proposal=lambda fitted, X, y: 3):
+def failures(choices, samples, wrong=0.2, primary=lambda fitted, X, y: 3):
     """Return how often the true risk of what predicts is above its certificate, by voting."""
     truth, fitted = made(wrong)
     risks = np.array([np.where(one.labels == truth, NOISE, 1 - NOISE).mean() for one in fitted])
@@ -48,7 +48,7 @@ def failures(choices, samples, wrong=0.2, proposal=lambda fitted, X, y: 3):
     for seed in range(samples):
         X, y = drawn(truth, np.random.default_rng([seed, 1]))
         clf = CertifiedClassifier.from_fitted(
-            fitted, X, y, proposal=proposal(fitted, X, y), delta=DELTA, random_state=seed, **choices
+            fitted, X, y, primary=primary(fitted, X, y), delta=DELTA, random_state=seed, **choices
         )
         for voting in VOTINGS:
             certificate = clf.certificates_[voting]
@@ -72,15 +72,15 @@ CASES = {
 @fits(60, 1500)
 @pytest.mark.parametrize("case", CASES)
 def test_failures_are_compatible_with_delta(case, fits):
-    choices, proposal = CASES[case]
-    assert max(failures(choices, fits, proposal=proposal).values()) <= largest(fits)
+    choices, primary = CASES[case]
+    assert max(failures(choices, fits, primary=primary).values()) <= largest(fits)
 
 
 def test_a_proposal_that_looked_at_the_rows_is_caught():
     def peeking(fitted, X, y):
         return int(np.argmin([(one.predict(X) != y).sum() for one in fitted]))
 
-    found = failures({"hedge": 0}, 60, wrong=0.5, proposal=peeking)
+    found = failures({"hedge": 0}, 60, wrong=0.5, primary=peeking)
     assert min(found.values()) > largest(60)
 
 
@@ -111,7 +111,7 @@ def test_ties_of_a_vote_do_not_depend_on_which_labels_validate(m, delta, words):
             y = np.array(["a"] * n_a + ["b"] * n_b + ["c"] * n_c)
             try:
                 clf = CertifiedClassifier.from_fitted(
-                    [Word(word) for word in words], X, y, proposal=[0.5, 0.5], hedge=0, voting="majority", delta=delta,
+                    [Word(word) for word in words], X, y, primary=[0.5, 0.5], hedge=0, voting="majority", delta=delta,
                     random_state=0,
                 )  # fmt: skip
             except ValueError:  # rows of one class alone are refused

@@ -15,12 +15,12 @@ from tests.validity.square import DELTA, POINTS, compatible, fits
 from tests.validity.test_questions import CLEAN, VOTINGS, chances, fitted
 
 from pacbayes import CertifiedClassifier, Cost, Grid
-from pacbayes.certificates import Plan, best_single, certify, find, risks
-from pacbayes.certificates.proposals import given_rules
-from pacbayes.certificates.risks import asked_for, limits_of
-from pacbayes.certificates.voting import PROPOSAL
-from pacbayes.data.division import GROUP, validating_division
-from pacbayes.ensemble.evidence import Evidence, unit_losses
+from pacbayes.certificates import Plan, best_single, certify, fit_posteriors, metrics
+from pacbayes.certificates.metrics import metric_bounds_of, parse_metrics
+from pacbayes.certificates.primary import given_rules
+from pacbayes.certificates.voting import PRIMARY
+from pacbayes.data.split import GROUP, validation_split
+from pacbayes.ensemble.validation import ValidationPredictions, unit_losses
 
 
 def costs(classes):
@@ -65,23 +65,23 @@ def is_wrong(limit, joint, cost):
 
 
 def drawn(tables, n, rng):
-    """Evidence of classifiers with such tables: classes are drawn, and given them the answer of each."""
+    """Validation predictions of classifiers with such tables: classes are drawn, and given them the answer of each."""
     shares = tables[0].sum(axis=1)
     truth = rng.choice(shares.size, n, p=shares).astype(np.uint8)
     sums = [np.cumsum(table[truth] / shares[truth, None], axis=1) for table in tables]
     answers = [np.minimum((rng.random((n, 1)) > one).sum(axis=1), shares.size - 1) for one in sums]
-    return Evidence(np.arange(shares.size), int(shares.size), np.array(answers, dtype=np.uint8), truth)
+    return ValidationPredictions(np.arange(shares.size), int(shares.size), np.array(answers, dtype=np.uint8), truth)
 
 
-def planned(evidence, number, hedge, limits, share, division=None, bet=None):
+def fixed_rules(predictions, number, hedge, limits, share, split=None, bet=None):
     """A plan in which the first classifier is proposed, and what its rules say of the rows."""
-    rules = [rule for rule in given_rules(0, number) if hedge > 0.0 or rule.name == PROPOSAL]
+    rules = [rule for rule in given_rules(0, number) if hedge > 0.0 or rule.name == PRIMARY]
     rules = tuple(replace(rule, bet=bet) for rule in rules)
-    division = validating_division(evidence.truth.size) if division is None else division
-    hashes = np.random.default_rng(0).integers(2**64, size=evidence.truth.size, dtype=np.uint64)
-    said = np.stack([rule.of_answers(evidence.answers, evidence.labels, lambda: hashes) for rule in rules])
-    plan = Plan(division, delta=DELTA, hedge=hedge, planned=rules, limits=limits, limits_share=share)
-    return plan, replace(evidence, said=said.astype(evidence.answers.dtype))
+    split = validation_split(predictions.y_true.size) if split is None else split
+    hashes = np.random.default_rng(0).integers(2**64, size=predictions.y_true.size, dtype=np.uint64)
+    said = np.stack([rule.combine(predictions.y_pred, predictions.labels, lambda: hashes) for rule in rules])
+    plan = Plan(split, delta=DELTA, hedge=hedge, fixed_rules=rules, metrics=limits, metrics_share=share)
+    return plan, replace(predictions, rule_predictions=said.astype(predictions.y_pred.dtype))
 
 
 NAMES = ("error", "recall", "precision", "f1", "specificity", "balanced_error", "youden")
@@ -89,7 +89,7 @@ NAMES = ("error", "recall", "precision", "f1", "specificity", "balanced_error", 
 
 def questions(names, classes):
     """The questions; classes are bet on together, and the bet on costs is the usual one."""
-    found = asked_for(tuple(costs(classes) if name == "cost" else name for name in names))
+    found = parse_metrics(tuple(costs(classes) if name == "cost" else name for name in names))
     return tuple(replace(one, bets=(0.5,) * classes) if one.name == "balanced_error" else one for one in found)
 
 
@@ -105,10 +105,10 @@ def failures_of_a_fixed_rule(names, law, draws, share, n=60):
     table = table_of(*LAWS[law])
     asked, cost, failed = questions(names, len(table)), costs(len(table)), 0
     for seed in range(draws):
-        evidence = drawn([table], n, np.random.default_rng([seed, 3]))
-        plan, evidence = planned(evidence, 1, 0.0, asked, share)
-        found = certify(plan, evidence, find(plan, evidence))["best"]
-        wrong = any(is_wrong(one, table, cost) for one in found.limits)
+        predictions = drawn([table], n, np.random.default_rng([seed, 3]))
+        plan, predictions = fixed_rules(predictions, 1, 0.0, asked, share)
+        found = certify(plan, predictions, fit_posteriors(plan, predictions))["best"]
+        wrong = any(is_wrong(one, table, cost) for one in found.metrics)
         failed += bool(wrong or 1.0 - np.trace(table) > found.bound)
     return failed
 
@@ -130,7 +130,7 @@ def test_all_limits_and_the_bound_at_once(law, fits):
 
 
 def test_limits_that_are_not_paid_for_are_caught(monkeypatch):
-    monkeypatch.setattr(risks, "part_level", lambda level, share, number: level)
+    monkeypatch.setattr(metrics, "level_per_bound", lambda level, share, number: level)
     assert not compatible(failures_of_a_fixed_rule((*NAMES, "cost"), "three", 50, 0.5, n=400), 50)
 
 
@@ -143,14 +143,14 @@ def failures_of_a_chosen_rule(draws, plain, number=30, n=150):
     asked, cost = questions((*NAMES, "cost"), 3), costs(3)
     failed = chosen = 0
     for seed in range(draws):
-        evidence = drawn([table] * number, n, np.random.default_rng([seed, 4]))
-        plan, evidence = planned(evidence, number, 0.9, asked, 0.6)
-        found = certify(plan, evidence, find(plan, evidence))["best"]
+        predictions = drawn([table] * number, n, np.random.default_rng([seed, 4]))
+        plan, predictions = fixed_rules(predictions, number, 0.9, asked, 0.6)
+        found = certify(plan, predictions, fit_posteriors(plan, predictions))["best"]
         chosen += found.rule == "Occam"
-        limits = found.limits
+        limits = found.metrics
         if plain:
-            best = best_single(evidence.count(plan.division), DELTA, None).index
-            limits = limits_of(evidence.answers[best], plan, evidence, DELTA)
+            best = best_single(predictions.count(plan.split), DELTA, None).index
+            limits = metric_bounds_of(predictions.y_pred[best], plan, predictions, DELTA)
         failed += any(is_wrong(one, table, cost) for one in limits)
     return failed, chosen
 
@@ -166,11 +166,11 @@ def test_plain_limits_of_a_chosen_rule_are_caught():
     """Recall of a rare class, whose limits are as if the classifier with the best recall had been fixed beforehand."""
     table, failed = table_of([0.8, 0.2], [0.1, 0.3]), 0
     for seed in range(60):
-        evidence = drawn([table] * 30, 150, np.random.default_rng([seed, 5]))
-        plan, evidence = planned(evidence, 30, 0.9, asked_for(("recall",), 1), 0.9)
-        best = int(np.argmin(evidence.wrong()[:, evidence.truth == 1].sum(axis=1)))
+        predictions = drawn([table] * 30, 150, np.random.default_rng([seed, 5]))
+        plan, predictions = fixed_rules(predictions, 30, 0.9, parse_metrics(("recall",), 1), 0.9)
+        best = int(np.argmin(predictions.wrong()[:, predictions.y_true == 1].sum(axis=1)))
         # The planted fault: the level of the whole, not of one classifier among thirty.
-        (limit,) = limits_of(evidence.answers[best], plan, evidence, DELTA)
+        (limit,) = metric_bounds_of(predictions.y_pred[best], plan, predictions, DELTA)
         failed += is_wrong(limit, table, None)
     assert not compatible(failed, 60)
 
@@ -179,12 +179,12 @@ def test_the_largest_cost_of_the_data_is_caught():
     table = np.array([[0.67, 0.3], [0.03, 0.0]])
     cost, failed, honest = Cost([[0, 0.01], [1, 0]], [0, 1]), 0, 0
     for seed in range(60):
-        evidence = drawn([table], 30, np.random.default_rng([seed, 6]))
+        predictions = drawn([table], 30, np.random.default_rng([seed, 6]))
         # The planted fault: a cost that no row had is forgotten.
-        seen = Cost([[0, 0.01], [0.01, 0]], [0, 1]) if not (evidence.truth == 1).any() else cost
+        seen = Cost([[0, 0.01], [0.01, 0]], [0, 1]) if not (predictions.y_true == 1).any() else cost
         for which in (cost, seen):
-            plan, with_said = planned(evidence, 1, 0.0, asked_for((which,)), 0.95)
-            limit = certify(plan, with_said, find(plan, with_said))["best"].limits[0]
+            plan, with_said = fixed_rules(predictions, 1, 0.0, parse_metrics((which,)), 0.95)
+            limit = certify(plan, with_said, fit_posteriors(plan, with_said))["best"].metrics[0]
             wrong = is_wrong(limit, table, cost)
             failed, honest = failed + (wrong and which is seen), honest + (wrong and which is cost)
     assert not compatible(failed, 60)
@@ -202,13 +202,13 @@ def outcomes(m):
 
 def bounds_of(name, m, level):
     """The lower limit for class 1 of every outcome."""
-    asked = asked_for((name,), pos_label=1)
+    asked = parse_metrics((name,), pos_label=1)
     found = []
     for counts in outcomes(m):
         truth, said = (np.repeat(values, counts).astype(np.uint8) for values in ([1, 1, 0, 0], [1, 0, 1, 0]))
-        evidence = Evidence(np.array([0, 1]), 2, said[None], truth)
-        plan, evidence = planned(evidence, 1, 0.0, asked, 0.5)
-        (limit,) = limits_of(said, plan, evidence, 2.0 * level)
+        predictions = ValidationPredictions(np.array([0, 1]), 2, said[None], truth)
+        plan, predictions = fixed_rules(predictions, 1, 0.0, asked, 0.5)
+        (limit,) = metric_bounds_of(said, plan, predictions, 2.0 * level)
         found.append(limit.bound)
     return np.array(found)
 
@@ -245,14 +245,14 @@ def group_failures(draws, groups=40):
         units = np.repeat(np.arange(groups), sizes)
         truth = rng.integers(0, 2, units.size).astype(np.uint8)
         said = np.where(rng.random(units.size) < chances_of[units], 1 - truth, truth).astype(np.uint8)
-        division = validating_division(units.size, GROUP, units)
-        evidence = Evidence(np.array([0, 1]), 2, said[None], truth)
-        plan, evidence = planned(evidence, 1, 0.0, asked_for((cost,)), 0.3, division, 0.8)
-        found = certify(plan, evidence, find(plan, evidence))["best"]
+        split = validation_split(units.size, GROUP, units)
+        predictions = ValidationPredictions(np.array([0, 1]), 2, said[None], truth)
+        plan, predictions = fixed_rules(predictions, 1, 0.0, parse_metrics((cost,)), 0.3, split, 0.8)
+        found = certify(plan, predictions, fit_posteriors(plan, predictions))["best"]
         true = (2 * 0.5 / 6.5 + 0.5 / 2.5) / 3
-        failed += bool(true > found.bound or 2.5 * true > found.limits[0].bound)
+        failed += bool(true > found.bound or 2.5 * true > found.metrics[0].bound)
         assert found.distance == "bet"
-        ratios.append(found.bound / float(evidence.count(division)[0].upper(found.level)[0]))
+        ratios.append(found.bound / float(predictions.count(split)[0].upper(found.level)[0]))
     return failed, float(np.mean(ratios))
 
 
@@ -270,7 +270,7 @@ def test_rows_of_groups_as_if_they_were_independent_are_caught():
         rng = np.random.default_rng([seed, 9])
         chances_of = rng.beta(0.3, 1.2, 10)
         wrong = rng.random((10, 100)) < chances_of[:, None]
-        limit = risks.bet_upper(unit_losses(wrong.ravel().astype(float), validating_division(1000)), 0.2, DELTA)
+        limit = metrics.bet_upper(unit_losses(wrong.ravel().astype(float), validation_split(1000)), 0.2, DELTA)
         failed += limit < 0.2
     assert not compatible(failed, 300)
 
@@ -289,21 +289,21 @@ def test_bets_do_not_change_when_validation_labels_do(grouped):
 
     def plan_of(labels):
         trees = Grid(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 3]})
-        model = CertifiedClassifier(trees, limits=limits, cv=3, random_state=0).fit(X, labels, groups=groups)
+        model = CertifiedClassifier(trees, metrics=limits, cv=3, random_state=0).fit(X, labels, groups=groups)
         return model._fitted.plan
 
     first = plan_of(y)
-    validation, other = first.division.validating, y.copy()
+    validation, other = first.split.validating, y.copy()
     other[validation] = rng.permutation(2 - y[validation])
     second = plan_of(other)
-    assert [one.bets for one in first.limits] == [one.bets for one in second.limits]
-    assert [rule.bet for rule in first.planned] == [rule.bet for rule in second.planned]
-    assert all(len(one.bets) > 0 for one in first.limits)
-    assert all((rule.bet is None) == (not grouped) for rule in first.planned)
+    assert [one.bets for one in first.metrics] == [one.bets for one in second.metrics]
+    assert [rule.bet for rule in first.fixed_rules] == [rule.bet for rule in second.fixed_rules]
+    assert all(len(one.bets) > 0 for one in first.metrics)
+    assert all((rule.bet is None) == (not grouped) for rule in first.fixed_rules)
     # Others do, when training labels do.
-    train, changed = first.division(0)[0], y.copy()
+    train, changed = first.split(0)[0], y.copy()
     changed[train] = rng.permutation(y[train])
-    assert [one.bets for one in first.limits] != [one.bets for one in plan_of(changed).limits]
+    assert [one.bets for one in first.metrics] != [one.bets for one in plan_of(changed).metrics]
 
 
 # -- whole fits ------------------------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ def test_whole_fits(kind, fits):
     cost = Cost([[0, 1], [5, 0]], [0, 1])
     failed, limits = dict.fromkeys(VOTINGS, 0), (*NAMES, cost)
     for seed in range(fits):
-        clf = fitted(kind, seed, limits=limits, limits_share=0.5, hedge=0.1 if seed % 2 else 0.8)
+        clf = fitted(kind, seed, metrics=limits, metrics_share=0.5, hedge=0.1 if seed % 2 else 0.8)
         for voting in VOTINGS:
             said = clf.set_params(voting=voting).predict(POINTS)
             classes = chances(kind, said)[1]
@@ -323,7 +323,7 @@ def test_whole_fits(kind, fits):
             certificate = clf.certificates_[voting]
             # Of a condition that never occurs nothing is claimed.
             never = [c for c in (0, 1) if not (said == c).any()]
-            known = [one for one in certificate.limits if one.name != "precision" or one.of not in never]
+            known = [one for one in certificate.metrics if one.name != "precision" or one.of not in never]
             wrong = any(is_wrong(one, joint, cost) for one in known)
             failed[voting] += bool(wrong or 1.0 - np.trace(joint) > certificate.bound)
     assert all(compatible(one, fits) for one in failed.values())

@@ -18,10 +18,10 @@ from tests.validity.square import DELTA, compatible, fits
 from tests.validity.test_questions import CLEAN, VOTINGS, fitted, sample
 
 from pacbayes.bounds.binomial import binomial_upper, hypergeometric_upper
-from pacbayes.certificates import Plan, certify, find
+from pacbayes.certificates import Plan, certify, fit_posteriors
 from pacbayes.certificates.batch import batch_of
-from pacbayes.data.division import validating_division
-from pacbayes.ensemble.evidence import Evidence
+from pacbayes.data.split import validation_split
+from pacbayes.ensemble.validation import ValidationPredictions
 
 SIZES = range(1, 13)
 
@@ -109,13 +109,13 @@ def test_two_rules_at_plain_delta_each_are_caught():
 def chosen_among_many(draws, number=200, m=100, rows=100, risk=0.2):
     """How often the limit of Occam's choice is too small: at its share of delta, and at plain delta."""
     failed = np.zeros(2, dtype=int)
-    division = validating_division(m)
+    split = validation_split(m)
     for seed in range(draws):
         rng = np.random.default_rng([seed, 15])
         wrong = (rng.random((number, m)) < risk).astype(np.uint8)
-        evidence = Evidence(np.array([0, 1]), 2, wrong, np.zeros(m, dtype=np.uint8))
-        plan = Plan(division, delta=DELTA)
-        certificates = certify(plan, evidence, find(plan, evidence))
+        predictions = ValidationPredictions(np.array([0, 1]), 2, wrong, np.zeros(m, dtype=np.uint8))
+        plan = Plan(split, delta=DELTA)
+        certificates = certify(plan, predictions, fit_posteriors(plan, predictions))
         batch = replace(batch_of(plan, certificates.case, certificates.rule("best")), rows=rows)
         assert batch.level == pytest.approx(DELTA / number)
         assert batch.errors == wrong.sum(axis=1).min()
@@ -205,11 +205,11 @@ def test_whole_fits(kind, fits):
             clf.set_params(voting=voting)
             if clf.certificate_.rule == "posterior":
                 with pytest.raises(ValueError, match="which the validation rows found"):
-                    clf.of_these(X)
+                    clf.certify_batch(X)
                 continue
-            batch = clf.of_these(X)
+            batch = clf.certify_batch(X)
             assert batch.rows == 120
-            said, chosen = said + 1, chosen + (clf.certificate_.rule != "proposal")
+            said, chosen = said + 1, chosen + (clf.certificate_.rule != "primary")
             failed[voting] += int((clf.predict(X) != y).sum()) > batch.wrong
     assert chosen > 0
     assert all(compatible(one, fits) for one in failed.values())

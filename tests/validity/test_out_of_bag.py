@@ -74,7 +74,7 @@ def forest(X, y, seed):
 
 
 def divided(X, y, seed):
-    """Machines with a split of their own each, measured as pairs where two splits overlap."""
+    """SVMs with a split of their own each, measured as pairs where two splits overlap."""
     found = svm_set(
         X, y, [0.1, 1.0, 10.0], kernel="linear", split="independent", validation_size=0.6, random_state=seed
     )

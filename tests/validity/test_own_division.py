@@ -9,8 +9,8 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.validity.square import DELTA, compatible
 
 from pacbayes import CertifiedClassifier
-from pacbayes.data.division import check_apart, own_division
-from pacbayes.data.labelled import Labelled
+from pacbayes.data.dataset import Dataset
+from pacbayes.data.split import check_no_overlap, user_split
 
 FITS = 60
 VALUES = 12
@@ -74,9 +74,9 @@ def test_chance_alone_hardly_ever_looks_like_copies(n, m, gaps):
     rng, late, refused = np.random.default_rng([n, m]), np.arange(n + m) >= n, 0
     for _ in range(150):
         rows = [CELLS[rng.choice(len(CELLS), size, p=shares(one))] for size, one in zip((n, m), gaps, strict=True)]
-        data = Labelled.checked(np.concatenate(rows), late)
+        data = Dataset.checked(np.concatenate(rows), late)
         try:
-            check_apart(data, own_division(late, 0))
+            check_no_overlap(data, user_split(late, 0))
         except ValueError:
             refused += 1
     assert compatible(refused, 150, 0.004)

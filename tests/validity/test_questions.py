@@ -48,17 +48,17 @@ def class_failures(kind, fits):
     failed, chosen = dict.fromkeys(VOTINGS, 0), 0
     for seed in range(fits):
         # Every other time most of delta is kept for what the validation rows show.
-        clf = fitted(kind, seed, sliced=True, limits=("error",), limits_share=0.5, hedge=0.1 if seed % 2 else 0.8)
+        clf = fitted(kind, seed, sliced=True, metrics=("error",), metrics_share=0.5, hedge=0.1 if seed % 2 else 0.8)
         for voting in VOTINGS:
             certificate = clf.certificates_[voting]
-            if not certificate.limits:  # a posterior
+            if not certificate.metrics:  # a posterior
                 continue
-            chosen += certificate.rule != "proposal"
+            chosen += certificate.rule != "primary"
             said = clf.set_params(voting=voting).predict(POINTS)
             errors, classes = chances(kind, said)
             risks = {("class", c): (classes[:, c] * (said != c)).sum() / classes[:, c].sum() for c in (0, 1)}
             risks |= {("slice", name): errors[slices_of(POINTS) == name].mean() for name in ("corner", "left", "right")}
-            wrong = any(risks[one.kind, one.of] > one.bound for one in certificate.limits)
+            wrong = any(risks[one.kind, one.of] > one.bound for one in certificate.metrics)
             failed[voting] += bool(wrong or errors.mean() > certificate.bound)
     return failed, chosen
 
@@ -68,7 +68,7 @@ def target_failures(kind, fits, target):
     for seed in range(fits):
         clf = fitted(kind, seed, hedge=0.1, max_error=target)
         for voting in VOTINGS:
-            answers = clf.set_params(voting=voting).answers(POINTS)
+            answers = clf.set_params(voting=voting).accepts(POINTS)
             errors, _ = chances(kind, clf.predict(POINTS))
             some += bool(answers.any())
             failed[voting] += bool(answers.any() and errors[answers].mean() > target)

@@ -58,14 +58,14 @@ def test_by_class_too():
     """P(wrong and covered | class) is at most the limit of the class, at once with the bound."""
     fits, failures = 8, 0
     for seed in range(fits):
-        clf, _, _ = fitted(seed, limits=("error",))
+        clf, _, _ = fitted(seed, metrics=("error",))
         certificate = clf.certificate_
-        assert len(certificate.limits) == 2
+        assert len(certificate.metrics) == 2
         rng = np.random.default_rng([seed, 99])
         X_new, y_new = sample(20_000, 2, rng)
         wrong = (clf.predict(X_new) != y_new) & clf.covered(X_new)
         shares = [wrong[y_new == label].mean() for label in (0, 1)]
-        failures += any(share > one.bound + 0.01 for share, one in zip(shares, certificate.limits, strict=True))
+        failures += any(share > one.bound + 0.01 for share, one in zip(shares, certificate.metrics, strict=True))
     assert failures <= largest(fits)
 
 

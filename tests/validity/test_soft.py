@@ -19,15 +19,15 @@ from tests.validity.square import CLEAN, DELTA, failures, fits, largest, sample
 from tests.validity.test_estimators import assorted, rows
 
 from pacbayes import Abstain, CertifiedClassifier, Grid, SVMs
-from pacbayes.certificates import propose
-from pacbayes.certificates.plan import without_reserve
-from pacbayes.certificates.proposals import propose_soft
+from pacbayes.certificates import primary_weights
+from pacbayes.certificates.plan import without_hedge
+from pacbayes.certificates.primary import primary_soft_vote
 from pacbayes.certificates.voting import SOFT, parts_of_one
 from pacbayes.data.rows import pick_rows
 from pacbayes.ensemble.calibration import ANSWERS, PAIRS, Calibration, scores_of
 from pacbayes.ensemble.cross_validation import CrossValidation
-from pacbayes.ensemble.evidence import observe
 from pacbayes.ensemble.members import Calibrated
+from pacbayes.ensemble.validation import observe
 from pacbayes.estimators.planning import make_plan
 
 # -- many classifiers that are equally good --------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def tables(hedge):
 def test_many_classifiers_that_are_equally_good(fits):
     counts, rules = failures(tables(0.1), partial(rows, 120, 2), fits)
     assert max(counts.values()) <= largest(fits), counts
-    assert {rule for _, rule in rules} >= {"proposal"}
+    assert {rule for _, rule in rules} >= {"primary"}
 
 
 def believed(number):
@@ -75,17 +75,17 @@ def believed(number):
 def test_a_proposal_chosen_by_validation_errors_is_caught(hedge, monkeypatch):
     def peeking(choices, trained, data, *arguments):
         plan, number = make_plan(choices, trained, data, *arguments), len(trained.members)
-        counted = observe(trained.members, data, trained.division).count(trained.division)
+        counted = observe(trained.members, data, trained.split).count(trained.split)
         # As many rows as train, which a plan insists on; differences count three times, so that the best stand out.
-        rows = trained.division.n_train
+        rows = trained.split.n_train
         errors = np.minimum(3 * (counted.errors - counted.errors.min()), rows)
         # The strengths of votes, too, are judged by validation errors: the best alone has the fewest.
         counts = np.arange(number), errors, np.array([rows]), (*[rows] * 6, 0)
         # All are of one family, of which the best alone has a part in the soft vote.
         seen = CrossValidation(*counts, errors[:, 0].astype(float), np.zeros(number, dtype=np.int64))
-        rules = propose(seen.candidates, seen.totals, number, seen.errors_of_votes)
-        rules = (propose_soft(seen, number, rows, believed(number)), *rules)
-        return replace(plan, cross_validation=seen, planned=rules if hedge else without_reserve(rules))
+        rules = primary_weights(seen.candidates, seen.totals, number, seen.errors_of_votes)
+        rules = (primary_soft_vote(seen, number, rows, believed(number)), *rules)
+        return replace(plan, cross_validation=seen, fixed_rules=rules if hedge else without_hedge(rules))
 
     monkeypatch.setattr("pacbayes.estimators.base.make_plan", peeking)
     counts, _ = failures(tables(hedge), partial(rows, 120, 2), 16)
@@ -136,12 +136,12 @@ def test_the_best_of_130_machines_by_validation_rows_is_caught(monkeypatch):
     def peeking(choices, trained, data, *arguments):
         plan, number = make_plan(choices, trained, data, *arguments), len(trained.members)
         assert number == 130
-        errors = observe(trained.members, data, trained.division).count(trained.division).errors[:, 0]
+        errors = observe(trained.members, data, trained.split).count(trained.split).errors[:, 0]
         best = int(np.argmin(errors))
         # Its decision decides as it is.
-        plain = Calibration(PAIRS, trained.division.n_train, 1.0, np.zeros(2), np.zeros(2))
+        plain = Calibration(PAIRS, trained.split.n_train, 1.0, np.zeros(2), np.zeros(2))
         # Not through the constructor, which insists on the weights of cross-validation: that is the first guard.
-        for rule in plan.planned:
+        for rule in plan.fixed_rules:
             if rule.voting == SOFT:
                 object.__setattr__(rule, "weights", parts_of_one(best, number))
                 object.__setattr__(rule, "soft", Calibrated(np.array([0, 1]), {best: plain}))
@@ -167,9 +167,9 @@ def test_isotonic_maps_fitted_on_validation_rows_are_caught(monkeypatch):
 
     def peeking(choices, trained, data, *arguments):
         plan = make_plan(choices, trained, data, *arguments)
-        validation = plan.division.validating
-        planned = []
-        for rule in plan.planned:
+        validation = plan.split.validating
+        fixed_rules = []
+        for rule in plan.fixed_rules:
             if rule.voting == "soft":
                 maps = {}
                 for i, known in rule.soft.maps.items():
@@ -177,8 +177,8 @@ def test_isotonic_maps_fitted_on_validation_rows_are_caught(monkeypatch):
                     line = IsotonicRegression(out_of_bounds="clip").fit(scores[:, 1], data.codes[validation])
                     maps[i] = Isotonic(known.kind, known.n, known.slope, known.shift, known.bias, fitted=line)
                 rule = replace(rule, soft=Calibrated(rule.soft.classes, maps))
-            planned.append(rule)
-        return replace(plan, planned=tuple(planned))
+            fixed_rules.append(rule)
+        return replace(plan, fixed_rules=tuple(fixed_rules))
 
     monkeypatch.setattr("pacbayes.estimators.base.make_plan", peeking)
     assert p_value(false_shares(bayes, 32), 32) < 0.001
@@ -191,18 +191,18 @@ def test_isotonic_maps_fitted_on_validation_rows_are_caught(monkeypatch):
 def test_a_plan_is_the_same_whatever_the_validation_rows_are(classes):
     """Other rows and labels there: calibrations, weights, log-losses, prior and thresholds keep their bits."""
     X, y = sample(200, classes, np.random.default_rng(3))
-    model = assorted(5).set_params(target=Abstain(0.3))
+    model = assorted(5).set_params(decision=Abstain(0.3))
     first = model.fit(X, y)._fitted.plan
     rng = np.random.default_rng(4)
-    validation = first.division.validating
+    validation = first.split.validating
     other_X, other_y = X.copy(), y.copy()
     other_X[validation] = rng.normal(size=(validation.size, 2)) * 100
     other_y[validation] = rng.integers(0, classes, validation.size)
-    second = assorted(5).set_params(target=Abstain(0.3)).fit(other_X, other_y)._fitted.plan
+    second = assorted(5).set_params(decision=Abstain(0.3)).fit(other_X, other_y)._fitted.plan
     assert np.array_equal(first.cross_validation.log_losses, second.cross_validation.log_losses)
     assert np.array_equal(first.cross_validation.errors, second.cross_validation.errors)
     assert np.array_equal(first.thresholds.values, second.thresholds.values)
-    for one, other in zip(first.planned, second.planned, strict=True):
+    for one, other in zip(first.fixed_rules, second.fixed_rules, strict=True):
         assert (one.voting, one.name) == (other.voting, other.name)
         assert np.array_equal(one.weights, other.weights)
         if one.voting == "soft":
@@ -224,8 +224,8 @@ def test_labels_that_only_validation_rows_have_do_not_count():
         warnings.simplefilter("ignore")  # outliers have no probabilities
         first = CertifiedClassifier(near, cv=3, random_state=3).fit(X, y)._fitted.plan
         other = y.copy()
-        other[first.division.validating[0]] = -1
+        other[first.split.validating[0]] = -1
         second = CertifiedClassifier(near, cv=3, random_state=3).fit(X, other)._fitted.plan
     assert first.cross_validation.errors_of_votes == second.cross_validation.errors_of_votes
-    for one, again in zip(first.planned, second.planned, strict=True):
+    for one, again in zip(first.fixed_rules, second.fixed_rules, strict=True):
         assert np.array_equal(one.weights, again.weights), (one.voting, one.name)

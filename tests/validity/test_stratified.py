@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 from tests.validity.square import compatible, fits
 
 from pacbayes import ClassifierSet, grid_set
-from pacbayes.certificates import Plan, certify, find
+from pacbayes.certificates import Plan, certify, fit_posteriors
 
 DELTA, N, CLASSES = 0.05, 1000, 20
 TRUE_RISK = 1 - 1 / CLASSES
@@ -26,7 +26,7 @@ def certificates(seed, by_label):
     else:
         classifiers = grid_set(DummyClassifier(), {"strategy": ["most_frequent"]}, X, y, random_state=seed)
     plan = Plan(classifiers.splits, delta=DELTA)
-    return certify(plan, classifiers.evidence, find(plan, classifiers.evidence))
+    return certify(plan, classifiers.predictions, fit_posteriors(plan, classifiers.predictions))
 
 
 def failures(samples, by_label):

@@ -9,8 +9,8 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 from pacbayes import CertifiedClassifier, Grid, Threshold
-from pacbayes.certificates.decisions import most_wrong
-from pacbayes.certificates.grids import CountedRows, Cuts, certify_threshold
+from pacbayes.certificates.decisions import max_error_rate
+from pacbayes.certificates.thresholds import ConfusionCounts, ThresholdGrid, certify_threshold
 
 DELTA = 0.1
 # How far apart the classes are, the share of positive rows, rows that train and that validate.
@@ -52,25 +52,25 @@ def broken(world, threshold, target):
     return any((true[name] > share) if name == "fpr" else (true[name] < share) for name, share in target.asked.items())
 
 
-def planned(world, seed):
+def fixed_rules(world, seed):
     """Thresholds from training rows, and scores of the validation rows."""
     rng = np.random.default_rng([seed, 17])
     train, (scores, positive) = drawn(world, WORLDS[world][2], rng), drawn(world, WORLDS[world][3], rng)
-    return Cuts.from_scores(*train, "yes"), scores, positive
+    return ThresholdGrid.from_scores(*train, "yes"), scores, positive
 
 
 def failures(world, target, draws, choose):
     """How often the threshold that `choose` takes breaks a target, and how often it takes one."""
     failed = some = 0
     for seed in range(draws):
-        threshold = choose(*planned(world, seed), target)
+        threshold = choose(*fixed_rules(world, seed), target)
         some += threshold is not None
         failed += threshold is not None and broken(world, threshold, target)
     return failed, some
 
 
 def ours(cuts, scores, positive, target):
-    found = certify_threshold(cuts, CountedRows.at(cuts.values, scores, positive), target, DELTA)
+    found = certify_threshold(cuts, ConfusionCounts.at(cuts.values, scores, positive), target, DELTA)
     return found.threshold if found.passed else None
 
 
@@ -93,8 +93,8 @@ def test_all_that_passed_hold_at_once(world):
     """Not only the one that is taken."""
     failed, target = 0, Threshold(recall=0.7)
     for seed in range(100):
-        cuts, scores, positive = planned(world, seed)
-        counted = CountedRows.at(cuts.values, scores, positive)
+        cuts, scores, positive = fixed_rules(world, seed)
+        counted = ConfusionCounts.at(cuts.values, scores, positive)
         order = cuts.order(target, counted.rows, DELTA)
         passes = counted.passes(target, DELTA)[order]
         passed = order[: int(np.argmin(passes)) if not passes.all() else passes.size]
@@ -108,17 +108,17 @@ def test_all_that_passed_hold_at_once(world):
 def chosen_on_validation_rows(cuts, scores, positive, target):
     """Fault: every threshold of the validation rows is tested, and the best that passes is taken."""
     values = np.unique(scores)[::-1].copy()
-    counted = CountedRows.at(values, scores, positive)
+    counted = ConfusionCounts.at(values, scores, positive)
     passed = np.flatnonzero(counted.passes(target, DELTA))
     return float(values[passed[-1]]) if passed.size else None
 
 
 def ordered_by_validation_rows(cuts, scores, positive, target):
     """Fault: thresholds are put into the order of their own p-values, so that the luckiest is first."""
-    counted = CountedRows.at(cuts.values, scores, positive)
-    limits = counted.limits("precision", DELTA)
+    counted = ConfusionCounts.at(cuts.values, scores, positive)
+    limits = counted.metrics("precision", DELTA)
     best = int(np.argmin(limits))
-    return float(cuts.values[best]) if limits[best] <= most_wrong("precision", target.precision) else None
+    return float(cuts.values[best]) if limits[best] <= max_error_rate("precision", target.precision) else None
 
 
 @pytest.mark.parametrize("fault", [chosen_on_validation_rows, ordered_by_validation_rows])
@@ -149,9 +149,9 @@ def test_one_sequence_for_each_target_is_caught():
             levels[_kinds(rng, 300, (0.05, 0.27))],
         )
         values = np.array([0.6, 0.4])
-        counted = CountedRows.at(values, scores, positive)
-        by_recall = counted.limits("recall", DELTA) <= most_wrong("recall", recall)
-        by_precision = counted.limits("precision", DELTA) <= most_wrong("precision", precision)
+        counted = ConfusionCounts.at(values, scores, positive)
+        by_recall = counted.metrics("recall", DELTA) <= max_error_rate("recall", recall)
+        by_precision = counted.metrics("precision", DELTA) <= max_error_rate("precision", precision)
         apart = _passed(by_recall, [1, 0]) & _passed(by_precision, [0, 1])
         failed += bool(apart)
         both = by_recall & by_precision
@@ -181,12 +181,12 @@ def test_a_limit_at_the_chosen_threshold_is_caught():
     missed = failed = 0
     target, world, draws = Threshold(precision=0.15, prefer="precision"), "useless", 300
     for seed in range(draws):
-        cuts, scores, positive = planned(world, seed)
-        counted = CountedRows.at(cuts.values, scores, positive)
+        cuts, scores, positive = fixed_rules(world, seed)
+        counted = ConfusionCounts.at(cuts.values, scores, positive)
         passed = _passed(counted.passes(target, DELTA), cuts.order(target, counted.rows, DELTA))
         if not passed:
             continue
-        limits = counted.limits("precision", DELTA)
+        limits = counted.metrics("precision", DELTA)
         best = min(passed, key=lambda place: limits[place])
         missed += truth(world, cuts.values[best])["precision"] < 1.0 - limits[best]
         failed += broken(world, cuts.values[best], target)
@@ -210,7 +210,7 @@ def test_an_estimator_keeps_its_targets(target, fits):
         model = CertifiedClassifier(
             Grid(LogisticRegression(), {"C": [0.1, 1.0]}), target=target, delta=DELTA, cv=3, random_state=seed
         ).fit(x[:, None], y)
-        if not model.certificate_.reached.passed:
+        if not model.certificate_.decision.passed:
             continue
         said = model.predict(grid[:, None]) == "yes"
         recall = density["yes"][said].sum() / density["yes"].sum()

@@ -140,7 +140,7 @@ def one_core() -> AbstractContextManager[None]:
     return at_most_cores(1)
 
 
-def on_cores(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
+def parallel_for(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
     """Call `work` for each part, in any order, on the cores this thread may use.
 
     An error, or an interrupt, ends the work after the parts that have begun.
@@ -148,7 +148,7 @@ def on_cores(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
     Examples
     --------
     >>> done = set()
-    >>> on_cores(done.add, range(5))
+    >>> parallel_for(done.add, range(5))
     >>> done
     {0, 1, 2, 3, 4}
     """

@@ -34,7 +34,7 @@ from pacbayes._utils.arrays import EPS, FloatArray, round_down, round_up, usual_
 from pacbayes._utils.checks import check_between, check_distribution, check_number, check_numbers, check_sample_size
 
 #: Default bet, for when there are no training losses to choose one from.
-USUAL_BET = 0.89
+DEFAULT_BET = 0.89
 # Search range of the bet.  The best bet decreases like one over the square root of the number of rows.
 _MIN_BET, _MAX_BET = 1e-4, 0.999
 # Bet if all training losses are 1: the best bet is small if nearly all losses are 1.
@@ -138,7 +138,7 @@ def best_bet(losses: ArrayLike, m: int, delta: float) -> float:
     Returns
     -------
     float
-        Between 0.0001 and 0.999, rounded to four digits; `USUAL_BET` if there are no losses or no rows.
+        Between 0.0001 and 0.999, rounded to four digits; `DEFAULT_BET` if there are no losses or no rows.
 
     See Also
     --------
@@ -153,7 +153,7 @@ def best_bet(losses: ArrayLike, m: int, delta: float) -> float:
     expected = _expected_losses(losses, m)
     level = min(_log_capital(delta), _MAX_LOG_CAPITAL)
     if expected.rows == 0.0:
-        return USUAL_BET
+        return DEFAULT_BET
     if not expected.can_win:
         return _BET_IF_ALL_LOST
 
@@ -277,7 +277,7 @@ def best_bets(
     Returns
     -------
     list of float
-        For each class, between 0.0001 and 0.999, rounded to four digits; `USUAL_BET` for a class without losses or
+        For each class, between 0.0001 and 0.999, rounded to four digits; `DEFAULT_BET` for a class without losses or
         rows.
 
     See Also
@@ -518,10 +518,10 @@ def _expected_losses(losses: ArrayLike, m: int) -> _Bet:
     values, weights = _distinct(losses, None)
     m = 0 if isinstance(m, int | np.integer) and m == 0 else check_sample_size(m)
     if values.size == 0 or m == 0:
-        return _Bet(np.empty(0), np.empty(0), USUAL_BET)
+        return _Bet(np.empty(0), np.empty(0), DEFAULT_BET)
     if values.size > _MAX_VALUES:
         values, weights = _merge_neighbours(values, weights)
-    return _Bet(np.append(values, 1.0), np.append(weights * (m / weights.sum()), _EXTRA_LOSS), USUAL_BET)
+    return _Bet(np.append(values, 1.0), np.append(weights * (m / weights.sum()), _EXTRA_LOSS), DEFAULT_BET)
 
 
 def _merge_neighbours(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

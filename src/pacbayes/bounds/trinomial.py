@@ -23,7 +23,7 @@ from scipy.special import betaincc, ndtri
 
 from pacbayes._utils.arrays import EPS, FloatArray, round_down, round_up, usual_float_errors
 from pacbayes._utils.checks import check_between, check_sample_size
-from pacbayes.bounds.bets import USUAL_BET, bet_upper
+from pacbayes.bounds.bets import DEFAULT_BET, bet_upper
 from pacbayes.bounds.binary_kl import kl_divergence
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.bounds.binomial_moments import log_binomial_peaks
@@ -45,7 +45,7 @@ _POINTS, _CELLS, _MAX_CELLS = 7, 32, 256
 # difference, until one is proved.  The finest step needs too many cells if many rows disagree.
 _STEPS, _FEW = (0.002, 0.01, 0.03, 0.1, 0.3, 1.0), 50
 # Bets on the differences of groups; with more groups the best bet is smaller.
-_GROUP_BETS = (USUAL_BET, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+_GROUP_BETS = (DEFAULT_BET, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 # Smallest level, whose fractions stay above the subnormal numbers, and smallest probability considered.
 _SMALLEST_LEVEL, _SMALLEST_PROBABILITY = 1e-250, 1e-300
 
@@ -117,7 +117,7 @@ def group_difference_upper(more: ArrayLike, sizes: ArrayLike, delta: float) -> f
     losses = np.nextafter((rows + excess) / (2.0 * rows), 1.0)
     # The best bet if all differences are -1 or 1; smaller bets are not worth their fraction of the level.
     smallest_bet = math.sqrt(-2.0 * math.log(max(level, _SMALLEST_PROBABILITY)) / rows.size)
-    bets = [bet for bet in _GROUP_BETS if bet == USUAL_BET or bet >= smallest_bet]
+    bets = [bet for bet in _GROUP_BETS if bet == DEFAULT_BET or bet >= smallest_bet]
     level_per_bet = max(round_down(level / len(bets)), 0.0)
     upper = min(bet_upper(losses, bet, level_per_bet) for bet in bets)
     return min(round_up(2.0 * upper - 1.0), 1.0)

@@ -3,22 +3,21 @@
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper, hypergeometric_upper
 from pacbayes.certificates.batch import Batch
 from pacbayes.certificates.certificate import Baseline, Certificate, Claim, Missed
-from pacbayes.certificates.certify import Certificates, certify, constant_baseline, most_frequent
-from pacbayes.certificates.decisions import Abstain, Answered, Reached, Threshold
+from pacbayes.certificates.certify import Certificates, certify, fixed_label_baseline, most_frequent
+from pacbayes.certificates.decisions import Abstain, SelectiveResult, Threshold, ThresholdResult
 from pacbayes.certificates.difference import Difference, certify_difference, compare_classifiers
-from pacbayes.certificates.find import Found, choose_posterior, find
 from pacbayes.certificates.levels import best_single
-from pacbayes.certificates.limits import Cost, Limit
+from pacbayes.certificates.metric_bounds import Cost, MetricBound
+from pacbayes.certificates.monitor import Monitor
 from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.posteriors import Posteriors, choose_posterior, fit_posteriors
 from pacbayes.certificates.predictions import certify_predictions
-from pacbayes.certificates.proposals import propose
+from pacbayes.certificates.primary import primary_weights
 from pacbayes.certificates.voting import VOTINGS
-from pacbayes.certificates.watching import Monitor
 
 __all__ = [
     "VOTINGS",
     "Abstain",
-    "Answered",
     "Baseline",
     "Batch",
     "Certificate",
@@ -26,13 +25,14 @@ __all__ = [
     "Claim",
     "Cost",
     "Difference",
-    "Found",
-    "Limit",
+    "MetricBound",
     "Missed",
     "Monitor",
     "Plan",
-    "Reached",
+    "Posteriors",
+    "SelectiveResult",
     "Threshold",
+    "ThresholdResult",
     "best_single",
     "binomial_upper",
     "certify",
@@ -41,9 +41,9 @@ __all__ = [
     "chernoff_upper",
     "choose_posterior",
     "compare_classifiers",
-    "constant_baseline",
-    "find",
+    "fit_posteriors",
+    "fixed_label_baseline",
     "hypergeometric_upper",
     "most_frequent",
-    "propose",
+    "primary_weights",
 ]

@@ -13,14 +13,14 @@ from pacbayes.bounds.binomial import hypergeometric_upper
 from pacbayes.certificates import sentences
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.rules import Case, Rule
-from pacbayes.data.division import DISTINCT, GROUP
+from pacbayes.data.split import DISTINCT, GROUP
 
 
 @dataclass(frozen=True)
 class Batch:
     """How many of the answers to a batch of new rows are wrong at most.
 
-    Of `CertifiedClassifier.of_these`.  A statement of its own, beside the certificate and not at once with it.
+    Of `CertifiedClassifier.certify_batch`.  A statement of its own, beside the certificate and not at once with it.
 
     See Also
     --------
@@ -109,24 +109,24 @@ def batch_of(plan: Plan, case: Case, rule: Rule) -> Batch:
         # All rules share the whole of delta: it is a statement of its own, from which no limits take a part.
         tested = rule.tested(case, plan.levels_of(plan.delta)[rule])
         if tested is not None:
-            errors = int(np.count_nonzero(tested[0] != case.evidence.truth))
-            return Batch(0, errors, plan.division.m, tested[1], plan.delta)
+            errors = int(np.count_nonzero(tested[0] != case.predictions.y_true))
+            return Batch(0, errors, plan.split.m, tested[1], plan.delta)
         refused = (
             f"the {rule.voting!r} way of predicting has the {rule.name}'s weights, which the validation rows found; of "
             "such it is not proved. voting='best' has one classifier, of which it is"
         )
-    raise ValueError(f"of_these cannot say how many answers are wrong at most: {refused}")
+    raise ValueError(f"certify_batch cannot say how many answers are wrong at most: {refused}")
 
 
 def _not_proved(plan: Plan) -> str | None:
     """Say why nothing is proved of any rule, None where something is."""
-    division = plan.division
-    if division.unit == GROUP:
+    split = plan.split
+    if split.unit == GROUP:
         return "rows of a group depend on each other, so that new rows cannot take the place of validation rows"
-    if division.unit == DISTINCT:
+    if split.unit == DISTINCT:
         return "with duplicates='together' copies count once, but a batch may hold any number of them"
-    if plan.target is not None:
-        return f"{plan.target!r} is certified, and nothing else"
-    if division.kind != "shared":
-        return f"with split={division.kind!r} every row validates some classifier and trains others"
+    if plan.decision is not None:
+        return f"{plan.decision!r} is certified, and nothing else"
+    if split.kind != "shared":
+        return f"with split={split.kind!r} every row validates some classifier and trains others"
     return None

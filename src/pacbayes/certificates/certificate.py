@@ -14,15 +14,15 @@ from pacbayes._utils.words import (
     percent_up,
 )
 from pacbayes.certificates import sentences
-from pacbayes.certificates.decisions import Answered, Reached
-from pacbayes.certificates.limits import Limit, with_shares
+from pacbayes.certificates.decisions import SelectiveResult, ThresholdResult
+from pacbayes.certificates.metric_bounds import MetricBound, with_shares
+from pacbayes.certificates.monitor import Monitor, Wrong, count_wrong
 from pacbayes.certificates.voting import OCCAM, POSTERIOR
-from pacbayes.certificates.watching import Monitor, Wrong, wrong_answers
 
 #: Which rows recommended the rule: those that train, before any other was looked at, or those that validate.
 TRAINING, VALIDATION = "training rows", "validation rows"
 #: Of classifiers trained elsewhere: nobody knows which rows, but none that validates.
-BEFOREHAND = "fixed beforehand"
+PRESPECIFIED = "fixed beforehand"
 #: Rules whose weights the validation rows find; they only pick among the others.
 FOUND = (POSTERIOR, OCCAM)
 
@@ -40,11 +40,11 @@ class Claim:
 
     Examples
     --------
-    >>> print(Claim("proposal", "training rows", 0.045, 0.0623, 0.0387, 0.0, "binomial", "The exact binomial limit."))
+    >>> print(Claim("primary", "training rows", 0.045, 0.0623, 0.0387, 0.0, "binomial", "The exact binomial limit."))
     proposal: at most 6.3 %, at level 0.045
     """
 
-    #: Which rule: "proposal", "posterior", "Occam", or the name of another vote.
+    #: Which rule: "primary", "posterior", "Occam", or the name of another vote.
     rule: str
     #: Which rows recommended it: "training rows" or "validation rows"; of sets from elsewhere "fixed beforehand".
     source: str
@@ -89,7 +89,7 @@ class Missed:
     def __str__(self) -> str:
         return sentences.missed_text(self)
 
-    def misleads(self, bound: float) -> bool:
+    def hides_minority_class(self, bound: float) -> bool:
         """Whether a bound of all errors says too little: of this class half are missed, or a fifth and far more."""
         share = self.missed / max(self.rows, 1)
         return share >= 0.5 or share >= max(0.2, 2.0 * bound)
@@ -144,7 +144,7 @@ class Certificate:
 
     See Also
     --------
-    StochasticSVC : Machines with certificates.
+    StochasticSVC : SVMs with certificates.
     CertifiedClassifier : Any classifiers with certificates.
     Baseline : What other methods guarantee.
     pacbayes.certificates.certify : From a posterior to its certificates.
@@ -212,7 +212,7 @@ class Certificate:
     unit: str = "example"
     #: Validation rows that equal a training row in features and class, None where that is not known.
     copies: int | None = None
-    #: The rule that predicts, because it has the smallest bound of those that shared delta: "proposal", "posterior",
+    #: The rule that predicts, because it has the smallest bound of those that shared delta: "primary", "posterior",
     #: "Occam" or the name of a vote.
     rule: str = "posterior"
     #: Its share of delta, at which the bound was computed; None where a certificate was made by hand.
@@ -224,11 +224,9 @@ class Certificate:
     alternatives: tuple[Claim, ...] = ()
     #: Limits of other risks (errors by class, recall, costs, ...) that hold at once with the bound; empty where nobody
     #: asked, or where the rule has none.
-    limits: tuple[Limit, ...] = ()
-    #: With a target, which examples are answered: the bound is about these.  None where all are.
-    answered: Answered | None = None
-    #: With a target for one class: at which threshold it holds.  The bound is then 1: of all errors nothing is said.
-    reached: Reached | None = None
+    metrics: tuple[MetricBound, ...] = ()
+    #: Result of `Abstain`, whose bound is about accepted rows, or of `Threshold`, whose bound is 1; None without a decision.
+    decision: SelectiveResult | ThresholdResult | None = None
     #: Whether a refit on all rows predicts: then bound and limits are about answers that are covered, which the
     #: certified classifier gives too.
     refit: bool = False
@@ -238,11 +236,11 @@ class Certificate:
     #: The class that matters, of which the words always say how many were missed; None where nobody said so.
     positive: Any = None
 
-    def with_class_shares(self, shares: dict[Any, float]) -> Limit:
+    def with_class_shares(self, shares: dict[Any, float]) -> MetricBound:
         r"""Return the limit of the errors where classes have other, known shares than where the rows come from.
 
         What examples of a class look like must be the same; then the errors are :math:`\sum_c w_c r_c`.  The limit
-        follows from those of the classes, which must have been asked for (``limits=("error",)``, "recall" or
+        follows from those of the classes, which must have been asked for (``metrics=("error",)``, "recall" or
         "balanced_error"), and holds at once with the bound, for all shares at once: they may be chosen afterwards.
 
         Parameters
@@ -252,19 +250,19 @@ class Certificate:
 
         Returns
         -------
-        Limit
+        MetricBound
 
         Examples
         --------
-        >>> ill = Limit("error", "ill", "upper", 0.2, 2, 40, "class")
-        >>> limits = (ill, Limit("error", "well", "upper", 0.1, 3, 60, "class"))
-        >>> found = Certificate(0.2, None, 0.05, 100, "binomial", 0.05, 0.0, "it", "Exact.", limits=limits)
+        >>> ill = MetricBound("error", "ill", "upper", 0.2, 2, 40, "class")
+        >>> metrics = (ill, MetricBound("error", "well", "upper", 0.1, 3, 60, "class"))
+        >>> found = Certificate(0.2, None, 0.05, 100, "binomial", 0.05, 0.0, "it", "Exact.", metrics=metrics)
         >>> print(found.with_class_shares({"ill": 0.3, "well": 0.7}))
         error with the shares 'ill': 0.3, 'well': 0.7: errs on at most 13.1 %; 5 errors on 100 validation rows
         """
-        return with_shares(self.limits, shares, self.unit)
+        return with_shares(self.metrics, shares, self.unit)
 
-    def monitor(self, alpha: float = 0.01, *, wrong: Wrong = wrong_answers) -> Monitor:
+    def monitor(self, alpha: float = 0.01, *, wrong: Wrong = count_wrong) -> Monitor:
         """Return what watches whether the certificate holds for rows that arrive, from predictions and true labels.
 
         Parameters
@@ -290,14 +288,16 @@ class Certificate:
         >>> found.monitor().update(y_true=["no"] * 90, y_pred=["no"] * 80 + ["yes"] * 10).alarm_at
         87
         """
-        if self.reached is not None:
+        if isinstance(self.decision, ThresholdResult):
             raise ValueError("there is nothing to watch: a threshold's certificate has no limit of the errors")
-        if self.answered is not None and not self.answered.passed:
+        if isinstance(self.decision, SelectiveResult) and not self.decision.passed:
             raise ValueError("there is nothing to watch: the certificate's classifier answers no example")
-        if (self.refit or self.answered is not None) and wrong is wrong_answers:
+        if (self.refit or isinstance(self.decision, SelectiveResult)) and wrong is count_wrong:
             some = "covered answers" if self.refit else "the rows that the model accepts"
             raise ValueError(f"the certificate is about {some}, which labels do not show: use monitor() of the model")
-        about = self.holds_for if self.answered is None else f"{self.holds_for}, where it answers"
+        about = (
+            self.holds_for if not isinstance(self.decision, SelectiveResult) else f"{self.holds_for}, where it answers"
+        )
         about = "the refit, whose covered answers count" if self.refit else about
         # Of numbers alone: the words may change between versions.
         counts = [[str(one.of), one.rows, one.missed] for one in self.missed]
@@ -305,20 +305,20 @@ class Certificate:
         return Monitor(self.bound, alpha, unit=self.unit, about=about, wrong=wrong, fingerprint=numbers)
 
     @property
+    def abstains(self) -> bool:
+        """Whether the bound is about accepted rows only: the decision is `Abstain`."""
+        return isinstance(self.decision, SelectiveResult)
+
+    @property
     def vacuous(self) -> bool:
         """Whether nothing is said: the bound is 1, or no threshold reached its target."""
-        return self.bound >= 1.0 if self.reached is None else not self.reached.passed
+        return self.bound >= 1.0 if not isinstance(self.decision, ThresholdResult) else not self.decision.passed
 
     @property
     def main_assumption(self) -> str:
         """The assumption that fails first in practice, in a sentence: independence.  Empty where nothing is said."""
         said = next((one for one in self.assumptions if "independent draws" in one), "")
         return said and f"This assumes that {said[0].lower()}{said[1:]}"
-
-    @property
-    def decision(self) -> Answered | Reached | None:
-        """What became of a target, None where none was asked for."""
-        return self.answered or self.reached
 
     @property
     def constant(self) -> Baseline | None:
@@ -332,13 +332,13 @@ class Certificate:
         return sentences.origin(self, self.rule in FOUND)
 
     @property
-    def beats_constant(self) -> bool | None:
+    def beats_baseline(self) -> bool | None:
         """Whether the bound is below that of always answering the most frequent class; None where this is not known.
 
         Both bounds hold at the same level and rest on equally many validation rows.  After a refit the bound is about
         covered answers alone: that it is smaller says nothing of all.
         """
-        if self.constant is None or self.constant.bound is None or self.answered is not None:
+        if self.constant is None or self.constant.bound is None or isinstance(self.decision, SelectiveResult):
             return None
         smaller = self.bound < self.constant.bound
         return None if smaller and self.refit else smaller
@@ -356,13 +356,11 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python numbers, strings, lists and dicts, ready for JSON."""
-        properties = {"vacuous": self.vacuous, "beats_constant": self.beats_constant}
+        properties = {"vacuous": self.vacuous, "beats_baseline": self.beats_baseline}
         found = asdict(self)
-        lists = {name: list(found[name]) for name in ("assumptions", "alternatives", "limits")}
-        decisions = {
-            name: None if (one := getattr(self, name)) is None else one.to_dict() for name in ("answered", "reached")
-        }
-        return found | lists | decisions | properties
+        lists = {name: list(found[name]) for name in ("assumptions", "alternatives", "metrics")}
+        decision = {"decision": None if self.decision is None else self.decision.to_dict()}
+        return found | lists | decision | properties
 
     @property
     def sentence(self) -> str:
@@ -375,18 +373,18 @@ class Certificate:
         return sentences.certificate_lines(self)
 
     @property
-    def not_better(self) -> str:
+    def worse_than_baseline(self) -> str:
         """Say that always giving the same answer does as well; empty if it does not, or if that is not known."""
-        return sentences.not_better(self)
+        return sentences.worse_than_baseline(self)
 
     @property
-    def often_missed(self) -> Missed | None:
+    def minority_class_missed(self) -> Missed | None:
         """The class that is missed most, where the bound says too little of it; None where it does not."""
         worst = max(self.missed, key=lambda one: one.missed / max(one.rows, 1), default=None)
-        return None if worst is None or not worst.misleads(self.bound) else worst
+        return None if worst is None or not worst.hides_minority_class(self.bound) else worst
 
     def __str__(self) -> str:
-        return "\n".join((*self.lines, *(one.sentence for one in self.limits), "explain() says what this rests on."))
+        return "\n".join((*self.lines, *(one.sentence for one in self.metrics), "explain() says what this rests on."))
 
     def __repr__(self) -> str:
         beside = "" if self.constant is None else f"; {CONSTANT} {format_up(self.constant.bound or 0.0, 4)}"
@@ -404,7 +402,7 @@ class Certificate:
             "δ": f"{self.delta:g}",
             "where it comes from": self.theorem,
         }
-        facts |= {one.label: str(one).partition(": ")[2] for one in self.limits}
+        facts |= {one.label: str(one).partition(": ")[2] for one in self.metrics}
         if self.alternatives:
             facts["which rule"] = f"{self.rule}, {self.origin}"
             facts["other rules"] = "; ".join(map(str, self.alternatives))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pacbayes._utils.arrays import Codes, FloatArray, cached_property
-from pacbayes.bounds.bets import USUAL_BET, bet_upper
+from pacbayes.bounds.bets import DEFAULT_BET, bet_upper
 from pacbayes.certificates import sentences
 from pacbayes.certificates.certificate import (
     CONSTANT,
@@ -21,24 +21,31 @@ from pacbayes.certificates.certificate import (
     Missed,
 )
 from pacbayes.certificates.decisions import Abstain, Threshold
-from pacbayes.certificates.find import Found
-from pacbayes.certificates.grids import CountedRows, Cuts, Thresholds, certify_abstention, certify_threshold, counted_at
 from pacbayes.certificates.levels import best_single, plain
+from pacbayes.certificates.metrics import metric_bounds_of
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.risks import limits_of
+from pacbayes.certificates.posteriors import Posteriors
 from pacbayes.certificates.rules import Case, Draws, Rule
-from pacbayes.certificates.voting import PROPOSAL, SOFT
+from pacbayes.certificates.thresholds import (
+    ConfidenceGrid,
+    ConfusionCounts,
+    ThresholdGrid,
+    certify_abstention,
+    certify_threshold,
+    counted_at,
+)
+from pacbayes.certificates.voting import PRIMARY, SOFT
 from pacbayes.ensemble.cross_validation import candidates_of
-from pacbayes.ensemble.evidence import Counted, Evidence, unit_losses
+from pacbayes.ensemble.validation import Counted, ValidationPredictions, unit_losses
 
-# Why there is no hold-out.
+# Why there is no holdout.
 NOT_SHARED = "every row validates some classifier"
 NOT_ASKED = "cv=None: not asked for"
-NOT_PROPOSED = "no classifier was proposed beforehand"
+NO_PRIMARY = "no classifier was proposed beforehand"
 
 
 def certify(
-    plan: Plan, evidence: Evidence, found: Found, params: Sequence[dict[str, Any]] | None = None
+    plan: Plan, predictions: ValidationPredictions, found: Posteriors, params: Sequence[dict[str, Any]] | None = None
 ) -> Certificates:
     r"""Return the certificates of a set by way of predicting; each holds alone at level ``plan.delta``.
 
@@ -58,17 +65,17 @@ def certify(
     Examples
     --------
     >>> from pacbayes import ClassifierSet
-    >>> from pacbayes.certificates import Plan, find
+    >>> from pacbayes.certificates import Plan, posteriors
     >>> wrong = np.arange(100) < np.array([[8], [9], [30]])
     >>> classifiers = ClassifierSet.from_predictions(wrong.astype(int), np.zeros(100, dtype=int))
-    >>> plan, evidence = Plan(classifiers.splits), classifiers.evidence
-    >>> for certificate in certify(plan, evidence, find(plan, evidence)).values():
+    >>> plan, predictions = Plan(classifiers.splits), classifiers.predictions
+    >>> for certificate in certify(plan, predictions, fit_posteriors(plan, predictions)).values():
     ...     print(certificate.holds_for, f"{certificate.bound:.4f}")
     the stochastic classifier 0.2112
     the majority vote 0.4224
     the best single classifier 0.1581
     """
-    return Certificates(plan, evidence, found, params)
+    return Certificates(plan, predictions, found, params)
 
 
 class Certificates(Mapping[str, Certificate]):
@@ -77,19 +84,23 @@ class Certificates(Mapping[str, Certificate]):
     Examples
     --------
     >>> from pacbayes import ClassifierSet
-    >>> from pacbayes.certificates import Plan, find
+    >>> from pacbayes.certificates import Plan, posteriors
     >>> classifiers = ClassifierSet.from_predictions(np.zeros((2, 50), dtype=int), np.zeros(50, dtype=int))
-    >>> plan, evidence = Plan(classifiers.splits), classifiers.evidence
-    >>> certificates = Certificates(plan, evidence, find(plan, evidence))
+    >>> plan, predictions = Plan(classifiers.splits), classifiers.predictions
+    >>> certificates = Certificates(plan, predictions, fit_posteriors(plan, predictions))
     >>> list(certificates), round(certificates["best"].bound, 3)
     (['stochastic', 'majority', 'best'], 0.071)
     """
 
     def __init__(
-        self, plan: Plan, evidence: Evidence, found: Found, params: Sequence[dict[str, Any]] | None = None
+        self,
+        plan: Plan,
+        predictions: ValidationPredictions,
+        found: Posteriors,
+        params: Sequence[dict[str, Any]] | None = None,
     ) -> None:
-        self.plan, self.case = plan, Case(plan.division, evidence, found.posterior, plan.planned, plan.levels)
-        self._params = [{}] * len(evidence) if params is None else params
+        self.plan, self.case = plan, Case(plan.split, predictions, found.posterior, plan.fixed_rules, plan.levels)
+        self._params = [{}] * len(predictions) if params is None else params
         self._claims: dict[str, dict[Rule, Claim]] = {}
         self._computed: dict[str, Certificate] = {}
 
@@ -120,8 +131,8 @@ class Certificates(Mapping[str, Certificate]):
 
         With a target that is the proposal, whose answers were tested.
         """
-        if self.plan.target is not None:
-            return self.plan.proposals[voting]
+        if self.plan.decision is not None:
+            return self.plan.primary_rules[voting]
         claims = self.claims(voting)
         return min(claims, key=lambda rule: claims[rule].bound)
 
@@ -129,72 +140,72 @@ class Certificates(Mapping[str, Certificate]):
 
     def _certify(self, voting: str) -> Certificate:
         plan, certificate = self.plan, self._bounded(voting)
-        if isinstance(plan.target, Abstain):
+        if isinstance(plan.decision, Abstain):
             certificate = self._with_abstention(voting, certificate)
-        elif plan.target is not None:
+        elif plan.decision is not None:
             certificate = self._with_threshold(certificate) if voting == SOFT else certificate
-        elif plan.limits:
-            certificate = self._with_limits(voting, certificate)
+        elif plan.metrics:
+            certificate = self._with_metrics(voting, certificate)
         if plan.refit == voting:
-            limits = tuple(replace(one, covered=True) for one in certificate.limits)
+            metrics = tuple(replace(one, covered=True) for one in certificate.metrics)
             assumptions = (*certificate.assumptions, sentences.REFIT)
-            certificate = replace(certificate, refit=True, assumptions=assumptions, limits=limits)
+            certificate = replace(certificate, refit=True, assumptions=assumptions, metrics=metrics)
         return certificate
 
     def _bounded(self, voting: str) -> Certificate:
         """Return the certificate of the claim with the smallest bound, the first of several."""
-        plan, division, claims = self.plan, self.plan.division, self.claims(voting)
+        plan, split, claims = self.plan, self.plan.split, self.claims(voting)
         rule = min(claims, key=lambda rule: claims[rule].bound)
         won, keyed = claims[rule], isinstance(rule, Draws)
-        shares = sentences.shares_of_delta(plan.hedge_of(voting), division.trained_elsewhere)
-        assumptions = (*sentences.roles(division), sentences.PRIORS[plan.prior_kind], *shares)
+        shares = sentences.shares_of_delta(plan.hedge_of(voting), split.prefit)
+        assumptions = (*sentences.roles(split), sentences.PRIORS[plan.prior_kind], *shares)
         assumptions = (*assumptions, sentences.BY_ROW, sentences.ALONE)
         if voting == "stochastic":
             assumptions = (*assumptions, sentences.KEYED if keyed else sentences.AVERAGED)
         return Certificate(
             **vars(won),
             delta=plan.delta,
-            m=division.m,
-            holds_for=sentences.holds_for(voting, keyed, len(self.case.evidence) == 1),
+            m=split.m,
+            holds_for=sentences.holds_for(voting, keyed, len(self.case.predictions) == 1),
             assumptions=assumptions,
             baselines={name: one for name, one in self._baselines.items() if (voting, name) != ("best", "Occam")},
-            unit=division.unit,
-            copies=division.copies,
+            unit=split.unit,
+            copies=split.copies,
             alternatives=tuple(claim for claim in claims.values() if claim is not won),
-            missed=() if plan.target is not None else self._missed(rule, won),
+            missed=() if plan.decision is not None else self._missed(rule, won),
             positive=plan.positive,
         )
 
     def _missed(self, rule: Rule, won: Claim) -> tuple[Missed, ...]:
         """Return what the rule that predicts missed of each class; nothing of a posterior, whose draws vary."""
-        evidence, tested = self.case.evidence, rule.tested(self.case, won.level)
-        if tested is None or evidence.validates() is not None:
+        predictions, tested = self.case.predictions, rule.tested(self.case, won.level)
+        if tested is None or predictions.validates() is not None:
             return ()
-        number = evidence.n_classes
-        rows = np.bincount(evidence.truth, minlength=number)
-        missed = np.bincount(evidence.truth[tested[0] != evidence.truth], minlength=number)
-        counts = zip(evidence.classes, rows.tolist(), missed.tolist(), strict=True)
+        number = predictions.n_classes
+        rows = np.bincount(predictions.y_true, minlength=number)
+        missed = np.bincount(predictions.y_true[tested[0] != predictions.y_true], minlength=number)
+        counts = zip(predictions.classes, rows.tolist(), missed.tolist(), strict=True)
         return tuple(Missed(plain(label), n, k) for label, n, k in counts if n > 0)
 
-    def _with_limits(self, voting: str, found: Certificate) -> Certificate:
+    def _with_metrics(self, voting: str, found: Certificate) -> Certificate:
         """Return a certificate with limits of other risks; without for a posterior, of which none are proved."""
         assert found.level is not None
         tested = self.rule(voting).tested(self.case, found.level)
         if tested is None:
-            return replace(found, assumptions=(*found.assumptions, sentences.NO_LIMITS))
+            return replace(found, assumptions=(*found.assumptions, sentences.NO_METRICS))
         said, level = tested
         whole = level / (1.0 - self.plan.share) * (1.0 - 1e-12)
-        assumed = sentences.LIMITS.format(share=self.plan.share)
-        limits = limits_of(said, self.plan, self.case.evidence, whole)
-        return replace(found, assumptions=(*found.assumptions, assumed), limits=limits)
+        assumed = sentences.METRICS_ASSUMPTION.format(share=self.plan.share)
+        metrics = metric_bounds_of(said, self.plan, self.case.predictions, whole)
+        return replace(found, assumptions=(*found.assumptions, assumed), metrics=metrics)
 
     def _with_abstention(self, voting: str, found: Certificate) -> Certificate:
         """Return the certificate of the proposal where it answers, at the whole of delta."""
         plan = self.plan
-        assert isinstance(plan.target, Abstain)
-        assert isinstance(plan.thresholds, Thresholds)
-        counted, most = threshold_counts(plan, self.case.evidence, voting), plan.target.max_error
-        answered = certify_abstention(plan.thresholds, counted, plan.division.m, most, plan.delta)
+        assert isinstance(plan.decision, Abstain)
+        assert isinstance(plan.thresholds, ConfidenceGrid)
+        counted, most = threshold_counts(plan, self.case.predictions, voting), plan.decision.max_error
+        answered = certify_abstention(plan.thresholds, counted, plan.split.m, most, plan.delta)
         own = min(self.claims(voting).values(), key=lambda claim: claim.bound)
         # What was said of delta and of draws is about the rule with the smallest bound, which may be another.
         shares = sentences.shares_of_delta(plan.hedge_of(voting), False)
@@ -210,19 +221,21 @@ class Certificates(Mapping[str, Certificate]):
             holds_for=sentences.holds_for(voting, voting == Draws.voting, False),
             theorem="Exact binomial tests of a target, in a fixed order, of a rule fixed on the training rows.",
             assumptions=(*assumed, sentences.TARGET),
-            rule=PROPOSAL,
+            rule=PRIMARY,
             level=plan.delta,
             source=TRAINING,
             alternatives=(own, *found.alternatives),
-            answered=replace(answered, unit=found.unit),
+            decision=replace(answered, unit=found.unit),
         )
 
     def _with_threshold(self, found: Certificate) -> Certificate:
         """Return the certificate of the soft vote with a threshold: its targets, and no limit of anything else."""
         plan = self.plan
-        assert isinstance(plan.target, Threshold)
-        assert isinstance(plan.thresholds, Cuts)
-        reached = certify_threshold(plan.thresholds, cut_counts(plan, self.case.evidence), plan.target, plan.delta)
+        assert isinstance(plan.decision, Threshold)
+        assert isinstance(plan.thresholds, ThresholdGrid)
+        reached = certify_threshold(
+            plan.thresholds, threshold_grid_counts(plan, self.case.predictions), plan.decision, plan.delta
+        )
         return replace(
             found,
             bound=1.0,
@@ -233,7 +246,7 @@ class Certificates(Mapping[str, Certificate]):
             assumptions=(*found.assumptions, sentences.THRESHOLD),
             baselines={},
             level=plan.delta,
-            reached=replace(reached, unit=found.unit),
+            decision=replace(reached, unit=found.unit),
         )
 
     # -- baselines ---------------------------------------------------------------------------------------------------
@@ -245,17 +258,17 @@ class Certificates(Mapping[str, Certificate]):
         best = best_single(counted, plan.main_level, plan.prior)
         found = {
             "Occam": Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows"),
-            "hold-out": self._hold_out(),
-            CONSTANT: no_skill(plan, self.case.evidence),
+            "holdout": self._holdout(),
+            CONSTANT: majority_class(plan, self.case.predictions),
         }
-        return {name: replace(one, unit=plan.division.unit) for name, one in found.items()}
+        return {name: replace(one, unit=plan.split.unit) for name, one in found.items()}
 
-    def _hold_out(self) -> Baseline:
+    def _holdout(self) -> Baseline:
         """Return the baseline for the classifier chosen within the training rows."""
-        plan, counted, chosen = self.plan, self.case.counted, self.plan.hold_out
+        plan, counted, chosen = self.plan, self.case.counted, self.plan.holdout
         if chosen is None:
-            shared = NOT_PROPOSED if plan.division.trained_elsewhere else NOT_ASKED
-            return Baseline(None, None, shared if plan.division.kind == "shared" else NOT_SHARED)
+            shared = NO_PRIMARY if plan.split.prefit else NOT_ASKED
+            return Baseline(None, None, shared if plan.split.kind == "shared" else NOT_SHARED)
         found, own = plan.cross_validation, counted[chosen]
         note = sentences.classifier(chosen, self._params[chosen])
         if found is None:
@@ -266,13 +279,13 @@ class Certificates(Mapping[str, Certificate]):
         baseline = Baseline(float(own.upper(plan.delta)[0]), float(own.risks[0]), note)
         if plan.bet is None:
             return baseline
-        wrong = self.case.evidence.answers[chosen] != self.case.evidence.truth
+        wrong = self.case.predictions.y_pred[chosen] != self.case.predictions.y_true
         return replace(baseline, bound=bet_upper(_losses(wrong, plan), plan.bet, plan.delta))
 
 
 def _losses(wrong: NDArray[np.bool_], plan: Plan) -> FloatArray:
     """Return the losses of groups by the rows that are wrong."""
-    return unit_losses(wrong.astype(np.float64), plan.division)
+    return unit_losses(wrong.astype(np.float64), plan.split)
 
 
 def most_frequent(train: ArrayLike, validation: ArrayLike) -> tuple[Any, int]:
@@ -289,7 +302,7 @@ def most_frequent(train: ArrayLike, validation: ArrayLike) -> tuple[Any, int]:
     return (label.item() if isinstance(label, np.generic) else label), errors
 
 
-def constant_baseline(label: Any, counted: Counted, delta: float) -> Baseline:
+def fixed_label_baseline(label: Any, counted: Counted, delta: float) -> Baseline:
     """Return what always answering `label` errs on: the share of errors on validation rows, and its upper limit.
 
     The label must be chosen before any of these rows is seen, as `most_frequent` does.  Then it is one classifier, and
@@ -297,41 +310,43 @@ def constant_baseline(label: Any, counted: Counted, delta: float) -> Baseline:
 
     Examples
     --------
-    >>> print(constant_baseline("no", Counted(np.array([[6]]), None, 1000), 0.05))
+    >>> print(fixed_label_baseline("no", Counted(np.array([[6]]), None, 1000), 0.05))
     at most 1.2 % (0.60 % of the validation rows): majority class of the training rows ('no')
     """
     note = f"majority class of the training rows ({sentences.format_label(label)})"
     return Baseline(float(counted.upper(delta)[0]), float(counted.risks[0]), note)
 
 
-def no_skill(plan: Plan, evidence: Evidence) -> Baseline:
+def majority_class(plan: Plan, predictions: ValidationPredictions) -> Baseline:
     """Return what always answering the most frequent training label errs on, on the first classifier's rows."""
-    if plan.no_skill is None:
+    if plan.majority_class is None:
         return Baseline(None, None, "the training rows are not here")
-    code = evidence.code_of(plan.no_skill)
-    counted = evidence.count_constant(code, plan.division)
-    baseline = constant_baseline(plan.no_skill, counted, plan.delta)
+    code = predictions.code_of(plan.majority_class)
+    counted = predictions.count_fixed_label(code, plan.split)
+    baseline = fixed_label_baseline(plan.majority_class, counted, plan.delta)
     if plan.bet is None:
         return baseline
     # Compared with limits by bets it must not look worse than it is: Chernoff's limit is smaller where many groups err,
     # that of a bet where few do.  Each has half of delta.
     half = 0.5 * plan.delta
-    by_bet = bet_upper(_losses(evidence.truth != code, plan), USUAL_BET, half)
+    by_bet = bet_upper(_losses(predictions.y_true != code, plan), DEFAULT_BET, half)
     return replace(baseline, bound=min(by_bet or 1.0, float(counted.upper(half)[0])))
 
 
-def threshold_counts(plan: Plan, evidence: Evidence, voting: str) -> tuple[Codes, Codes]:
+def threshold_counts(plan: Plan, predictions: ValidationPredictions, voting: str) -> tuple[Codes, Codes]:
     """Return for each threshold the validation rows that a way's proposal answers, and its errors among them."""
-    assert isinstance(plan.thresholds, Thresholds)
-    assert evidence.said is not None
-    assert evidence.scores is not None
-    place = plan.planned.index(plan.proposals[voting])
-    return counted_at(plan.thresholds.values, evidence.scores[place], evidence.said[place] != evidence.truth)
+    assert isinstance(plan.thresholds, ConfidenceGrid)
+    assert predictions.rule_predictions is not None
+    assert predictions.scores is not None
+    place = plan.fixed_rules.index(plan.primary_rules[voting])
+    return counted_at(
+        plan.thresholds.values, predictions.scores[place], predictions.rule_predictions[place] != predictions.y_true
+    )
 
 
-def cut_counts(plan: Plan, evidence: Evidence) -> CountedRows:
+def threshold_grid_counts(plan: Plan, predictions: ValidationPredictions) -> ConfusionCounts:
     """Return what is counted of the validation rows at each threshold of the positive class's probability."""
-    assert isinstance(plan.thresholds, Cuts)
-    assert evidence.scores is not None
-    positive = evidence.truth == evidence.code_of(plan.thresholds.positive)
-    return CountedRows.at(plan.thresholds.values, evidence.scores[plan.planned.index(plan.soft)], positive)
+    assert isinstance(plan.thresholds, ThresholdGrid)
+    assert predictions.scores is not None
+    positive = predictions.y_true == predictions.code_of(plan.thresholds.positive)
+    return ConfusionCounts.at(plan.thresholds.values, predictions.scores[plan.fixed_rules.index(plan.soft)], positive)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pacbayes.bounds.distances import CATONI
-from pacbayes.certificates.decisions import Target, Threshold
+from pacbayes.certificates.decisions import Decision, Threshold
 from pacbayes.certificates.levels import AUTO, resolve_hedge
-from pacbayes.certificates.proposals import CROSS_VALIDATION
+from pacbayes.certificates.metrics import METRICS, MetricSpec
+from pacbayes.certificates.primary import CROSS_VALIDATION
 from pacbayes.certificates.refit import CARRIED, VOTINGS
-from pacbayes.certificates.risks import RISKS, Question
 from pacbayes.certificates.voting import SOFT
-from pacbayes.data.division import SHARED
+from pacbayes.data.split import SHARED
 
 #: A parameter in words: its name alone, or with the value that it has.
 Words = Callable[..., str]
@@ -33,8 +33,8 @@ class Choices:
     cv: int | None = 5
     prior: Any = "uniform"
     distance: Any = "kl"
-    limits: tuple[Question, ...] = ()
-    target: Target | None = None
+    metrics: tuple[MetricSpec, ...] = ()
+    decision: Decision | None = None
     refit: bool = False
     duplicates: str = "keep"
     groups: bool = False
@@ -43,13 +43,13 @@ class Choices:
     validation: bool = False
     #: Whether the classifiers were fitted before, on rows that are not here, and what is proposed then.
     prefit: bool = False
-    proposal: bool = False
+    primary: bool = False
 
     @property
-    def no_proposal(self) -> str | None:
+    def no_primary(self) -> str | None:
         """Why the training rows propose nothing; None where they do."""
         if self.prefit:
-            return None if self.proposal else "there is no [proposal]"
+            return None if self.primary else "there is no [primary]"
         if self.split != SHARED:
             return "with {split} every row validates some classifier"
         return "{cv} leaves out the cross-validation behind it" if self.cv is None else None
@@ -57,7 +57,7 @@ class Choices:
     @property
     def no_training(self) -> str | None:
         """Why nothing comes from the training rows; None where something does."""
-        return "the classifiers were trained on rows that are not here" if self.prefit else self.no_proposal
+        return "the classifiers were trained on rows that are not here" if self.prefit else self.no_primary
 
     @property
     def no_scores(self) -> str | None:
@@ -67,20 +67,20 @@ class Choices:
     @property
     def no_level(self) -> str | None:
         """Why nothing can be tested that was proposed; None where something can."""
-        if self.no_proposal is None and self.hedge == 1:
+        if self.no_primary is None and self.hedge == 1:
             return "{hedge} keeps all of delta for what the validation rows show"
-        return self.no_proposal
+        return self.no_primary
 
     @property
     def not_carried(self) -> str:
         """The first risk whose limit does not carry over to a refit; nothing where all do."""
-        return next((repr(question.name) for question in self.limits if question.name not in CARRIED), "")
+        return next((repr(question.name) for question in self.metrics if question.name not in CARRIED), "")
 
     @property
     def resolved_hedge(self) -> float:
         """The share of delta in reserve: none with a threshold, as nothing stands beside its soft vote."""
-        share = resolve_hedge(self.hedge, self.no_proposal)
-        return 0.0 if isinstance(self.target, Threshold) and share < 1.0 else share
+        share = resolve_hedge(self.hedge, self.no_primary)
+        return 0.0 if isinstance(self.decision, Threshold) and share < 1.0 else share
 
     def check(self, words: Words = python_words) -> None:
         """Raise for the first refusal of the table, in the words of Python or of the command line.
@@ -114,33 +114,36 @@ def _names(distance: Any) -> list[Any]:
 
 _REFUSALS: tuple[tuple[Callable[[Choices], Any], str], ...] = (
     (
-        lambda c: c.hedge not in (AUTO, 1) and c.no_proposal,
-        "{hedge} keeps a part of delta for a rule that is proposed beforehand, but <no_proposal>: [hedge] must be "
+        lambda c: c.hedge not in (AUTO, 1) and c.no_primary,
+        "{hedge} keeps a part of delta for a rule that is proposed beforehand, but <no_primary>: [hedge] must be "
         "'auto' or 1",
     ),
     (
-        lambda c: isinstance(c.target, Threshold) and c.voting not in (AUTO, SOFT),
-        "{target} is not for {voting}: a threshold is one of the soft vote's probability",
+        lambda c: isinstance(c.decision, Threshold) and c.voting not in (AUTO, SOFT),
+        "{decision} is not for {voting}: a threshold is one of the soft vote's probability",
     ),
     (lambda c: c.voting == SOFT and c.no_scores, "{voting} needs what the training rows propose, but <no_scores>"),
     (
-        lambda c: c.target is not None and c.no_scores,
-        "{target} needs what the training rows propose, but <no_scores>",
+        lambda c: c.decision is not None and c.no_scores,
+        "{decision} needs what the training rows propose, but <no_scores>",
     ),
-    (lambda c: c.limits and c.no_level, "[limits] need what is proposed beforehand, but <no_level>"),
-    (lambda c: c.limits and c.target is not None, "[limits] are not for {target}, which is tested at all of delta"),
+    (lambda c: c.metrics and c.no_level, "[metrics] need what is proposed beforehand, but <no_level>"),
+    (
+        lambda c: c.metrics and c.decision is not None,
+        "[metrics] are not for {decision}, which is tested at all of delta",
+    ),
     (lambda c: c.refit and c.no_scores, "{refit} needs what the training rows propose, but <no_scores>"),
     (
         lambda c: c.refit and c.voting not in (AUTO, *VOTINGS),
         "{refit} is not for {voting}: a random choice is another one for every row, and only its average is bounded",
     ),
     (
-        lambda c: c.refit and c.target is not None,
-        "{refit} is not for {target}: what was tested belongs to the certified vote",
+        lambda c: c.refit and c.decision is not None,
+        "{refit} is not for {decision}: what was tested belongs to the certified vote",
     ),
     (
         lambda c: c.refit and c.not_carried,
-        f"[limits] with {{refit}} must be among {', '.join(CARRIED)}, got <not_carried>: only losses of single answers "
+        f"[metrics] with {{refit}} must be among {', '.join(CARRIED)}, got <not_carried>: only losses of single answers "
         "carry over to those that are covered",
     ),
     (
@@ -158,17 +161,17 @@ _REFUSALS: tuple[tuple[Callable[[Choices], Any], str], ...] = (
         "once, whatever copies it holds",
     ),
     (
-        lambda c: c.groups and c.target is not None,
-        "{target} is not for [groups]: their rows are not independent, and no such limit is proved",
+        lambda c: c.groups and c.decision is not None,
+        "{decision} is not for [groups]: their rows are not independent, and no such limit is proved",
     ),
     (
-        lambda c: c.groups and any(not RISKS[question.name].groups for question in c.limits),
-        "[limits] are not for [groups], whose rows are not independent: of costs alone limits are proved, for "
+        lambda c: c.groups and any(not METRICS[question.name].groups for question in c.metrics),
+        "[metrics] are not for [groups], whose rows are not independent: of costs alone limits are proved, for "
         "classifiers that are trained here",
     ),
     (
-        lambda c: c.slices and not any(question.name == "error" for question in c.limits),
-        "[slices] are for limits of errors: set limits=('error',)",
+        lambda c: c.slices and not any(question.name == "error" for question in c.metrics),
+        "[slices] are for limits of errors: set metrics=('error',)",
     ),
     (
         lambda c: c.validation and c.split != SHARED,

@@ -1,11 +1,11 @@
-r"""Decisions: what may be asked of a classifier instead of a bound of all its errors, and what became of it.
+r"""Decisions: what may be required of a classifier instead of a bound of all its errors, and what became of it.
 
 `Abstain`: of the validation rows :math:`a_t` have at least the confidence `t`, and :math:`k_t` of these are wrong:
 given :math:`a_t` binomial with the risk among answered rows.  `Threshold`: a row is answered "positive" if its
 probability of that class is at least `t`.  Given which validation rows are positive (recall), answered so (precision)
 or not positive (false alarms), the errors among these are binomial.
 
-Thresholds, and an order of them, are fixed on the training rows.  A threshold passes if every target that was asked for
+ConfidenceGrid, and an order of them, are fixed on the training rows.  A threshold passes if every target that was required for
 passes its exact test at the whole of :math:`\delta`; thresholds are tested in their order, up to the first that does
 not pass.  With probability :math:`1 - \delta` every threshold that passed keeps all targets: equation (fixed-sequence)
 and equation (threshold-targets) of docs/mathematics.md.
@@ -75,7 +75,7 @@ class Threshold:
         Of the examples of the other class at most this share is answered so.
     prefer : {"auto", "recall", "precision", "f1"}
         Which of the thresholds that passed is taken.  "precision": the largest; "recall": the smallest; "f1": the one
-        with the best F1 of the training rows, in cross-validation.  "auto" is "precision" where a recall alone is asked
+        with the best F1 of the training rows, in cross-validation.  "auto" is "precision" where a recall alone is required
         for, "recall" where none is, else "f1".
 
     See Also
@@ -116,17 +116,17 @@ class Threshold:
             if given is None:
                 continue
             object.__setattr__(self, name, _share(name, given, 0.9))
-        if not self.asked:
+        if not self.required:
             raise ValueError("Threshold needs at least one of recall, precision and fpr")
         check_choice("prefer", self.prefer, PREFERENCES)
 
     def __repr__(self) -> str:
-        parts = [f"{name}={share!r}" for name, share in self.asked.items()]
+        parts = [f"{name}={share!r}" for name, share in self.required.items()]
         parts += [f"prefer={self.prefer!r}"] if self.prefer != AUTO else []
         return f"Threshold({', '.join(parts)})"
 
     @property
-    def asked(self) -> dict[str, float]:
+    def required(self) -> dict[str, float]:
         """The targets by name."""
         return {name: getattr(self, name) for name in sentences.MEASURES if getattr(self, name) is not None}
 
@@ -137,7 +137,7 @@ class Threshold:
             return self.prefer
         if self.recall is None:
             return "recall"
-        return "precision" if len(self.asked) == 1 else "f1"
+        return "precision" if len(self.required) == 1 else "f1"
 
     def words(self, positive: Any) -> str:
         """Return the targets in words.
@@ -147,7 +147,7 @@ class Threshold:
         >>> Threshold(recall=0.9, fpr=0.05).words("late")
         "recall of class 'late' is at least 90.0 % and its false positive rate at most 5.0 %"
         """
-        return sentences.targets(self.asked, positive)
+        return sentences.targets(self.required, positive)
 
 
 def _share(name: str, value: Any, example: float) -> float:
@@ -158,22 +158,22 @@ def _share(name: str, value: Any, example: float) -> float:
     return share
 
 
-#: What may be asked of a classifier instead of a bound of its errors.
-Target = Abstain | Threshold
+#: What may be required of a classifier instead of a bound of its errors.
+Decision = Abstain | Threshold
 
 
-def check_target(target: Any) -> Target | None:
+def check_decision(decision: Any) -> Decision | None:
     """Return a target, or raise unless it is one or None.
 
     Examples
     --------
-    >>> check_target(0.02)
+    >>> check_decision(0.02)
     Traceback (most recent call last):
-    TypeError: target must be Abstain(...), Threshold(...) or None, got 0.02
+    TypeError: decision must be Abstain(...), Threshold(...) or None, got 0.02
     """
-    if target is None or isinstance(target, Abstain | Threshold):
-        return target
-    raise TypeError(f"target must be Abstain(...), Threshold(...) or None, got {target!r}")
+    if decision is None or isinstance(decision, Abstain | Threshold):
+        return decision
+    raise TypeError(f"decision must be Abstain(...), Threshold(...) or None, got {decision!r}")
 
 
 def positive_class(pos_label: Any, classes: Labels) -> int:
@@ -198,12 +198,12 @@ def positive_class(pos_label: Any, classes: Labels) -> int:
     return found[0]
 
 
-def most_wrong(name: str, share: float) -> float:
+def max_error_rate(name: str, share: float) -> float:
     """Return which share of errors a target allows, rounded down: of misses where it is recall.
 
     Examples
     --------
-    >>> most_wrong("fpr", 0.05), most_wrong("recall", 0.75) < 0.25
+    >>> max_error_rate("fpr", 0.05), max_error_rate("recall", 0.75) < 0.25
     (0.05, True)
     """
     return share if name == "fpr" else float(np.nextafter(1.0 - share, 0.0))
@@ -217,11 +217,11 @@ def rows_to_reach(name: str, share: float, delta: float) -> int:
     >>> rows_to_reach("recall", 0.9, 0.05), rows_to_reach("fpr", 0.05, 0.05)
     (29, 59)
     """
-    return ceil(log(delta) / log1p(-most_wrong(name, share)))
+    return ceil(log(delta) / log1p(-max_error_rate(name, share)))
 
 
 @dataclass(frozen=True)
-class Answered:
+class SelectiveResult:
     """What became of a target for the errors among answered examples.
 
     See Also
@@ -231,16 +231,16 @@ class Answered:
 
     Examples
     --------
-    >>> passed = Answered(0.02, 0.75, 300, 273, 1, 12)
+    >>> passed = SelectiveResult(0.02, 0.75, 300, 273, 1, 12)
     >>> print(passed.claim("Surely,", "it"))
     Surely, it errs on at most 2.0 % of the examples that it answers; it answered 91.0 % of the validation rows.
-    >>> print(Answered(0.02, None, 300, 0, 0, 1, 0.065).claim("Surely,", "the vote"))  # doctest: +NORMALIZE_WHITESPACE
+    >>> print(SelectiveResult(0.02, None, 300, 0, 0, 1, 0.065).claim("Surely,", "the vote"))  # doctest: +NORMALIZE_WHITESPACE
     The vote answers no example: where the training rows expected at most 2.0 % errors, the validation rows did not
     confirm it. The smallest target that would have passed is 6.5 %, which is information and no guarantee.
     """
 
     #: The target.
-    target: float
+    max_error: float
     #: An example is answered if its confidence is at least this (minus infinity: every one); None where nothing passed.
     threshold: float | None
     #: Validation rows.
@@ -252,7 +252,7 @@ class Answered:
     #: Thresholds that were tested.
     tested: int
     #: Where nothing passed: the smallest target, in steps of half a percent, that would have; without guarantee.
-    smallest_target: float | None = None
+    smallest_max_error: float | None = None
     #: What was drawn, as in the certificate.
     unit: str = "example"
 
@@ -278,7 +278,7 @@ class Answered:
 
         Examples
         --------
-        >>> found = Answered(0.2, float("-inf"), 100, 100, 5, 3).to_dict()
+        >>> found = SelectiveResult(0.2, float("-inf"), 100, 100, 5, 3).to_dict()
         >>> found["threshold"], found["passed"], found["share"]
         (None, True, 1.0)
         """
@@ -302,7 +302,7 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Reached:
+class ThresholdResult:
     """What became of targets for one class: at which threshold they hold, and what was seen there.
 
     See Also
@@ -312,18 +312,18 @@ class Reached:
 
     Examples
     --------
-    >>> found = Reached(Threshold(recall=0.9, precision=0.7), "late", True, 0.3125, 500, 100, 120, 96, 9, 0.05)
+    >>> found = ThresholdResult(Threshold(recall=0.9, precision=0.7), "late", True, 0.3125, 500, 100, 120, 96, 9, 0.05)
     >>> print(found.claim("Surely,", "the soft vote"))  # doctest: +NORMALIZE_WHITESPACE
     Surely, at the threshold 0.3125 recall of class 'late' is at least 90.0 % and its precision at least 70.0 %.
-    >>> print(Reached(Threshold(recall=0.9), "late", False, 0.0, 50, 9, 50, 9, 1, 0.05).claim("Surely,", "the vote"))
+    >>> print(ThresholdResult(Threshold(recall=0.9), "late", False, 0.0, 50, 9, 50, 9, 1, 0.05).claim("Surely,", "the vote"))
     ... # doctest: +NORMALIZE_WHITESPACE
     No threshold was shown to reach the target: recall of class 'late' is at least 90.0 %. Not enough data: a recall of
     90.0 % takes at least 29 validation rows of class 'late', there are 9, which can show 71.6 % at best. The vote
     predicts as without a target.
     """
 
-    #: What was asked for.
-    target: Threshold
+    #: What was required for.
+    decision: Threshold
     #: Of which class.
     positive: Any
     #: Whether any threshold passed.
@@ -380,10 +380,10 @@ class Reached:
 
         With the rows that there are, those that are needed, and the least share of errors that they can show.
         """
-        for name, share in self.target.asked.items():
+        for name, share in self.decision.required.items():
             rows = self.m - self.positives if name == "fpr" else self.positives
             least = upper_of(0, rows, self.delta)
-            if least > most_wrong(name, share):
+            if least > max_error_rate(name, share):
                 yield name, rows, max(rows_to_reach(name, share, self.delta), rows + 1), least
 
     @property
@@ -401,12 +401,12 @@ class Reached:
 
         Examples
         --------
-        >>> found = Reached(Threshold(fpr=0.1), "late", True, 0.5, 100, 20, 10, 9, 3, 0.05).to_dict()
-        >>> found["target"], found["recall"], found["threshold"]
+        >>> found = ThresholdResult(Threshold(fpr=0.1), "late", True, 0.5, 100, 20, 10, 9, 3, 0.05).to_dict()
+        >>> found["required"], found["recall"], found["threshold"]
         ({'fpr': 0.1}, 0.45, 0.5)
         """
         names = ("passed", "threshold", "m", "positives", "answered", "hits", "tested", *sentences.MEASURES)
-        return {"target": self.target.asked, "positive": plain(self.positive)} | {
+        return {"required": self.decision.required, "positive": plain(self.positive)} | {
             name: getattr(self, name) for name in names
         }
 

@@ -15,11 +15,9 @@ from pacbayes._utils.words import card
 from pacbayes.bounds.trinomial import difference_upper, group_difference_upper
 from pacbayes.certificates import sentences
 from pacbayes.certificates.levels import plain
-from pacbayes.certificates.risks import check_compared
+from pacbayes.certificates.metrics import check_compared
 from pacbayes.certificates.sentences import four_digits
-from pacbayes.data.division import GROUP
-from pacbayes.data.duplicates import Overlap, check_new_rows, models_inside
-from pacbayes.data.labelled import (
+from pacbayes.data.dataset import (
     check_complete,
     check_groups,
     check_same_kind,
@@ -27,7 +25,9 @@ from pacbayes.data.labelled import (
     missing_labels,
     one_label_each,
 )
+from pacbayes.data.duplicates import Overlap, check_new_rows, models_inside
 from pacbayes.data.rows import copy_rows
+from pacbayes.data.split import GROUP
 
 
 @dataclass(frozen=True, repr=False)
@@ -218,9 +218,9 @@ def certify_difference(
     only_a, only_b = int(np.count_nonzero(a & ~b)), int(np.count_nonzero(b & ~a))
     if groups is None:
         low, high = (difference_upper(*one, a.size, 0.5 * level) for one in ((only_b, only_a), (only_a, only_b)))
-        limits: dict[str, Any] = {"lower": max(-low, -1.0), "upper": min(high, 1.0)}
+        metrics: dict[str, Any] = {"lower": max(-low, -1.0), "upper": min(high, 1.0)}
     else:
-        limits = _group_limits(a, b, check_groups(groups, a.size), 0.5 * level)
+        metrics = _group_bounds(a, b, check_groups(groups, a.size), 0.5 * level)
     return Difference(
         delta=level,
         m=int(a.size),
@@ -229,11 +229,11 @@ def certify_difference(
         both=int(np.count_nonzero(a & b)),
         names=_check_names(names),
         of=of,
-        **limits,
+        **metrics,
     )
 
 
-def _group_limits(a: NDArray[np.bool_], b: NDArray[np.bool_], groups: Rows, level: float) -> dict[str, Any]:
+def _group_bounds(a: NDArray[np.bool_], b: NDArray[np.bool_], groups: Rows, level: float) -> dict[str, Any]:
     """Bound the mean over groups of the difference of their error rates; equation (group-difference)."""
     sizes = np.bincount(groups)
     more = np.bincount(groups[b], minlength=sizes.size) - np.bincount(groups[a], minlength=sizes.size)

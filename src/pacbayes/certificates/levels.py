@@ -13,7 +13,7 @@ import numpy as np
 from pacbayes._utils.arrays import FloatArray, round_down, round_up, usual_float_errors
 from pacbayes._utils.checks import check_number
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.ensemble.evidence import Counted
+from pacbayes.ensemble.validation import Counted
 
 AUTO = "auto"
 # The share kept for what the validation rows may show, where the training rows propose something.
@@ -38,8 +38,8 @@ def check_hedge(hedge: Any) -> None:
         raise ValueError(f"hedge must lie in [0, 1] or be 'auto', got {hedge!r}")
 
 
-def resolve_hedge(hedge: Any, no_proposal: str | None) -> float:
-    """Return the share of delta that is kept; `no_proposal` is why nothing is proposed, None where something is.
+def resolve_hedge(hedge: Any, no_primary: str | None) -> float:
+    """Return the share of delta that is kept; `no_primary` is why nothing is proposed, None where something is.
 
     Examples
     --------
@@ -52,18 +52,18 @@ def resolve_hedge(hedge: Any, no_proposal: str | None) -> float:
     """
     check_hedge(hedge)
     if isinstance(hedge, str):
-        return USUAL if no_proposal is None else 1.0
-    if hedge < 1.0 and no_proposal is not None:
-        raise ValueError(f"hedge must be 'auto' or 1 where nothing is proposed: {no_proposal}; got {hedge!r}")
+        return USUAL if no_primary is None else 1.0
+    if hedge < 1.0 and no_primary is not None:
+        raise ValueError(f"hedge must be 'auto' or 1 where nothing is proposed: {no_primary}; got {hedge!r}")
     return float(hedge)
 
 
-def proposal_level(delta: float, hedge: float) -> float:
+def primary_level(delta: float, hedge: float) -> float:
     """Return (1 - hedge) delta, rounded down: with all that `hedged_level` hands out it is at most delta.
 
     Examples
     --------
-    >>> proposal_level(0.05, 0.0), 0.9 * 0.05 - proposal_level(0.05, 0.1) < 1e-16
+    >>> primary_level(0.05, 0.0), 0.9 * 0.05 - primary_level(0.05, 0.1) < 1e-16
     (0.05, True)
     """
     return delta if hedge == 0.0 else max(round_down((1.0 - hedge) * delta), 0.0)
@@ -92,7 +92,7 @@ def divide_delta(delta: float, number: int) -> float:
 
 
 def main_level(level: float, share: float) -> float:
-    """Return (1 - share) times a level, rounded down: with all that `part_level` hands out it is at most the level.
+    """Return (1 - share) times a level, rounded down: with all that `level_per_bound` hands out it is at most the level.
 
     Examples
     --------
@@ -102,12 +102,12 @@ def main_level(level: float, share: float) -> float:
     return level if share == 0.0 else max(round_down((1.0 - share) * level), 0.0)
 
 
-def part_level(level: float, share: float, number: int) -> float:
+def level_per_bound(level: float, share: float, number: int) -> float:
     """Return share times a level over the number of limits, rounded down.
 
     Examples
     --------
-    >>> part_level(0.05, 0.2, 2) <= 0.005
+    >>> level_per_bound(0.05, 0.2, 2) <= 0.005
     True
     """
     return max(round_down(share * level / number, 8.0), 0.0)

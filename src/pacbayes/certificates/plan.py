@@ -14,16 +14,16 @@ from pacbayes._utils.checks import (
 )
 from pacbayes._utils.seeds import draw_key
 from pacbayes.bounds.distance import Distance
-from pacbayes.certificates.decisions import Target, Threshold
-from pacbayes.certificates.grids import Cuts, Thresholds
-from pacbayes.certificates.levels import hedged_level, main_level, proposal_level
-from pacbayes.certificates.proposals import (
+from pacbayes.certificates.decisions import Decision, Threshold
+from pacbayes.certificates.levels import hedged_level, main_level, primary_level
+from pacbayes.certificates.metrics import MetricSpec
+from pacbayes.certificates.primary import (
     resolve_distances,
 )
-from pacbayes.certificates.risks import Question
 from pacbayes.certificates.rules import BestSingle, FixedRule, PosteriorDraws, PosteriorVote, Rule, SoftVote
-from pacbayes.certificates.voting import PROPOSAL, SOFT, VOTINGS
-from pacbayes.data.division import Division
+from pacbayes.certificates.thresholds import ConfidenceGrid, ThresholdGrid
+from pacbayes.certificates.voting import PRIMARY, SOFT, VOTINGS
+from pacbayes.data.split import Split
 from pacbayes.data.tables import TableReading
 from pacbayes.ensemble.cross_validation import CrossValidation
 
@@ -36,8 +36,8 @@ class Plan:
     --------
     The posterior alone, of classifiers that were trained elsewhere and are validated by 100 rows:
 
-    >>> from pacbayes.data.division import validating_division
-    >>> for rule, level in Plan(validating_division(100)).levels.items():
+    >>> from pacbayes.data.split import validation_split
+    >>> for rule, level in Plan(validation_split(100)).levels.items():
     ...     print(rule.voting, rule.name, level)
     stochastic posterior 0.05
     majority posterior 0.05
@@ -45,14 +45,14 @@ class Plan:
     """
 
     #: Which rows train and which validate.
-    division: Division
+    split: Split
     #: All that is said together fails with at most this probability.
     delta: float = 0.05
     #: The share of it kept in reserve for what the validation rows may show; the rest is the proposal's.
     hedge: float = 1.0
     #: Limits that are asked for, and the share of every rule's level that they have.
-    limits: tuple[Question, ...] = ()
-    limits_share: float = 0.2
+    metrics: tuple[MetricSpec, ...] = ()
+    metrics_share: float = 0.2
     #: The prior, None for the uniform one, and where it comes from: a key of `PRIORS`.
     prior: FloatArray | None = None
     prior_kind: str = "uniform"
@@ -60,33 +60,33 @@ class Plan:
     distance: tuple[str | Distance, ...] = ("kl",)
     constant: str = "exact"
     #: Rules whose weights are fixed.
-    planned: tuple[FixedRule, ...] = ()
+    fixed_rules: tuple[FixedRule, ...] = ()
     #: What cross-validation within the training rows counted.
     cross_validation: CrossValidation | None = None
     #: The most frequent training label; None where it is not known.
-    no_skill: Any = None
+    majority_class: Any = None
     #: The class that matters, of which is said how many were missed; None where nobody says so.
     positive: Any = None
     #: A target, and what is tested for it: thresholds of a confidence, or of one class's probability.
-    target: Target | None = None
-    thresholds: Thresholds | Cuts | None = None
+    decision: Decision | None = None
+    thresholds: ConfidenceGrid | ThresholdGrid | None = None
     #: How it predicts where it was refitted on all rows, and the certificate is about covered answers; None elsewhere.
     refit: str | None = None
     #: The values of the column of slices, in order, and what it is called.
     slices: tuple[Any, ...] = ()
     slice_column: str = ""
     #: Sorted hashes of all rows, by which they are known again; None where rows have no values, or too many.
-    known_rows: NDArray[np.int64] | None = None
+    row_fingerprints: NDArray[np.int64] | None = None
     #: How the columns of a table were read.
     reading: TableReading | None = None
 
     def __post_init__(self) -> None:
-        read_only(self.prior, self.known_rows)
+        read_only(self.prior, self.row_fingerprints)
 
     @property
-    def has_cuts(self) -> bool:
+    def has_threshold(self) -> bool:
         """Whether the target is a threshold of one class's probability, which the soft vote alone has."""
-        return isinstance(self.target, Threshold)
+        return isinstance(self.decision, Threshold)
 
     @property
     def main_level(self) -> float:
@@ -96,7 +96,7 @@ class Plan:
     @property
     def share(self) -> float:
         """The share of every rule's level that its limits have: none where none are asked for."""
-        return self.limits_share if self.limits else 0.0
+        return self.metrics_share if self.metrics else 0.0
 
     @property
     def reserve(self) -> float:
@@ -106,7 +106,7 @@ class Plan:
     @cached_property
     def distances(self) -> tuple[Distance, ...]:
         """The distances themselves: Catoni's parameter may come from cross-validation."""
-        return resolve_distances(self.distance, self.cross_validation, self.division.m, self.reserve or self.delta)
+        return resolve_distances(self.distance, self.cross_validation, self.split.m, self.reserve or self.delta)
 
     @cached_property
     def levels(self) -> dict[Rule, float]:
@@ -122,23 +122,23 @@ class Plan:
 
         Examples
         --------
-        >>> from pacbayes.data.division import validating_division
-        >>> list(Plan(validating_division(100)).levels_of(0.01).values())
+        >>> from pacbayes.data.split import validation_split
+        >>> list(Plan(validation_split(100)).levels_of(0.01).values())
         [0.01, 0.01, 0.01]
         """
         found: dict[Rule, float] = {}
         for voting in self.votings:
-            proposal = self.proposals.get(voting)
+            primary = self.primary_rules.get(voting)
             others = [rule for rule in self._others if rule.voting == voting]
-            if proposal is not None:
-                found[proposal] = proposal_level(delta, self.hedge_of(voting))
+            if primary is not None:
+                found[primary] = primary_level(delta, self.hedge_of(voting))
             found |= dict.fromkeys(others, hedged_level(delta, self.hedge, max(len(others), 1)))
         return found
 
     @cached_property
-    def proposals(self) -> dict[str, FixedRule]:
+    def primary_rules(self) -> dict[str, FixedRule]:
         """The rules that hold most of delta, by way of predicting."""
-        return {rule.voting: rule for rule in self.planned if rule.name == PROPOSAL}
+        return {rule.voting: rule for rule in self.fixed_rules if rule.name == PRIMARY}
 
     @cached_property
     def _others(self) -> tuple[Rule, ...]:
@@ -146,53 +146,53 @@ class Plan:
         if self.hedge == 0.0:
             return ()
         of = (self.distances, self.constant, self.prior)
-        tested = [rule for rule in self.planned if rule.name != PROPOSAL]
+        tested = [rule for rule in self.fixed_rules if rule.name != PRIMARY]
         return (*tested, PosteriorDraws(*of), PosteriorVote(*of), BestSingle(self.prior, self.hedge))
 
     @property
     def soft(self) -> SoftVote:
         """The soft vote, where one was planned."""
-        rule = self.proposals[SOFT]
+        rule = self.primary_rules[SOFT]
         assert isinstance(rule, SoftVote)
         return rule
 
     @property
     def votings(self) -> tuple[str, ...]:
         """The ways of predicting that there are: a soft vote only where it was planned."""
-        return VOTINGS if SOFT in self.proposals else VOTINGS[1:]
+        return VOTINGS if SOFT in self.primary_rules else VOTINGS[1:]
 
     @property
-    def usual_voting(self) -> str:
+    def default_voting(self) -> str:
         """The way of predicting where nobody says one."""
         if self.refit is not None:
             return self.refit
         if SOFT in self.votings:
             return SOFT
-        return "best" if self.division.trained_elsewhere else "stochastic"
+        return "best" if self.split.prefit else "stochastic"
 
     def hedge_of(self, voting: str) -> float:
         """Return the share of delta kept in reserve for a way of predicting: none for a soft vote."""
         return 0.0 if voting == SOFT else self.hedge
 
     @property
-    def hold_out(self) -> int | None:
+    def holdout(self) -> int | None:
         """The classifier that the training rows, or the user, would choose; None where nobody did."""
         found = self.cross_validation
         if found is not None:
             return found.first if self.hedge == 1.0 else found.middle
-        return self.proposals["best"].index if "best" in self.proposals else None
+        return self.primary_rules["best"].index if "best" in self.primary_rules else None
 
     @property
     def bet(self) -> float | None:
         """The bet on the losses of groups, the same for all rules that are planned; None where there is none."""
-        return self.planned[0].bet if self.planned else None
+        return self.fixed_rules[0].bet if self.fixed_rules else None
 
     @cached_property
     def key(self) -> bytes:
         """The key of the draws, and of the hashes by which rows are known again."""
-        return draw_key(self.division.seed)
+        return draw_key(self.split.seed)
 
 
-def without_reserve(rules: tuple[FixedRule, ...]) -> tuple[FixedRule, ...]:
+def without_hedge(rules: tuple[FixedRule, ...]) -> tuple[FixedRule, ...]:
     """Return the proposals alone, where nothing is kept for others."""
-    return tuple(rule for rule in rules if rule.name == PROPOSAL)
+    return tuple(rule for rule in rules if rule.name == PRIMARY)

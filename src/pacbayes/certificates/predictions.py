@@ -10,25 +10,25 @@ from numpy.typing import ArrayLike
 
 from pacbayes._utils.arrays import Labels
 from pacbayes._utils.checks import check_level
-from pacbayes.bounds.bets import USUAL_BET
+from pacbayes.bounds.bets import DEFAULT_BET
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import certify
 from pacbayes.certificates.compatibility import Choices
-from pacbayes.certificates.find import Found
 from pacbayes.certificates.levels import plain
-from pacbayes.certificates.plan import Plan, without_reserve
-from pacbayes.certificates.proposals import given_rules
-from pacbayes.certificates.risks import asked_for, check_classes, check_limits_share, fix_questions
-from pacbayes.data.division import GROUP, all_validate
-from pacbayes.data.labelled import (
-    Labelled,
+from pacbayes.certificates.metrics import check_classes, check_metrics_share, choose_bets, parse_metrics
+from pacbayes.certificates.plan import Plan, without_hedge
+from pacbayes.certificates.posteriors import Posteriors
+from pacbayes.certificates.primary import given_rules
+from pacbayes.data.dataset import (
+    Dataset,
     check_complete,
     check_same_kind,
     check_same_order,
     one_label_each,
 )
-from pacbayes.ensemble.evidence import Evidence
-from pacbayes.ensemble.members import kept_as
+from pacbayes.data.split import GROUP, all_validate
+from pacbayes.ensemble.members import smallest_code_dtype
+from pacbayes.ensemble.validation import ValidationPredictions
 
 
 def certify_predictions(
@@ -36,8 +36,8 @@ def certify_predictions(
     y_pred: ArrayLike,
     *,
     delta: float = 0.05,
-    limits: Any = (),
-    limits_share: float = 0.2,
+    metrics: Any = (),
+    metrics_share: float = 0.2,
     groups: ArrayLike | None = None,
     slices: ArrayLike | None = None,
     pos_label: Any = None,
@@ -52,13 +52,13 @@ def certify_predictions(
         What the classifier said.
     delta : float
         All that is said together fails with at most this probability.
-    limits, limits_share, pos_label
+    metrics, metrics_share, pos_label
         Limits of other risks, as for `CertifiedClassifier`.
     groups : array_like of shape (m,), optional
         The group of every row; the certificate is then about the mean over groups, and limits of costs alone are
         proved.
     slices : array_like of shape (m,), optional
-        With "error" among `limits`: a value for every row, each of which has a limit.
+        With "error" among `metrics`: a value for every row, each of which has a limit.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def certify_predictions(
     --------
     >>> y_true = ["well"] * 60 + ["ill"] * 40
     >>> y_pred = ["well"] * 58 + ["ill"] * 39 + ["well"] * 3
-    >>> found = certify_predictions(y_true, y_pred, limits=("recall", "f1"), pos_label="ill")
+    >>> found = certify_predictions(y_true, y_pred, metrics=("recall", "f1"), pos_label="ill")
     >>> print(found)
     With probability at least 95 %, the classifier errs on at most 10.6 % of new examples.
     It erred on 5 of 100 validation rows.
@@ -91,29 +91,29 @@ def certify_predictions(
     F1 of class 'ill': at least 82.2 %; 37 are right of 42 validation rows of this class or answered so.
     explain() says what this rests on.
     """
-    questions, share = asked_for(limits, pos_label), check_limits_share(limits_share)
+    questions, share = parse_metrics(metrics, pos_label), check_metrics_share(metrics_share)
     grouped, sliced = groups is not None, slices is not None
-    Choices(hedge=0.0, limits=questions, groups=grouped, slices=sliced, prefit=True, proposal=True).check()
+    Choices(hedge=0.0, metrics=questions, groups=grouped, slices=sliced, prefit=True, primary=True).check()
     check_same_order(y_true=y_true, y_pred=y_pred, groups=groups, slices=slices)
     labels, said = _checked(y_true, y_pred)
     classes = np.unique(np.concatenate([np.unique(labels), np.unique(said)]))
     # Nobody looks at the rows themselves.
-    data = Labelled.checked(np.zeros((labels.size, 1)), labels, groups, slices, classes=classes)
-    check_classes(limits, pos_label, classes)
-    division, level = all_validate(data, "keep"), check_level(delta)
-    rules = without_reserve(given_rules(0, 1))
+    data = Dataset.checked(np.zeros((labels.size, 1)), labels, groups, slices, classes=classes)
+    check_classes(metrics, pos_label, classes)
+    split, level = all_validate(data, "keep"), check_level(delta)
+    rules = without_hedge(given_rules(0, 1))
     plan = Plan(
-        division,
+        split,
         delta=level,
         hedge=0.0,
-        planned=tuple(replace(rule, bet=USUAL_BET) for rule in rules) if division.unit == GROUP else rules,
-        limits=fix_questions(questions, None, classes, division.m, level, share),
-        limits_share=share,
+        fixed_rules=tuple(replace(rule, bet=DEFAULT_BET) for rule in rules) if split.unit == GROUP else rules,
+        metrics=choose_bets(questions, None, classes, split.m, level, share),
+        metrics_share=share,
         positive=plain(pos_label),
         slices=() if data.slices is None else data.slices.names,
         slice_column="" if data.slices is None else data.slices.column,
     )
-    found = certify(plan, _evidence(data, said, len(rules)), Found())["best"]
+    found = certify(plan, _evidence(data, said, len(rules)), Posteriors())["best"]
     return replace(found, holds_for="the classifier", baselines={})
 
 
@@ -130,12 +130,12 @@ def _checked(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Labels, Labels]:
     return labels, said
 
 
-def _evidence(data: Labelled, said: Labels, rules: int) -> Evidence:
+def _evidence(data: Dataset, said: Labels, rules: int) -> ValidationPredictions:
     """Return what one classifier said of all rows, as so many rules that are this classifier."""
-    kind = kept_as(data.classes.size)
-    answers = np.searchsorted(data.classes, said).astype(kind)
+    kind = smallest_code_dtype(data.classes.size)
+    y_pred = np.searchsorted(data.classes, said).astype(kind)
     slices = None if data.slices is None else data.slices.codes.astype(np.int64)
-    all_rules = np.stack([answers] * rules)
-    return Evidence(
-        data.classes, int(data.classes.size), answers[None], data.codes.astype(kind), all_rules, None, slices
+    all_rules = np.stack([y_pred] * rules)
+    return ValidationPredictions(
+        data.classes, int(data.classes.size), y_pred[None], data.codes.astype(kind), all_rules, None, slices
     )

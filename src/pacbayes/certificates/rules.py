@@ -21,27 +21,27 @@ from pacbayes._utils.checks import need, read_only
 from pacbayes.bounds.bets import bet_upper
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.distances import get_distance
-from pacbayes.certificates.certificate import BEFOREHAND, TRAINING, VALIDATION, Claim
+from pacbayes.certificates.certificate import PRESPECIFIED, TRAINING, VALIDATION, Claim
 from pacbayes.certificates.levels import SingleBest, best_single, divide_delta, occam_levels
 from pacbayes.certificates.sentences import FIXED, doubled
 from pacbayes.certificates.voting import (
     OCCAM,
     POSTERIOR,
-    PROPOSAL,
+    PRIMARY,
     SOFT,
     Counts,
     draw_classifiers,
     integer_weights,
     majority,
     parts_of_one,
-    vote_of_answers,
+    weighted_vote,
     weights_of,
 )
-from pacbayes.data.division import Division
 from pacbayes.data.rows import number_of_rows
+from pacbayes.data.split import Split
 from pacbayes.ensemble.calibration import mean_margins
-from pacbayes.ensemble.evidence import Counted, Evidence, unit_losses
-from pacbayes.ensemble.members import Answers, Calibrated, Coding, Members
+from pacbayes.ensemble.members import Calibrated, Coding, Members, Predictions
+from pacbayes.ensemble.validation import Counted, ValidationPredictions, unit_losses
 from pacbayes.posteriors.posterior import Posterior, Problem
 
 #: Keyed hashes of rows, computed when a rule draws by them.
@@ -52,8 +52,8 @@ Hashes = Callable[[], NDArray[np.uint64]]
 class Case:
     """What the validation rows showed, and what each rule has of delta: all that a bound is computed from."""
 
-    division: Division
-    evidence: Evidence
+    split: Split
+    predictions: ValidationPredictions
     posterior: Posterior | None
     #: The rules that `evidence.said` has a line for.
     fixed: tuple[FixedRule, ...]
@@ -62,13 +62,13 @@ class Case:
     @cached_property
     def counted(self) -> Counted:
         """The errors of all classifiers."""
-        return self.evidence.count(self.division)
+        return self.predictions.count(self.split)
 
     @cached_property
     def tested(self) -> Counted:
         """The errors of the fixed rules."""
-        assert self.evidence.said is not None
-        return self.evidence.count_answers(self.evidence.said, self.division)
+        assert self.predictions.rule_predictions is not None
+        return self.predictions.count_errors(self.predictions.rule_predictions, self.split)
 
 
 class Rule(ABC):
@@ -76,7 +76,7 @@ class Rule(ABC):
 
     #: How it predicts: a key of `certificates_`.
     voting: ClassVar[str]
-    #: "proposal", or the name of another that is tested beside it.
+    #: "primary", or the name of another that is tested beside it.
     name: str
 
     @abstractmethod
@@ -114,12 +114,12 @@ class FixedRule(Rule):
         """Predict the numbers of the labels of prepared rows; `hashes` are those of the rows as they were given."""
 
     @abstractmethod
-    def of_answers(self, answers: Answers, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
+    def combine(self, y_pred: Predictions, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
         """Predict from the answers of all classifiers, shape (H, n), or mean probabilities; as `predict` does."""
 
-    def follows(self, codes: Codes, answers: Answers, labels: Labels) -> bool:
+    def follows(self, codes: Codes, y_pred: Predictions, labels: Labels) -> bool:
         """Whether the rule can have predicted these labels where the classifiers answered so."""
-        return np.array_equal(codes, self.of_answers(answers, labels, _no_hashes))
+        return np.array_equal(codes, self.combine(y_pred, labels, _no_hashes))
 
     @property
     def index(self) -> int:
@@ -132,15 +132,15 @@ class FixedRule(Rule):
         own = case.tested[place]
         bound, distance, limit = float(own.upper(level)[0]), "binomial", "The exact binomial limit"
         if self.bet is not None:
-            wrong = (self.tested(case, level)[0] != case.evidence.truth).astype(np.float64)
-            bound = bet_upper(unit_losses(wrong, case.division), self.bet, level)
+            wrong = (self.tested(case, level)[0] != case.predictions.y_true).astype(np.float64)
+            bound = bet_upper(unit_losses(wrong, case.split), self.bet, level)
             distance, limit = "bet", "The limit by a bet, fixed beforehand, on each group's share"
         elif not own.exact:
             distance, limit = "chernoff", "Chernoff's limit (the kl inverse)"
-        source = BEFOREHAND if case.division.trained_elsewhere else TRAINING
+        source = PRESPECIFIED if case.split.prefit else TRAINING
         return Claim(
             rule=self.name,
-            source=source if self.name == PROPOSAL else VALIDATION,
+            source=source if self.name == PRIMARY else VALIDATION,
             level=level,
             bound=bound,
             empirical_risk=float(own.risks[0]),
@@ -155,8 +155,8 @@ class FixedRule(Rule):
 
     def tested(self, case: Case, level: float) -> tuple[Codes, float]:
         """Return its predictions for the validation rows, and its level."""
-        assert case.evidence.said is not None
-        return case.evidence.said[case.fixed.index(self)], level
+        assert case.predictions.rule_predictions is not None
+        return case.predictions.rule_predictions[case.fixed.index(self)], level
 
 
 class Draws(FixedRule):
@@ -166,16 +166,16 @@ class Draws(FixedRule):
 
     def predict(self, members: Members, X: Any, hashes: Hashes, coding: Coding) -> Codes:
         """Ask the classifier that is drawn for each row."""
-        return members.answers_each(X, draw_classifiers(hashes(), self.weights), coding)
+        return members.predict_assigned(X, draw_classifiers(hashes(), self.weights), coding)
 
-    def of_answers(self, answers: Answers, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
+    def combine(self, y_pred: Predictions, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
         """Pick the answer of the classifier that is drawn for each row."""
         chosen = draw_classifiers(hashes(), self.weights)
-        return np.asarray(answers[chosen, np.arange(answers.shape[1])], dtype=np.intp)
+        return np.asarray(y_pred[chosen, np.arange(y_pred.shape[1])], dtype=np.intp)
 
-    def follows(self, codes: Codes, answers: Answers, labels: Labels) -> bool:
+    def follows(self, codes: Codes, y_pred: Predictions, labels: Labels) -> bool:
         """Whether one of its classifiers answered so: which of them was drawn takes the rows to be known."""
-        return bool((answers[self.weights > 0] == codes).any(axis=0).all())
+        return bool((y_pred[self.weights > 0] == codes).any(axis=0).all())
 
 
 class Vote(FixedRule):
@@ -187,9 +187,9 @@ class Vote(FixedRule):
         """Ask the classifiers that may still change the vote."""
         return majority(members, X, self.weights, coding)
 
-    def of_answers(self, answers: Answers, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
+    def combine(self, y_pred: Predictions, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
         """Count the votes."""
-        return vote_of_answers(self.weights, answers, labels)
+        return weighted_vote(self.weights, y_pred, labels)
 
 
 class Single(FixedRule):
@@ -199,11 +199,11 @@ class Single(FixedRule):
 
     def predict(self, members: Members, X: Any, hashes: Hashes, coding: Coding) -> Codes:
         """Ask the classifier."""
-        return members.answers_each(X, np.full(number_of_rows(X), self.index, dtype=np.intp), coding)
+        return members.predict_assigned(X, np.full(number_of_rows(X), self.index, dtype=np.intp), coding)
 
-    def of_answers(self, answers: Answers, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
+    def combine(self, y_pred: Predictions, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
         """Pick its answers."""
-        return np.asarray(answers[self.index], dtype=np.intp)
+        return np.asarray(y_pred[self.index], dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -236,12 +236,12 @@ class SoftVote(FixedRule):
         """Ask the classifiers how probable each class is."""
         return self.winners(self.shares(members, X))
 
-    def of_answers(self, answers: Answers, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
+    def combine(self, y_pred: Predictions, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
         """Take the most probable class."""
         assert shares is not None
         return self.winners(shares)
 
-    def follows(self, codes: Codes, answers: Answers, labels: Labels) -> bool:
+    def follows(self, codes: Codes, y_pred: Predictions, labels: Labels) -> bool:
         """Whether these are classes that were learnt: more takes the rows to be known."""
         return bool(np.isin(codes, self.soft.classes).all())
 
@@ -286,9 +286,9 @@ class PosteriorDraws(Rule):
 
         Whatever else is said of them: they may come from a file, or from another set.
         """
-        found, among, m = case.posterior, {one.name: one for one in self.distances}, case.division.m
+        found, among, m = case.posterior, {one.name: one for one in self.distances}, case.split.m
         assert found is not None
-        need(found.distance in among, "Found.posterior", "must be one for a distance that was planned")
+        need(found.distance in among, "Posteriors.posterior", "must be one for a distance that was planned")
         distance = among[found.distance]
         with usual_float_errors(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
@@ -355,12 +355,12 @@ class BestSingle(Rule):
 
     def resolved(self, case: Case) -> FixedRule:
         """Return the classifier alone."""
-        return Single(self.name, parts_of_one(self._best(case).index, len(case.evidence)))
+        return Single(self.name, parts_of_one(self._best(case).index, len(case.predictions)))
 
     def tested(self, case: Case, level: float) -> tuple[Codes, float]:
         """Return the classifier's answers, and the level times its prior weight."""
-        index, answers = self._best(case).index, case.evidence.answers
-        return answers[index], float(occam_levels(len(answers), level, self.prior)[index])
+        index, y_pred = self._best(case).index, case.predictions.y_pred
+        return y_pred[index], float(occam_levels(len(y_pred), level, self.prior)[index])
 
 
 def _lower(posterior: Posterior) -> float | None:

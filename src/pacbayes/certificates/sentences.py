@@ -24,7 +24,7 @@ from pacbayes._utils.words import (
     percent_down,
     percent_up,
 )
-from pacbayes.data.division import DISTINCT, EXAMPLE, GROUP, Division
+from pacbayes.data.split import DISTINCT, EXAMPLE, GROUP, Split
 
 # -- assumptions -------------------------------------------------------------------------------------------------------
 
@@ -51,11 +51,11 @@ KEYED = (
     "without the data."
 )
 #: What is said where limits were asked for.
-NO_LIMITS = (
+NO_METRICS = (
     "There are no other limits: the rule that predicts is a posterior that the validation rows chose, of which none "
     "are proved."
 )
-LIMITS = (
+METRICS_ASSUMPTION = (
     "The limits of classes, slices and other risks hold at once with the bound: they have {share:g} of the rule's "
     "level, and are about new examples of that class or slice. The slice of a row was fixed without a look at other "
     "rows or labels, and which classes there are, and what answers cost, without a look at the validation rows."
@@ -125,10 +125,10 @@ _GIVEN = {
 }
 
 
-def roles(splits: Division) -> tuple[str, ...]:
+def roles(splits: Split) -> tuple[str, ...]:
     """Say which rows did what, and what must hold outside."""
     m, all_units, what = splits.m, splits.n_train + splits.m, PLURAL[splits.unit]
-    if splits.trained_elsewhere:
+    if splits.prefit:
         return _elsewhere(m, what, splits.unit)
     others = f"the other {m} only counted"
     if splits.unit == GROUP:
@@ -247,42 +247,42 @@ MEASURES = {
 }
 
 
-def format_target(target: float) -> str:
+def format_max_error(decision: float) -> str:
     """Return a target as a person wrote it: 0.02 is 2.0 %, not the double next to it.
 
     Examples
     --------
-    >>> format_target(0.02), format_target(0.0125), format_target(0.3)
+    >>> format_max_error(0.02), format_max_error(0.0125), format_max_error(0.3)
     ('2.0 %', '1.25 %', '30.0 %')
     """
-    written = 100 * Decimal(repr(float(target)))
+    written = 100 * Decimal(repr(float(decision)))
     tenths = written.quantize(Decimal("0.1"), rounding=ROUND_CEILING)
     return f"{tenths if tenths == written else written.normalize():f} %"
 
 
 def answered_headline(answered: Any) -> str:
     """Return the outcome of `Abstain` in the fewest words."""
-    target = format_target(answered.target)
+    decision = format_max_error(answered.max_error)
     if not answered.passed:
-        return f"Answers nothing: {target} was not reached"
-    return f"At most {target} errors among the {percent_down(answered.share)} that it answers"
+        return f"Answers nothing: {decision} was not reached"
+    return f"At most {decision} errors among the {percent_down(answered.share)} that it answers"
 
 
 def answered_claim(answered: Any, sure: str, who: str) -> str:
     """Return the guarantee of `Abstain`, after `sure`: with which probability; `who` is what it is about."""
-    target = format_target(answered.target)
+    decision = format_max_error(answered.max_error)
     if answered.passed:
         return (
-            f"{sure} {who} errs on at most {target} of the examples that it answers{counted_once(answered.unit)}; it "
+            f"{sure} {who} errs on at most {decision} of the examples that it answers{counted_once(answered.unit)}; it "
             f"answered {format_share(answered.share)} of the validation {PLURAL[answered.unit]}."
         )
     said = (
-        f"{_capital(who)} answers no example: where the training rows expected at most {target} errors, the validation "
+        f"{_capital(who)} answers no example: where the training rows expected at most {decision} errors, the validation "
         "rows did not confirm it."
     )
-    if answered.smallest_target is None:
+    if answered.smallest_max_error is None:
         return said
-    would = format_target(answered.smallest_target)
+    would = format_max_error(answered.smallest_max_error)
     return f"{said} The smallest target that would have passed is {would}, which is information and no guarantee."
 
 
@@ -308,19 +308,19 @@ def measures(shares: dict[str, str], positive: Any) -> str:
 
 def targets(asked: dict[str, float], positive: Any) -> str:
     """Return the targets of `Threshold` in words."""
-    return measures({name: format_target(share) for name, share in asked.items()}, positive)
+    return measures({name: format_max_error(share) for name, share in asked.items()}, positive)
 
 
 def reached_headline(reached: Any) -> str:
     """Return the outcome of `Threshold` in the fewest words."""
-    asked = reached.target.asked.items()
-    said = " and ".join(f"{MEASURES[name][1]} {MEASURES[name][2]} {format_target(share)}" for name, share in asked)
+    asked = reached.decision.required.items()
+    said = " and ".join(f"{MEASURES[name][1]} {MEASURES[name][2]} {format_max_error(share)}" for name, share in asked)
     return _capital(said) if reached.passed else f"Not reached: {said}"
 
 
 def reached_claim(reached: Any, sure: str, who: str) -> str:
     """Return the guarantee of `Threshold`, after `sure`: with which probability; `who` is what it is about."""
-    words = targets(reached.target.asked, reached.positive)
+    words = targets(reached.decision.required, reached.positive)
     if reached.passed:
         once = " Each example counts once, however often it is copied." if reached.unit == DISTINCT else ""
         return f"{sure} at the threshold {reached.shown} {words}.{once}"
@@ -333,14 +333,14 @@ def _too_few(reached: Any, name: str, rows: int, needed: int, least: float) -> s
     of = "the other class" if name == "fpr" else f"class {_label(reached.positive)}"
     best = f", which can show {_bound_in_words(name, least)} at best." if rows else "."
     return (
-        f"Not enough data: a {MEASURES[name][1]} of {format_target(reached.target.asked[name])} takes at least "
+        f"Not enough data: a {MEASURES[name][1]} of {format_max_error(reached.decision.required[name])} takes at least "
         f"{needed} validation {PLURAL[reached.unit]} of {of}, there are {rows}{best}"
     )
 
 
 def _shown_first(reached: Any) -> str:
     """Say what the rows show at the threshold that was tested first, each bound alone."""
-    bounds = {name: _bound_in_words(name, reached.limit(name)) for name in reached.target.asked}
+    bounds = {name: _bound_in_words(name, reached.limit(name)) for name in reached.decision.required}
     every = reached.answered == reached.m
     all_rows = f", where every row is answered {_label(reached.positive)}" if every else ""
     return (
@@ -411,7 +411,7 @@ WORDS: dict[str, Words] = {
 }
 
 
-def limit_label(limit: Any) -> str:
+def metric_label(limit: Any) -> str:
     """Return what a limit is of, as it is called in a sentence."""
     title = WORDS[limit.name].title
     if limit.kind == "all":
@@ -423,31 +423,31 @@ def limit_label(limit: Any) -> str:
     return where if limit.name == "error" else f"{title} of {where}"
 
 
-def limit_most(limit: Any) -> str:
+def metric_value(limit: Any) -> str:
     """Return the bound in words: on which side of the truth, and rounded away from it."""
     if limit.name == "cost":
         return f"at most {digits_up(limit.bound)}"
     return f"at most {percent_up(limit.bound)}" if limit.side == "upper" else f"at least {percent_down(limit.bound)}"
 
 
-def limit_claim(limit: Any) -> str:
+def metric_claim(limit: Any) -> str:
     """Return what a limit guarantees."""
     among = f" of it{counted_once(limit.unit)}" if limit.is_error_of_some else ""
-    most = limit_most(limit)
+    most = metric_value(limit)
     if limit.covered and limit.name == "error":
         return f"{most}{among or ' of all'} get an answer that is covered and wrong"
     said = WORDS[limit.name].claim.format(most=most) + among
     return f"{said}, of covered answers alone" if limit.covered else said
 
 
-def limit_seen(limit: Any) -> str:
+def metric_observed(limit: Any) -> str:
     """Return what was counted for a limit."""
     count = f"{limit.count:g}" if limit.name == "cost" else str(limit.count)
     number = "error" if limit.count == 1 else "errors"
     return WORDS[limit.name].seen.format(count=count, rows=limit.rows, units=PLURAL[limit.unit], errors=number)
 
 
-def limit_sentence(limit: Any) -> str:
+def metric_sentence(limit: Any) -> str:
     """Return a limit as a sentence."""
     text = str(limit)
     return f"In {text}." if limit.is_error_of_some else f"{_capital(text)}."
@@ -569,7 +569,7 @@ def _meaning(monitor: Any) -> str:
         )
     if monitor.limit >= 1.0:
         return "A limit of 100 % says nothing, so there can be no alarm."
-    largest = max(1.0, float(monitor.evidence.max(initial=0.0)))
+    largest = max(1.0, float(monitor.predictions.max(initial=0.0)))
     return (
         f"The evidence was at most {largest:.3g}; an alarm takes {monitor.needed:.6g}. No alarm does not prove that "
         "the certificate still holds: a small change takes many rows to show."
@@ -582,7 +582,7 @@ _WRITTEN = 6
 
 def written_percent(limit: float) -> str:
     """Return a limit rounded up, but one that a person wrote as it was written: 0.05 is 5.0 %."""
-    return format_target(limit) if len(repr(limit)) <= _WRITTEN else percent_up(limit)
+    return format_max_error(limit) if len(repr(limit)) <= _WRITTEN else percent_up(limit)
 
 
 # -- certificates ------------------------------------------------------------------------------------------------------
@@ -595,8 +595,8 @@ def certificate_headline(one: Any) -> str:
     most = percent_up(one.bound)
     if most == percent_up(1.0):
         return "No useful guarantee"
-    unbeaten = ", no better than always giving the same answer" if one.beats_constant is False else ""
-    return f"At most {most} {'of the answers are covered and wrong' if one.refit else 'errors'}{unbeaten}"
+    unbeaten = ", no better than always giving the same answer" if one.beats_baseline is False else ""
+    return f"At most {most} {'of the y_pred are covered and wrong' if one.refit else 'errors'}{unbeaten}"
 
 
 def certificate_sentence(one: Any) -> str:
@@ -616,7 +616,7 @@ def certificate_sentence(one: Any) -> str:
 def certificate_lines(one: Any) -> tuple[str, ...]:
     """Return the guarantee, what was seen, and the class that it says too little of."""
     seen = (f"{_erred(one)}.", _beside(one)) if one.decision is None else (one.decision.observed,)
-    missed = {missed.of: missed for missed in one.missed}.get(one.positive, one.often_missed)
+    missed = {missed.of: missed for missed in one.missed}.get(one.positive, one.minority_class_missed)
     return tuple(line for line in (certificate_sentence(one), *seen, missed and str(missed)) if line)
 
 
@@ -638,12 +638,15 @@ def _beside(one: Any) -> str:
     """Say how often always giving the same answer errs, where that is known."""
     if one.constant is None:
         return ""
-    return not_better(one) or f"{_capital(one.constant.note)}: error rate at most {percent_up(one.constant.bound)}."
+    return (
+        worse_than_baseline(one)
+        or f"{_capital(one.constant.note)}: error rate at most {percent_up(one.constant.bound)}."
+    )
 
 
-def not_better(one: Any) -> str:
+def worse_than_baseline(one: Any) -> str:
     """Say that always giving the same answer does as well; empty if it does not, or if that is not known."""
-    if one.beats_constant is not False:
+    if one.beats_baseline is not False:
         return ""
     return f"That is no better than the {one.constant.note}: error rate at most {percent_up(one.constant.bound)}."
 
@@ -685,7 +688,7 @@ def certificate_explained(one: Any) -> str:
             f"The model was refitted on all rows. An answer is covered where {one.holds_for}, which was certified, "
             "gives it too; covered(X) says which are."
         )
-    lines += [limit.sentence for limit in one.limits]
+    lines += [limit.sentence for limit in one.metrics]
     if one.decision is not None:
         lines += one.decision.details
     elif one.alternatives:
@@ -696,6 +699,6 @@ def certificate_explained(one: Any) -> str:
     if one.copies is not None:
         lines.append(f"Validation rows that equal a training row in features and class: {one.copies}.")
     lines += [f"Assumed: {assumption}" for assumption in one.assumptions]
-    beside = "Beside it" if one.answered is None else "Not at once with it, about all examples:"
+    beside = "Beside it" if not one.abstains else "Not at once with it, about all examples:"
     lines += [f"{beside} {claim}." for claim in one.alternatives]
     return "\n".join(lines + [f"Compare {name}: {baseline}" for name, baseline in one.baselines.items()])

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows, usual_float_errors
 from pacbayes.data.rows import number_of_rows
-from pacbayes.ensemble.members import Answers, Coding, Members, pick_prepared
+from pacbayes.ensemble.members import Coding, Members, Predictions, pick_prepared
 
 #: Weights as whole numbers with the sum 2^52.
 Counts = NDArray[np.int64]
@@ -46,7 +46,7 @@ def parts_of_one(index: int, number: int) -> Counts:
 SOFT = "soft"
 VOTINGS = (SOFT, "stochastic", "majority", "best")
 #: The rule that holds most of delta: what the training rows recommend.
-PROPOSAL = "proposal"
+PRIMARY = "primary"
 #: Rules whose weights the validation rows find.
 POSTERIOR, OCCAM = "posterior", "Occam"
 # Answers of all classifiers that are held at once.
@@ -73,17 +73,17 @@ def draw_classifiers(hashes: NDArray[np.uint64], parts: Counts) -> Codes:
     return np.searchsorted(np.cumsum(parts), uniform.astype(np.int64), side="right")
 
 
-def vote_of_answers(parts: Counts, answers: Answers, labels: Labels) -> Codes:
+def weighted_vote(parts: Counts, y_pred: Predictions, labels: Labels) -> Codes:
     """Return the number of the label that wins a vote for each row, from the answers of all classifiers, (H, n).
 
     The same bits as `majority` gives: whole numbers below 2^53 are exact in any order.
     """
     used = np.flatnonzero(parts)
-    weights, n = parts[used].astype(np.float64), answers.shape[1]
+    weights, n = parts[used].astype(np.float64), y_pred.shape[1]
     winners = np.empty(n, dtype=np.intp)
     step = max(1, _ANSWERS // used.size)
     for start in range(0, n, step):
-        block = answers[used, start : start + step]
+        block = y_pred[used, start : start + step]
         # Room for the labels that were said, not for all there are.
         codes = np.array(_said(block, labels.size))
         sums = np.stack([weights @ (block == code) for code in codes], axis=-1)
@@ -98,11 +98,11 @@ def vote_sums(members: Members, X: Any, chosen: Rows, parts: Counts, coding: Cod
     step = max(1, _ANSWERS // chosen.size)
     for start in range(0, n, step):
         rows = np.arange(start, min(start + step, n))
-        answers = members.answers(X if rows.size == n else pick_prepared(X, rows), chosen, coding)
+        y_pred = members.predict(X if rows.size == n else pick_prepared(X, rows), chosen, coding)
         votes = _widened(votes, coding.labels.size)
-        for code in _said(answers, coding.labels.size):
+        for code in _said(y_pred, coding.labels.size):
             # Whole numbers below 2^53: the product is exact whatever the order of its terms.
-            votes[rows, code] = weights @ (answers == code)
+            votes[rows, code] = weights @ (y_pred == code)
     return votes
 
 
@@ -146,9 +146,9 @@ def winners_of(votes: FloatArray, labels: Labels) -> Codes:
     return winners
 
 
-def _said(answers: Answers, n_labels: int) -> list[int]:
+def _said(y_pred: Predictions, n_labels: int) -> list[int]:
     """Return the numbers of labels that may be among answers: all of a few, those that are of many."""
-    return list(range(n_labels)) if n_labels <= _FEW else np.flatnonzero(np.bincount(answers.ravel())).tolist()
+    return list(range(n_labels)) if n_labels <= _FEW else np.flatnonzero(np.bincount(y_pred.ravel())).tolist()
 
 
 def _widened(votes: FloatArray, columns: int) -> FloatArray:

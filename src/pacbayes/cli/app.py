@@ -15,9 +15,16 @@ import typer
 
 from pacbayes._utils.words import printable
 from pacbayes.cli import bounds, certify, compare, predict, watch
-from pacbayes.cli.interrupted import ENDED_BY_USER, end_command, end_interrupted, ended_in_time, forget_kept, keeps
+from pacbayes.cli.interrupted import (
+    ENDED_BY_USER,
+    end_command,
+    end_interrupted,
+    force_exit_on_interrupt,
+    forget_kept,
+    keeps,
+)
 from pacbayes.cli.options import Command, in_options
-from pacbayes.cli.show import Unheard
+from pacbayes.cli.show import BestEffortStream
 
 EXAMPLES = ("pacbayes certify", "pacbayes certify data.csv --target class", "pacbayes certify --help")
 # What people write who want no tracebacks.
@@ -74,7 +81,7 @@ def show_help(context: typer.Context, topic: Annotated[str | None, typer.Argumen
 def datasets() -> None:
     """List the data sets that come with pacbayes, with the split sizes of the paper's table."""
     from pacbayes.cli.show import Note, print_tables
-    from pacbayes.data.datasets import DATASETS
+    from pacbayes.data.bundled import DATASETS
     from pacbayes.report.tables import TextTable
 
     rows = [
@@ -189,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _set_encodings()
         _spare_threads()
         words = sys.argv[1:] if arguments is None else list(arguments)
-        with ended_in_time():
+        with force_exit_on_interrupt():
             code = app(args=words or ["--help"], standalone_mode=False)
             sys.stdout.flush()
             if code != ENDED_BY_USER:  # what recent versions of typer make of an interrupt
@@ -236,8 +243,8 @@ def _set_encodings() -> None:
                 stream.reconfigure(encoding="utf-8", errors="surrogateescape")
             else:
                 stream.reconfigure(errors="replace")
-    if not isinstance(sys.stderr, Unheard):
-        sys.stderr = cast(TextIO, Unheard(sys.stderr))
+    if not isinstance(sys.stderr, BestEffortStream):
+        sys.stderr = cast(TextIO, BestEffortStream(sys.stderr))
 
 
 def _spare_threads() -> None:

@@ -227,7 +227,7 @@ class _Table:
 
     def risks(self, column: str | None, counts: bool, m: Any) -> Any:
         """Return the risks; counts of errors become risks that are never below the exact quotient."""
-        from pacbayes.ensemble.evidence import risks_of_errors
+        from pacbayes.ensemble.validation import risks_of_errors
 
         name = column or (str(self.frame.columns[0]) if self.frame.shape[1] == 1 else "risk")
         values = self.numbers(name, "--column")
@@ -275,7 +275,7 @@ def plan(
     """
     from pacbayes._utils.checks import check_level, warn_of_level
     from pacbayes.bounds.binomial import rows_needed
-    from pacbayes.certificates.sentences import format_target
+    from pacbayes.certificates.sentences import format_max_error
     from pacbayes.cli.options import check_outputs, write_plot
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
 
@@ -285,8 +285,8 @@ def plan(
         warn_of_level(check_level(delta))
     rows = rows_needed(error, target, delta=delta, chance=chance)
     said = (
-        f"If {format_target(error)} of new examples are answered wrong, {rows} validation rows, or any larger number, "
-        f"keep the limit at or below {format_target(target)} with a chance of {format_target(chance)} or more."
+        f"If {format_max_error(error)} of new examples are answered wrong, {rows} validation rows, or any larger number, "
+        f"keep the limit at or below {format_max_error(target)} with a chance of {format_max_error(chance)} or more."
     )
     if plot is not None:
         from pacbayes.report.plots import plot_plan
@@ -320,10 +320,10 @@ def _others(error: float, target: float, delta: float, chance: float) -> dict[tu
 
 
 def _table(error: float, found: dict[tuple[float, float], int | None]) -> "TextTable":
-    from pacbayes.certificates.sentences import format_target
+    from pacbayes.certificates.sentences import format_max_error
     from pacbayes.report.tables import TextTable
 
     targets, chances = (list(dict.fromkeys(key[i] for key in found)) for i in (0, 1))
-    lines = [(format_target(t), *(str(found[t, c] or "–") for c in chances)) for t in targets]
-    title = f"Rows needed at an error of {format_target(error)}, by target and chance"
-    return TextTable(title, ("target", *(f"chance {format_target(c)}" for c in chances)), tuple(lines))
+    lines = [(format_max_error(t), *(str(found[t, c] or "–") for c in chances)) for t in targets]
+    title = f"Rows needed at an error of {format_max_error(error)}, by target and chance"
+    return TextTable(title, ("target", *(f"chance {format_max_error(c)}" for c in chances)), tuple(lines))

@@ -16,14 +16,14 @@ from pacbayes._utils.values import fingerprint
 from pacbayes._utils.words import PLURAL
 from pacbayes.certificates.decisions import rows_to_reach
 from pacbayes.certificates.levels import lower_of
-from pacbayes.certificates.voting import POSTERIOR, PROPOSAL, SOFT
+from pacbayes.certificates.voting import POSTERIOR, PRIMARY, SOFT
 from pacbayes.cli.data import TARGET_HINT, Choices, Data
 from pacbayes.cli.interrupted import keeps
 from pacbayes.cli.show import Note, print_json, print_lines, print_tables
-from pacbayes.data.division import GROUP
 from pacbayes.data.reading import listed
-from pacbayes.ensemble.members import Joined
-from pacbayes.ensemble.svm_members import SharedMachines
+from pacbayes.data.split import GROUP
+from pacbayes.ensemble.members import CompositeMembers
+from pacbayes.ensemble.svm_members import KernelSVMs
 from pacbayes.report.guarantee import who_answers
 from pacbayes.report.record import versions
 from pacbayes.report.tables import bounds_table, certificate_table, part_table, weight_groups, weight_table
@@ -103,14 +103,14 @@ def print_certified(
 def _next_step(view: ReportView) -> str:
     """Say how to find more of a class that is often missed; nothing where none is, or where that is not proved."""
     found = view.certificate
-    if found.often_missed is None or found.unit == GROUP or found.refit:
+    if found.minority_class_missed is None or found.unit == GROUP or found.refit:
         return ""
-    if len(view.model.classes_) > 2 or view.classifiers.trained_elsewhere:
-        return "" if found.limits else "A limit for each class: --by-class."
+    if len(view.model.classes_) > 2 or view.classifiers.prefit:
+        return "" if found.metrics else "A limit for each class: --by-class."
     if view.voting != SOFT:
         return ""
     # Targets are tested at the whole of delta; more than these rows can show is not advised.
-    label, rows = found.often_missed.of, int(found.often_missed.rows)
+    label, rows = found.minority_class_missed.of, int(found.minority_class_missed.rows)
     reached = next((recall for recall in _RECALLS if recall < lower_of(rows, rows, found.delta)), None)
     needed = f"a recall of {_RECALLS[0]} takes at least {rows_to_reach('recall', _RECALLS[0], found.delta)} validation "
     needed += f"{PLURAL[found.unit]} of class {label!r}, there are {rows}"
@@ -125,7 +125,7 @@ def _tested(view: ReportView) -> str:
     if view.observed is None:
         return ""
     wrong, rows = view.observed.among_answered(view.voting)
-    answered = "" if view.certificate.answered is None else " that it answered"
+    answered = "" if not view.certificate.abstains else " that it answered"
     return f"It erred on {wrong} of {rows} test examples{answered}."
 
 
@@ -133,7 +133,7 @@ def _role(view: ReportView) -> str:
     """Say who answers, and what the certificate rests on."""
     classifiers, distance, tried = view.classifiers, view.posterior.distance, len(view.plan.distances)
     how = f"distance {distance}" if tried == 1 else f"the best of {tried} distances, {distance}"
-    if view.certificate.rule == PROPOSAL:
+    if view.certificate.rule == PRIMARY:
         how = f"as {view.certificate.origin.removeprefix('which ')}"
     elif view.certificate.rule != POSTERIOR:
         how = f"{view.certificate.rule}, of several rules the one with the smallest bound"
@@ -201,8 +201,8 @@ def _as_dict(
 def _kernel(view: ReportView) -> str | None:
     """Return the kernel of the machines that were trained, which the size of the data decides where nobody does."""
     members = view.classifiers.members
-    for part in members.parts if isinstance(members, Joined) else (members,):
-        if isinstance(part, SharedMachines):
+    for part in members.parts if isinstance(members, CompositeMembers) else (members,):
+        if isinstance(part, KernelSVMs):
             return part.settings.kernel
     return getattr(view.model, "kernel", None)
 

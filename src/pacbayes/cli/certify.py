@@ -45,8 +45,8 @@ EXAMPLES = (
     "pacbayes certify data.csv --max-error 0.05 --save model.pacbayes",
     "pacbayes certify data.csv --recall 0.6 --fpr 0.6",
     "pacbayes certify data.csv --voting majority --by-class",
-    "pacbayes certify data.csv --limits recall,precision,f1 --cost costs.csv",
-    "pacbayes certify --predictions predictions.csv --target class --proposal second",
+    "pacbayes certify data.csv --metrics recall,precision,f1 --cost costs.csv",
+    "pacbayes certify --predictions predictions.csv --target class --primary second",
     "pacbayes certify data.csv --candidates sklearn.tree.DecisionTreeClassifier --grid depths.json",
 )
 
@@ -63,7 +63,7 @@ HELP = {
     "Which rows": {
         "dataset": "A data set that comes with pacbayes, instead of a file; see pacbayes datasets.",
         "predictions": "Train nothing: certify classifiers by their predictions, a column for each beside --target.",
-        "proposal": "With --predictions: the column you would use without looking at any.",
+        "primary": "With --predictions: the column you would use without looking at any.",
         "test": "Other examples; the errors on them are shown beside the certificate.",
         "drop": "Leave a column out; may be repeated.",
         "keep": "Use a column although it looks like row numbers; may be repeated.",
@@ -84,9 +84,9 @@ HELP = {
     },
     "What is certified": {
         "delta": "The certificate fails with at most this probability.",
-        "limits": "Limits of other risks too, at once with the certificate, such as recall,precision,f1 (a wrong name "
+        "metrics": "Limits of other risks too, at once with the certificate, such as recall,precision,f1 (a wrong name "
         "lists all). A fifth of delta is theirs.",
-        "by_class": "Limits of the errors in every class too: the same as --limits error.",
+        "by_class": "Limits of the errors in every class too: the same as --metrics error.",
         "slice_": "With --by-class, which it implies: limits for each value of a column.",
         "cost": "A limit of the mean cost too: a CSV table, a line for each true class, a column for each answer.",
         "positive": "The class that matters: what is missed of it is said, and --recall, --precision, --fpr are about "
@@ -116,7 +116,7 @@ HELP = {
         "single classifier; stochastic: one drawn for each example, as in the paper. auto is soft, and stochastic "
         "with --split independent. Decide before you look.",
         "hedge": "The share of delta kept for what the validation examples may show (a soft vote keeps none): 0 is "
-        "hold-out, 1 the posterior alone; auto is 0.02, or 1 with --split independent.",
+        "holdout, 1 the posterior alone; auto is 0.02, or 1 with --split independent.",
         "prior": "uniform, or cross-validation: weights by errors in it within the training part.",
         "distance": "kl, pinsker, ch, linear, squared, catoni (its C from the training part) or catoni(0.4); if "
         "repeated, delta is divided and the smallest bound used.  [default: kl]",
@@ -135,7 +135,7 @@ def certify(
     details: bool = False,
     dataset: Name = None,
     predictions: File = None,
-    proposal: Name = None,
+    primary: Name = None,
     test: File = None,
     drop: _Columns = None,
     keep: _Columns = None,
@@ -151,7 +151,7 @@ def certify(
     validation_size: Annotated[str, typer.Option(parser=parse_size, metavar="SIZE")] = "auto",
     split: str = "shared",
     delta: Annotated[float, SHARE] = 0.05,
-    limits: Annotated[str | None, typer.Option(metavar="NAMES")] = None,
+    metrics: Annotated[str | None, typer.Option(metavar="NAMES")] = None,
     by_class: bool = False,
     slice_: Annotated[str | None, typer.Option("--slice", metavar="COLUMN")] = None,
     cost: File = None,
@@ -208,16 +208,16 @@ def _certify(asked: SimpleNamespace) -> None:
         note(line)
     if failed is not None:
         raise failed
-    told = view.certificate.answered or view.certificate.reached
+    told = view.certificate.decision
     if told is not None and not told.passed:
         raise typer.Exit(NO_GUARANTEE)
 
 
 def _choices(asked: SimpleNamespace) -> "Choices":
     from pacbayes.cli.data import Choices
-    from pacbayes.data.number_signs import NumberSigns
+    from pacbayes.data.number_format import NumberFormat
 
-    values = vars(asked) | {"slice": asked.slice_, "signs": NumberSigns.given(asked.decimal, asked.thousands)}
+    values = vars(asked) | {"slice": asked.slice_, "signs": NumberFormat.given(asked.decimal, asked.thousands)}
     given: dict[str, Any] = {one.name: values[one.name] for one in fields(Choices) if values[one.name] is not None}
     several = {name: tuple(one) for name, one in given.items() if isinstance(one, list)}
     return Choices(**{"target": None} | given | several)
@@ -230,16 +230,16 @@ def _read(asked: SimpleNamespace, choices: "Choices") -> "tuple[Data, Tested | N
 
     data, test = asked.data, asked.test
     if asked.predictions is not None:
-        from pacbayes.cli.predictions import check_proposal, read_predictions, refuse_others
+        from pacbayes.cli.predictions import check_primary, read_predictions, refuse_others
 
         refuse_others(asked, certify)
-        check(asked, prefit=True, proposal=True)
+        check(asked, prefit=True, primary=True)
         rows = read_predictions(asked.predictions, choices)
-        check_proposal(asked, rows)
+        check_primary(asked, rows)
     else:
         check(asked)
-        if asked.proposal is not None:
-            raise ValueError("--proposal is for --predictions FILE: else the training examples propose")
+        if asked.primary is not None:
+            raise ValueError("--primary is for --predictions FILE: else the training examples propose")
         if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
             raise ValueError(f"--test must hold examples other than the data, got {str(test)!r} for both")
         if asked.validation is not None and re.fullmatch(r"0?\.\d+|\d+%?", str(asked.validation)):

@@ -67,7 +67,7 @@ def compare(
     from pacbayes.certificates.difference import certify_difference
     from pacbayes.cli.new_rows import TARGET, Cells, in_one_spelling, no_class, read_labels
     from pacbayes.cli.show import Note, print_json, print_lines, print_tables, warnings_as_notes
-    from pacbayes.data.number_signs import NumberSigns
+    from pacbayes.data.number_format import NumberFormat
     from pacbayes.report.tables import TextTable
 
     level = check_level(delta)
@@ -76,10 +76,10 @@ def compare(
             raise ValueError(f"give either --{option} COLUMN or --model-{option} MODEL, and not both")
     note = Note(quiet)
     columns = named_columns({TARGET: target, "--a": a, "--b": b, "--group": group})
-    signs = NumberSigns.given(decimal, thousands)
+    signs = NumberFormat.given(decimal, thousands)
     cells = Cells(missing or (), not_missing or (), sep, signs, list(columns.values()))
     labels, is_text = read_labels(data, columns, cells, _GAP)
-    truth, names = labels[target], _names(a if a is not None else str(model_a), b if b is not None else str(model_b))
+    y_true, names = labels[target], _names(a if a is not None else str(model_a), b if b is not None else str(model_b))
     # What both models say of the file is said once.
     note_once = cache(note)
     with warnings_as_notes(note):
@@ -90,10 +90,10 @@ def compare(
             else (f"--{option}", *_predicted(model, data, cells, trust, note_once, group))
             for option, column, model in (("a", a, model_a), ("b", b, model_b))
         ]
-    answers = in_one_spelling(truth, predicted, is_text)
-    strangers = [no_class(one, truth, name) for one, name in zip(answers, names, strict=True)]
+    answers = in_one_spelling(y_true, predicted, is_text)
+    strangers = [no_class(one, y_true, name) for one, name in zip(answers, names, strict=True)]
     groups = None if group is None else labels[group]
-    found = certify_difference(answers[0] != truth, answers[1] != truth, level, names=names, groups=groups)
+    found = certify_difference(answers[0] != y_true, answers[1] != y_true, level, names=names, groups=groups)
     for line in (line for _, lines in strangers for line in lines):
         note(line)
     if json:
@@ -120,7 +120,7 @@ def _predicted(
 
     assert model is not None
     loaded = load_saved(model, trust)
-    if loaded.certificate_.answered is not None:
+    if loaded.certificate_.abstains:
         raise ValueError(
             f"{str(model)!r} has a target (--max-error) and leaves examples unanswered, which are neither right nor "
             "wrong: compare the predictions of both on the rows that both answer, as columns --a and --b"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pacbayes.data.reading import read_frame
 
 if TYPE_CHECKING:
-    from pacbayes.certificates.limits import Cost
+    from pacbayes.certificates.metric_bounds import Cost
 
 
 def cost_of(path: Path | None, labels: NDArray[Any]) -> "Cost | None":
@@ -20,7 +20,7 @@ def cost_of(path: Path | None, labels: NDArray[Any]) -> "Cost | None":
     """
     if path is None:
         return None
-    from pacbayes.certificates.limits import Cost
+    from pacbayes.certificates.metric_bounds import Cost
 
     try:
         frame = read_frame(path)

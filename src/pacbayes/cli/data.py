@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from pacbayes._utils.checks import check_choice, did_you_mean
 from pacbayes.cli.new_rows import lacking
 from pacbayes.data.blocks import ColumnFit
+from pacbayes.data.bundled import DATASETS
 from pacbayes.data.class_names import as_labels, spelling_of
 from pacbayes.data.columns import Columns, check_classes, read_columns
-from pacbayes.data.datasets import DATASETS
+from pacbayes.data.dataset import looks_like_regression
 from pacbayes.data.duplicates import overlap
-from pacbayes.data.labelled import looks_like_regression
-from pacbayes.data.number_signs import NumberSigns
+from pacbayes.data.number_format import NumberFormat
 from pacbayes.data.reading import columns_of, divide_columns, file_kind, labelled, listed, read_frame, target_of
-from pacbayes.data.refusals import in_shell
+from pacbayes.data.rejections import in_shell
 from pacbayes.data.rows import hashed_rows
 from pacbayes.data.tables import TableReading
 
@@ -45,7 +45,7 @@ class Choices:
     group: str | None = None
     slice: str | None = None
     #: How numbers are written, None for as usual.
-    signs: NumberSigns | None = None
+    signs: NumberFormat | None = None
     #: A file with the examples that count errors, or a column that says which do.
     validation: Path | None = None
     validation_column: str | None = None

@@ -71,7 +71,7 @@ def interrupted_line() -> str:
 
 
 @contextmanager
-def ended_in_time(afterwards: Any = signal.default_int_handler) -> Iterator[None]:
+def force_exit_on_interrupt(afterwards: Any = signal.default_int_handler) -> Iterator[None]:
     """End the process if an interrupt inside is not heard in time; `afterwards` is the handler of later ones."""
     global _interrupts
     main, handler = threading.main_thread(), signal.getsignal(signal.SIGINT)

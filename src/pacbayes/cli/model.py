@@ -13,7 +13,7 @@ import numpy as np
 
 from pacbayes._utils.checks import did_you_mean
 from pacbayes._utils.words import printable
-from pacbayes.certificates.limits import Cost
+from pacbayes.certificates.metric_bounds import Cost
 from pacbayes.cli.options import in_words_of_options
 from pacbayes.data.class_names import aligned, as_cells
 from pacbayes.data.columns import preparation
@@ -35,7 +35,7 @@ def check(asked: SimpleNamespace, **prefit: bool) -> None:
     own = asked.validation is not None or asked.validation_column is not None
     model = unfitted(asked)
     model._validate_params()
-    questions = {"limits": (*limits_of(asked), *costs), "target": _target(asked), "refit": asked.refit}
+    questions = {"metrics": (*metric_bounds_of(asked), *costs), "decision": _target(asked), "refit": asked.refit}
     recipe = replace(model._recipe(), **questions)
     if asked.split == "shared":
         recipe = replace(recipe, candidates=[("svm", _machines(asked))])
@@ -63,10 +63,10 @@ def unfitted(asked: SimpleNamespace) -> Any:
         "n_jobs": asked.jobs if families(asked) == ["svm"] else asked.jobs or -1,
     }
     if asked.split != "shared":
-        machines = _machines(asked)
-        lambdas = list(FEW_LAMBDAS) if machines.lambdas is None else machines.lambdas
-        return StochasticSVC(lambdas, kernel=machines.kernel, split=asked.split, **params)
-    return CertifiedClassifier(limits=limits_of(asked), target=_target(asked), refit=asked.refit, **params)
+        svms = _machines(asked)
+        lambdas = list(FEW_LAMBDAS) if svms.lambdas is None else svms.lambdas
+        return StochasticSVC(lambdas, kernel=svms.kernel, split=asked.split, **params)
+    return CertifiedClassifier(metrics=metric_bounds_of(asked), decision=_target(asked), refit=asked.refit, **params)
 
 
 def fitted(asked: SimpleNamespace, rows: "Data") -> Any:
@@ -83,9 +83,9 @@ def fitted(asked: SimpleNamespace, rows: "Data") -> Any:
                 "with --drop, or use --split shared"
             )
     else:
-        cost, prepare = cost_of(asked.cost, rows.y), preparation(rows.columns)
-        limits = model.limits if cost is None else (*model.limits, cost)
-        model.set_params(candidates=candidates_of(asked, prepare), prepare=prepare, limits=limits)
+        cost, preprocessor = cost_of(asked.cost, rows.y), preparation(rows.columns)
+        metrics = model.metrics if cost is None else (*model.metrics, cost)
+        model.set_params(candidates=candidates_of(asked, preprocessor), preprocessor=preprocessor, metrics=metrics)
     X = note_reading(rows.X, rows.reading)
     return model.fit(X, rows.y, groups=rows.groups, slices=rows.slices, validation=rows.validation)
 
@@ -99,7 +99,7 @@ def families(asked: SimpleNamespace) -> list[str]:
     return list(PORTFOLIO) if names == ["auto"] else names
 
 
-def candidates_of(asked: SimpleNamespace, prepare: Any) -> Any:
+def candidates_of(asked: SimpleNamespace, preprocessor: Any) -> Any:
     """Return what the estimator takes: names, machines with their settings, or a grid of one classifier."""
     from pacbayes.ensemble.families import Grid
     from pacbayes.ensemble.portfolio import AUTO, FAMILIES, classifier_by_name
@@ -113,7 +113,7 @@ def candidates_of(asked: SimpleNamespace, prepare: Any) -> Any:
         if name in FAMILIES or (name == "svm" and not settings):
             found.append(name)
         elif name != "svm":
-            found.append(Grid(*classifier_by_name(name, _read_grid(asked.grid), prepare)))
+            found.append(Grid(*classifier_by_name(name, _read_grid(asked.grid), preprocessor)))
         else:
             # Among others it needs its name.
             found.append(_machines(asked) if len(names) == 1 else (name, _machines(asked)))
@@ -167,9 +167,9 @@ def _distance(asked: SimpleNamespace) -> Any:
     return several[0] if len(several) == 1 else several
 
 
-def limits_of(asked: SimpleNamespace) -> tuple[str, ...]:
+def metric_bounds_of(asked: SimpleNamespace) -> tuple[str, ...]:
     """Return the names of the risks that limits are wanted of; --by-class and --slice are short for error."""
-    named = [] if asked.limits is None else [name.strip() for name in asked.limits.split(",")]
+    named = [] if asked.metrics is None else [name.strip() for name in asked.metrics.split(",")]
     by_class = (asked.by_class or asked.slice_ is not None) and "error" not in named
     return ("error", *named) if by_class else tuple(named)
 

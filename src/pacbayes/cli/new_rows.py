@@ -9,9 +9,9 @@ from pacbayes.certificates.difference import warn_of_known
 from pacbayes.data.blocks import ColumnFit, FileBlocks
 from pacbayes.data.class_names import aligned, as_labels, check_spellings, from_cells, spelling_of
 from pacbayes.data.duplicates import largest_overlap
-from pacbayes.data.number_signs import NumberSigns
+from pacbayes.data.number_format import NumberFormat
 from pacbayes.data.reading import file_kind, listed, read_frame
-from pacbayes.data.refusals import in_shell
+from pacbayes.data.rejections import in_shell
 from pacbayes.data.tables import MISSING_WORDS, TableReading
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Cells:
     not_missing: Sequence[str]
     sep: str | None
     #: How numbers are written; None for as in the model's own table.
-    signs: NumberSigns | None
+    signs: NumberFormat | None
     #: Columns that somebody else uses: it is not said that they are not used.
     used: Sequence[str] = ()
 
@@ -112,11 +112,11 @@ class NewRows:
 
 def _lacks_nothing(model: Any) -> bool:
     """Return whether the training data lacked no value, so that nothing prepares a row that lacks one."""
-    from pacbayes.ensemble.svm_members import SharedMachines
+    from pacbayes.ensemble.svm_members import KernelSVMs
 
     members = _first_part(model)
-    if isinstance(members, SharedMachines):
-        return members.prepare is None
+    if isinstance(members, KernelSVMs):
+        return members.preprocessor is None
     steps = getattr(members[0], "named_steps", {})
     # A pipeline that was not made here may do with missing values what it likes.
     return bool(steps) and set(steps) <= {"scale", "model"}
@@ -165,24 +165,24 @@ class _Unseen:
 
 def _first_part(model: Any) -> Any:
     """Return the classifiers of a model, of several kinds the first: all prepare their rows alike."""
-    from pacbayes.ensemble.members import Joined
+    from pacbayes.ensemble.members import CompositeMembers
 
     members = model.classifiers_.members
-    return members.parts[0] if isinstance(members, Joined) else members
+    return members.parts[0] if isinstance(members, CompositeMembers) else members
 
 
 def _encoders(model: Any) -> Iterator[Any]:
     """Yield the fitted encoders, where the model has such as `preparation` makes: one, or one for each classifier."""
-    from pacbayes.ensemble.svm_members import SharedMachines
+    from pacbayes.ensemble.svm_members import KernelSVMs
 
     members, splits = _first_part(model), model.classifiers_.splits
-    if isinstance(members, SharedMachines):
-        steps = [members.prepare]
+    if isinstance(members, KernelSVMs):
+        steps = [members.preprocessor]
     else:
         number = 1 if splits is not None and splits.kind == "shared" else len(members)
-        steps = [getattr(members[i], "named_steps", {}).get("prepare") for i in range(number)]
-    for prepare in steps:
-        encoder = getattr(prepare, "named_transformers_", {}).get("categories")
+        steps = [getattr(members[i], "named_steps", {}).get("preprocessor") for i in range(number)]
+    for preprocessor in steps:
+        encoder = getattr(preprocessor, "named_transformers_", {}).get("categories")
         if hasattr(encoder, "categories_") and hasattr(encoder, "feature_names_in_"):
             yield encoder
 
@@ -227,22 +227,22 @@ def _check_complete(column: "pd.Series[Any]", name: str, path: Path, gaps: set[s
         raise ValueError(f"column {name!r} of {str(path)!r} lacks a value in example {first + 1}; {gap}{way}")
 
 
-def in_one_spelling(truth: Any, said: list[tuple[str, Any, bool]], is_text: bool) -> list[Any]:
+def in_one_spelling(y_true: Any, said: list[tuple[str, Any, bool]], is_text: bool) -> list[Any]:
     """Return predictions in the spelling of the true classes: where these are no text, numbers are compared.
 
     `said` are, for each who predicts, the option, the predictions, and whether they are known to be text.
     """
     as_written = is_text or any(of_text for _, _, of_text in said)
-    spelling = None if as_written else spelling_of(truth)
+    spelling = None if as_written else spelling_of(y_true)
     if spelling is not None:
-        check_spellings(truth, spelling, TARGET)
+        check_spellings(y_true, spelling, TARGET)
     answers = []
     for option, one, _ in said:
-        answers.append(one if spelling is None else aligned(one.tolist(), truth.tolist(), option))
-        if not set(answers[-1]) & set(truth):
+        answers.append(one if spelling is None else aligned(one.tolist(), y_true.tolist(), option))
+        if not set(answers[-1]) & set(y_true):
             raise ValueError(
                 f"no prediction of {option} is any of the true classes: it says {listed(sorted(set(one)), 5)}, and "
-                f"--target holds {listed(sorted(set(truth)), 5)}"
+                f"--target holds {listed(sorted(set(y_true)), 5)}"
             )
     return answers
 

@@ -120,7 +120,7 @@ class Command(TyperCommand):
 _PICTURES = (".svg", ".png", ".pdf")
 # Parameters whose options are not called the same.
 _CALLED = {
-    "limits": "--limits (and --by-class, --slice, --cost)",
+    "metrics": "--metrics (and --by-class, --slice, --cost)",
     "groups": "--group",
     "slice_": "--slice",
     "slices": "--slice",

@@ -69,7 +69,7 @@ def predict(
     from pacbayes.cli.new_rows import Cells, NewRows, load_saved
     from pacbayes.cli.options import check_outputs
     from pacbayes.cli.show import Note, print_file, print_lines, warnings_as_notes
-    from pacbayes.data.number_signs import NumberSigns
+    from pacbayes.data.number_format import NumberFormat
 
     if voting is not None:
         check_choice("--voting", voting, VOTINGS)
@@ -78,7 +78,7 @@ def predict(
     loaded = load_saved(model, trust, sha256)
     if voting is not None:
         loaded.set_params(voting=voting)
-    rows = NewRows(data, loaded, Cells(missing or (), not_missing or (), sep, NumberSigns.given(decimal, thousands)))
+    rows = NewRows(data, loaded, Cells(missing or (), not_missing or (), sep, NumberFormat.given(decimal, thousands)))
     try:
         counted: CountedBatch | None = loaded._counted_batch()
     except ValueError:  # nothing is proved of a batch
@@ -93,7 +93,7 @@ def predict(
     if out is not None:
         keeps(lambda: f"the predictions are in {str(out)!r}")
         notes.append(f"{number} predictions written to {out}.")
-    if loaded.certificate_.answered is not None:
+    if loaded.certificate_.abstains:
         notes.append(f"{unanswered} of {number} examples are not answered: their labels are empty.")
     for line in notes:
         note(line)
@@ -147,8 +147,8 @@ def _predicted(model: Any, given: Any, shares: bool, header: bool) -> tuple[str,
     from pacbayes.data.class_names import as_cells
 
     cells, answered = as_cells(model.predict(given)), np.ones(len(given), dtype=bool)
-    if model.certificate_.answered is not None:
-        answered = model.answers(given)
+    if model.certificate_.abstains:
+        answered = model.accepts(given)
         cells = np.where(answered, cells.astype(object), "")
     table: dict[str, Any] = {"predicted": cells}
     if model.certificate_.refit:

@@ -18,7 +18,7 @@ from pacbayes.cli.options import in_words_of_options
 from pacbayes.data.class_names import aligned, as_labels, from_cells
 from pacbayes.data.columns import Columns, check_classes
 from pacbayes.data.reading import divide_columns, labelled, listed, read_frame, target_of
-from pacbayes.data.refusals import in_shell
+from pacbayes.data.rejections import in_shell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # What has a meaning for a table of predictions; any other choice is refused, also one that is yet to be invented.
 _ALLOWED = [
     "predictions",
-    "proposal",
+    "primary",
     "target",
     "drop",
     "sep",
@@ -38,7 +38,7 @@ _ALLOWED = [
     "hedge",
     "voting",
     "positive",
-    "limits",
+    "metrics",
     "by_class",
     "report",
     "details",
@@ -119,21 +119,21 @@ def certified_columns(asked: SimpleNamespace, data: Data) -> Any:
         [ColumnClassifier(name) for name in names],
         data.X,
         data.y,
-        proposal=None if asked.proposal is None else names.index(asked.proposal),
+        primary=None if asked.primary is None else names.index(asked.primary),
         groups=data.groups,
         pos_label=positive_of(asked.positive, data.class_names),
-        **{name: getattr(model, name) for name in ("distance", "delta", "hedge", "voting", "limits", "random_state")},
+        **{name: getattr(model, name) for name in ("distance", "delta", "hedge", "voting", "metrics", "random_state")},
     )
 
 
-def check_proposal(asked: SimpleNamespace, data: Data) -> None:
+def check_primary(asked: SimpleNamespace, data: Data) -> None:
     """Raise if the proposed classifier is no column, or if something needs one that there is not."""
-    proposal, names = asked.proposal, [str(name) for name in data.X.columns]
-    if proposal is not None and proposal not in names:
+    primary, names = asked.primary, [str(name) for name in data.X.columns]
+    if primary is not None and primary not in names:
         raise ValueError(
-            f"--proposal must be one of the columns {listed(names)}, got {proposal!r}{did_you_mean([proposal], names)}"
+            f"--primary must be one of the columns {listed(names)}, got {primary!r}{did_you_mean([primary], names)}"
         )
-    check(asked, prefit=True, proposal=proposal is not None or (len(names) == 1 and asked.hedge == "auto"))
+    check(asked, prefit=True, primary=primary is not None or (len(names) == 1 and asked.hedge == "auto"))
 
 
 def _checked(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pacbayes.report.tables import TextTable
 
 
-class Unheard:
+class BestEffortStream:
     """A stream for remarks that goes silent where it cannot be written (a full disk): the results are elsewhere."""
 
     def __init__(self, stream: TextIO) -> None:

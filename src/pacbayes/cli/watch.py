@@ -21,7 +21,7 @@ from pacbayes.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from pacbayes.certificates.watching import Monitor
+    from pacbayes.certificates.monitor import Monitor
     from pacbayes.cli.new_rows import Cells
 
 EXAMPLES = (
@@ -79,7 +79,7 @@ def watch(
     from pacbayes.cli.new_rows import Cells, load_saved
     from pacbayes.cli.options import check_outputs, write_plot
     from pacbayes.cli.show import Note, print_json, warnings_as_notes
-    from pacbayes.data.number_signs import NumberSigns
+    from pacbayes.data.number_format import NumberFormat
     from pacbayes.estimators.prediction import Watched, check_watched
 
     check_outputs({"--plot": plot}, (model, data))
@@ -88,7 +88,7 @@ def watch(
     check_watched(loaded.certificate_, loaded.voting_, copies_left_out=True)
     monitor = loaded.certificate_.monitor(alpha, wrong=Watched(loaded, loaded._fitted, loaded.voting_))
     _check_group(group, monitor, model)
-    signs = NumberSigns.given(decimal, thousands)
+    signs = NumberFormat.given(decimal, thousands)
     cells = Cells(missing or (), not_missing or (), sep, signs, list(columns.values()))
     with warnings_as_notes(note):
         wrong, rows, groups, unanswered = _arrived(loaded, (model, data), columns, cells, note)
@@ -102,7 +102,7 @@ def watch(
         print_json(_summary(monitor, row, unanswered))
     else:
         print(f"{printable(str(monitor))}\n{_ASSUMED}")
-        if loaded.certificate_.answered is not None:
+        if loaded.certificate_.abstains:
             note(f"{unanswered} of {len(rows) + unanswered} rows are not answered: they do not count.")
         if row is not None:
             note(f"The alarm came at row {row} of the file.")
@@ -130,29 +130,29 @@ def _arrived(
 
     from pacbayes.cli.new_rows import in_one_spelling, read_labels, unknown_rows
     from pacbayes.data.class_names import as_labels
-    from pacbayes.data.division import DISTINCT
+    from pacbayes.data.split import DISTINCT
 
     model, data = files
     labels, is_text = read_labels(data, columns, cells, _GAP)
-    truth = labels[columns["--target"]]
+    y_true = labels[columns["--target"]]
     given = unknown_rows(loaded, model, data, cells, note, _WAY)
     of_text = all(isinstance(one, str) for one in loaded.classes_.tolist())
     # With all that it can say: a few rows may all be wrong.
     said = np.concatenate([as_labels(loaded.predict(given)), as_labels(loaded.classes_)])
-    said = in_one_spelling(truth, [(repr(str(model)), said, of_text)], is_text)[0][: truth.size]
+    said = in_one_spelling(y_true, [(repr(str(model)), said, of_text)], is_text)[0][: y_true.size]
     places = (
-        _in_order(labels[columns["--order"]], columns["--order"]) if "--order" in columns else np.arange(truth.size)
+        _in_order(labels[columns["--order"]], columns["--order"]) if "--order" in columns else np.arange(y_true.size)
     )
     if loaded.certificate_.unit == DISTINCT:
-        rows = pd.concat([pd.DataFrame(given).reset_index(drop=True), pd.Series(truth)], axis=1)
+        rows = pd.concat([pd.DataFrame(given).reset_index(drop=True), pd.Series(y_true)], axis=1)
         places = places[~rows.iloc[places].duplicated().to_numpy()]
-        if places.size < truth.size:
-            note(f"{truth.size - places.size} of {truth.size} rows are copies of earlier ones: they do not count.")
-    answered = loaded.answers(given)[places]
+        if places.size < y_true.size:
+            note(f"{y_true.size - places.size} of {y_true.size} rows are copies of earlier ones: they do not count.")
+    answered = loaded.accepts(given)[places]
     kept = places[answered]
     groups = labels[columns["--group"]][kept] if "--group" in columns else None
     # After a refit an answer that is not covered is no error.
-    wrong = (said != truth) & loaded.covered(given)
+    wrong = (said != y_true) & loaded.covered(given)
     return wrong[kept], (kept + 1).tolist(), groups, int((~answered).sum())
 
 
@@ -176,11 +176,11 @@ def _in_order(texts: Any, name: str) -> Any:
 def _summary(monitor: "Monitor", row: int | None, unanswered: int) -> dict[str, Any]:
     """Return what is known as plain values."""
     names = ("alarm", "alarm_at", "limit", "alpha", "unit", "rows", "errors", "needed")
-    evidence = monitor.evidence
+    predictions = monitor.e_values
     return {name: getattr(monitor, name) for name in names} | {
         "alarm_row": row,
         "not_answered": unanswered,
-        "evidence": float(evidence[-1]) if monitor.rows else 1.0,
-        "largest_evidence": max(1.0, float(evidence.max(initial=0.0))),
+        "evidence": float(predictions[-1]) if monitor.rows else 1.0,
+        "largest_evidence": max(1.0, float(predictions.max(initial=0.0))),
         "text": str(monitor),
     }

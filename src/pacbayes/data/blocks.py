@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.data.columns import as_text, float_of, is_nan, values_of
-from pacbayes.data.number_signs import AS_USUAL, NumberSigns, ways_to_read
-from pacbayes.data.packed_files import ParquetRows, Room, unpacked_text, without_missing
+from pacbayes.data.number_format import AS_USUAL, NumberFormat, suggest_number_formats
+from pacbayes.data.packed_files import MemoryBudget, ParquetRows, unpacked_text, without_missing
 from pacbayes.data.reading import check_frame, csv_frames, file_kind, is_number, listed
-from pacbayes.data.refusals import in_shell
+from pacbayes.data.rejections import in_shell
 from pacbayes.data.tables import TableReading, TextColumn
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class FileBlocks:
         sep: str | None = None,
         as_written: Sequence[str | int] = (),
         spaces: bool = False,
-        signs: NumberSigns | None = None,
+        signs: NumberFormat | None = None,
         rows: int | None = None,
     ) -> None:
         self._path, self._rows = path, rows
@@ -115,7 +115,7 @@ def _lines_are_counted() -> bool:
 
 def _check_lines(path: Path, separator: str, spaces: bool) -> None:
     """Raise for a line of more fields than the names, and the first line below them, have."""
-    room, limit = Room(path), csv.field_size_limit(2**31 - 1)
+    room, limit = MemoryBudget(path), csv.field_size_limit(2**31 - 1)
     try:
         with path.open("rb") as file:
             raw = unpacked_text(file, path.suffix.lower(), separator, room)
@@ -234,7 +234,7 @@ class ColumnFit:
         bad = next((i for i, number in enumerate(found) if number is None or math.isinf(number)), -1)
         if bad >= 0:
             finite = "" if found[bad] is None else "finite "
-            ways = ways_to_read([values[bad]], in_shell)
+            ways = suggest_number_formats([values[bad]], in_shell)
             way = f" ({', or '.join(ways)})" if ways else ""
             return None, f"{finite}numbers, got {values[bad]!r} in example {self.done + bad + 1}{way}"
         for i, value in enumerate(values):

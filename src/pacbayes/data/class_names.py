@@ -99,7 +99,7 @@ def check_spellings(texts: Iterable[str], spelling: Spelling, where: str) -> Non
             )
 
 
-def aligned(said: Sequence[str], truth: Sequence[str], where: str) -> NDArray[Any]:
+def aligned(said: Sequence[str], y_true: Sequence[str], where: str) -> NDArray[Any]:
     """Return predictions in the spelling of the true classes, if these are numbers or truth values: 1 for 01 and 1.0.
 
     Examples
@@ -107,11 +107,11 @@ def aligned(said: Sequence[str], truth: Sequence[str], where: str) -> NDArray[An
     >>> aligned(["1.0", "x"], ["01", "02"], "--a").tolist()
     ['01', 'x']
     """
-    spelling = spelling_of(truth)
+    spelling = spelling_of(y_true)
     if spelling is None:
         return np.array(said, dtype=object)
     check_spellings(said, spelling, where)
-    own = {spelling(text): text for text in set(truth)}
+    own = {spelling(text): text for text in set(y_true)}
     spellings = {text: own.get(spelling(text), text) for text in set(said)}
     return np.array([spellings[text] for text in said], dtype=object)
 

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.data.leakage import own_texts, refused_name, refused_numbers, refused_runs
-from pacbayes.data.number_signs import ways_to_read
+from pacbayes.data.number_format import suggest_number_formats
 from pacbayes.data.reading import is_number, listed
-from pacbayes.data.refusals import Refused, in_shell, refuse
+from pacbayes.data.rejections import Refused, in_shell, refuse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -251,7 +251,7 @@ def _check_own(name: str, values: Sequence[str], rows: int, kept: bool) -> None:
 
 def _written_otherwise(name: str, present: Sequence[tuple[int, Any]], first: tuple[int, str]) -> Refused | None:
     """Return what to say of numbers with commas, as in 3,682.50 or 3,5; None for other texts."""
-    ways = ways_to_read((value for _, value in present), in_shell)
+    ways = suggest_number_formats((value for _, value in present), in_shell)
     if not ways:
         return None
     why = f"holds numbers that cannot be read as they are written ({first[1][:40]!r} in example {first[0] + 1})"

@@ -1,6 +1,6 @@
 r"""Detection of duplicates across a split, and of duplicates that were made after sampling.
 
-`find_units` and `Division` handle duplicates in a split.
+`find_units` and `Split` handle duplicates in a split.
 
 Equal rows that are independent draws do no harm; rows of a few coarse columns coincide by chance.  Copies made after
 sampling, by oversampling or a join, are not new draws, and a validation row with a copy in the training set is leakage.

@@ -30,7 +30,7 @@ from scipy.special import chdtr, gammaln, lambertw, xlogy
 
 from pacbayes._utils.arrays import Rows
 from pacbayes._utils.checks import warn_caller
-from pacbayes.data.refusals import Hint, Refused, in_python
+from pacbayes.data.rejections import Hint, Refused, in_python
 
 #: False-positive rate of the tests for identifiers among integers.
 CHANCE = 1e-3
@@ -82,12 +82,12 @@ def refused_name(name: str, hint: Hint) -> Refused | None:
 
 def refused_numbers(name: str, values: NDArray[Any] | Sequence[Any], rows: int, hint: Hint) -> Refused | None:
     """Rejection of numbers that look like row numbers or identifiers; None for others."""
-    why = tells_rows_apart(values, rows) or unsorted_identifier(values, rows, sounds_like_identifier(name))
+    why = looks_like_row_id(values, rows) or unsorted_identifier(values, rows, sounds_like_identifier(name))
     ways = (f"if it is a measurement keep it with {hint('keep', name)}",)
     return Refused(name, f"looks like a row number or an identifier: {why}", ways) if why else None
 
 
-def tells_rows_apart(values: NDArray[Any] | Sequence[Any], rows: int) -> str:
+def looks_like_row_id(values: NDArray[Any] | Sequence[Any], rows: int) -> str:
     r"""Reason why numbers look like row numbers or identifiers; empty if they do not.
 
     They do if they are distinct integers, not missing in more than half of the rows, and either
@@ -100,11 +100,11 @@ def tells_rows_apart(values: NDArray[Any] | Sequence[Any], rows: int) -> str:
 
     Examples
     --------
-    >>> tells_rows_apart([3, 1, 2, 9, 8, 7, 6, 5, 4, 10], 10)
+    >>> looks_like_row_id([3, 1, 2, 9, 8, 7, 6, 5, 4, 10], 10)
     '10 distinct integers in 10 rows, from 1 to 10'
-    >>> tells_rows_apart([2, 3, 5, 8, 13, 21, 34, 55], 8)
+    >>> looks_like_row_id([2, 3, 5, 8, 13, 21, 34, 55], 8)
     '8 distinct integers that increase from row to row'
-    >>> tells_rows_apart([55, 3, 5, 8, 13, 21, 34, 2], 8)
+    >>> looks_like_row_id([55, 3, 5, 8, 13, 21, 34, 2], 8)
     ''
     """
     numbers = whole_numbers(values)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pacbayes.data.datasets import DATASETS, read_shipped
-from pacbayes.data.number_signs import NumberSigns
+from pacbayes.data.bundled import DATASETS, read_shipped
+from pacbayes.data.number_format import NumberFormat
 from pacbayes.data.tables import Table
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def load_dataset(
     for option, value in (("drop", drop), ("keep", keep)):
         if isinstance(value, str) or not all(isinstance(one, str) for one in value):
             raise TypeError(f"{option} must be a list of names of columns, got {value!r}")
-    signs = NumberSigns.given(decimal, thousands)
+    signs = NumberFormat.given(decimal, thousands)
     if isinstance(name, str) and name in DATASETS:
         if target is not None:
             raise ValueError(f"target is for files only: the class of {name!r} is fixed, got target={target!r}")

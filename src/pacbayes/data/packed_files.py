@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 _CELL_BYTES = 24
 
 
-class Room:
+class MemoryBudget:
     """The memory that reading a file may take: half of what is free when it begins.
 
     Examples
     --------
-    >>> room = Room(Path("own.csv"))
+    >>> room = MemoryBudget(Path("own.csv"))
     >>> room.take(1000)
     >>> try:
     ...     room.take(10**15)
@@ -55,7 +55,7 @@ class Room:
 class _CountedText(io.RawIOBase):
     """Text as it is unpacked, a bit at a time, in a room that it must not outgrow."""
 
-    def __init__(self, source: BinaryIO, separator: str, room: Room) -> None:
+    def __init__(self, source: BinaryIO, separator: str, room: MemoryBudget) -> None:
         self._source, self._separator, self._room = source, separator.encode(), room
 
     def readable(self) -> bool:
@@ -68,7 +68,7 @@ class _CountedText(io.RawIOBase):
         return len(data)
 
 
-def unpacked_text(file: BinaryIO, suffix: str, separator: str, room: Room) -> BinaryIO:
+def unpacked_text(file: BinaryIO, suffix: str, separator: str, room: MemoryBudget) -> BinaryIO:
     """Return the text of an open file, unpacked as the end of its name says, no further than there is room."""
     source = _UNPACKERS[suffix](file) if suffix in _UNPACKERS else file
     return io.BufferedReader(_CountedText(source, separator, room), 2**16)
@@ -123,7 +123,7 @@ class ParquetRows:
 
     def whole(self) -> "pd.DataFrame":
         """Return all rows as a data frame, or raise `MemoryError` before they are read."""
-        room = Room(self._path)
+        room = MemoryBudget(self._path)
         groups = [self.metadata.row_group(i) for i in range(self.metadata.num_row_groups)]
         chunks = [group.column(j) for group in groups for j in range(group.num_columns)]
         room.take(_COPIES * sum(8 * max(0, chunk.num_values) for chunk in chunks))
@@ -142,10 +142,10 @@ class ParquetRows:
                 batch = next(batches, None)
                 if batch is None:
                     return
-                frame = self._frame(pa.Table.from_batches([batch]), Room(self._path)).reset_index(drop=True)
+                frame = self._frame(pa.Table.from_batches([batch]), MemoryBudget(self._path)).reset_index(drop=True)
             yield frame
 
-    def _frame(self, table: Any, room: Room) -> "pd.DataFrame":
+    def _frame(self, table: Any, room: MemoryBudget) -> "pd.DataFrame":
         """Return a table with its texts written out, as a data frame."""
         import pyarrow as pa
         from pyarrow import compute

@@ -20,28 +20,30 @@ from sklearn.utils.validation import _num_samples
 
 from pacbayes._utils.arrays import FloatArray
 from pacbayes.data.columns import Columns, preparation
-from pacbayes.data.labelled import Labelled
-from pacbayes.data.rows import copy_rows, csr_rows, few_rows, pick_rows, warn_of_batches
+from pacbayes.data.dataset import Dataset
+from pacbayes.data.rows import copy_rows, csr_rows, few_rows, pick_rows, warn_if_batch_dependent
 
 AUTO = "auto"
 # Gradient boosting has at most 255 bins.
 _MOST_CATEGORIES = 250
 
 
-def check_prepare(prepare: Any, split: str) -> None:
-    """Raise if `prepare` is not an unfitted transformer, or if the split is not shared.
+def check_preprocessor(preprocessor: Any, split: str) -> None:
+    """Raise if `preprocessor` is not an unfitted transformer, or if the split is not shared.
 
     Examples
     --------
-    >>> check_prepare("one-hot", "shared")
+    >>> check_preprocessor("one-hot", "shared")
     Traceback (most recent call last):
     TypeError: prepare must be an unfitted scikit-learn transformer or None, got 'one-hot'
     """
-    if prepare is None:
+    if preprocessor is None:
         return
-    if isinstance(prepare, type) or not all(hasattr(prepare, name) for name in ("fit", "transform", "get_params")):
-        raise TypeError(f"prepare must be an unfitted scikit-learn transformer or None, got {prepare!r}")
-    check_trained_here("prepare", prepare)
+    if isinstance(preprocessor, type) or not all(
+        hasattr(preprocessor, name) for name in ("fit", "transform", "get_params")
+    ):
+        raise TypeError(f"prepare must be an unfitted scikit-learn transformer or None, got {preprocessor!r}")
+    check_trained_here("preprocessor", preprocessor)
     if split != "shared":
         raise ValueError(
             "prepare must be None with split='independent', where each classifier requires its own preprocessor; use "
@@ -49,7 +51,7 @@ def check_prepare(prepare: Any, split: str) -> None:
         )
 
 
-def resolve_prepare(prepare: Any, rows: Any) -> Any:
+def resolve_preprocessor(preprocessor: Any, rows: Any) -> Any:
     """Resolve "auto" to a transformer, or to None if X is numeric without missing values.
 
     "auto" depends on the column types of a data frame, never on values: numeric columns other than integers may have
@@ -58,15 +60,15 @@ def resolve_prepare(prepare: Any, rows: Any) -> Any:
     Examples
     --------
     >>> import pandas as pd
-    >>> resolve_prepare("auto", pd.DataFrame({"age": [31, 52]})) is None
+    >>> resolve_preprocessor("auto", pd.DataFrame({"age": [31, 52]})) is None
     True
-    >>> [name for name, _, _ in resolve_prepare("auto", pd.DataFrame({"age": [31], "blood": ["A"]})).transformers]
+    >>> [name for name, _, _ in resolve_preprocessor("auto", pd.DataFrame({"age": [31], "blood": ["A"]})).transformers]
     ['numbers', 'categories']
     """
-    if not isinstance(prepare, str):
-        return prepare
-    if prepare != AUTO:
-        raise ValueError(f"prepare must be 'auto', None or a transformer, got {prepare!r}")
+    if not isinstance(preprocessor, str):
+        return preprocessor
+    if preprocessor != AUTO:
+        raise ValueError(f"prepare must be 'auto', None or a transformer, got {preprocessor!r}")
     if not isinstance(rows, pd.DataFrame):
         return None
     # ColumnTransformer takes integer column names for positions.
@@ -88,19 +90,19 @@ def resolve_prepare(prepare: Any, rows: Any) -> Any:
     return preparation(Columns(tuple(numeric), categorical, dict.fromkeys(numeric, 1)))
 
 
-def with_categories(prepare: Any) -> tuple[Any, list[int]] | None:
+def with_categories(preprocessor: Any) -> tuple[Any, list[int]] | None:
     """Preprocessor for gradient boosting with native categories, and the indices of the categorical columns.
 
-    None if `prepare` is not the default transformer with categories, see `preparation`.  If a column has more
+    None if `preprocessor` is not the default transformer with categories, see `preparation`.  If a column has more
     categories than boosting supports, those that are rarest in the training rows are merged.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> with_categories(resolve_prepare("auto", pd.DataFrame({"age": [31], "blood": ["A"]})))[1]
+    >>> with_categories(resolve_preprocessor("auto", pd.DataFrame({"age": [31], "blood": ["A"]})))[1]
     [1]
     """
-    parts = {name: (part, columns) for name, part, columns in getattr(prepare, "transformers", ())}
+    parts = {name: (part, columns) for name, part, columns in getattr(preprocessor, "transformers", ())}
     if "categories" not in parts or not set(parts) <= {"numbers", "categories"}:
         return None
     if not isinstance(parts["categories"][0], OneHotEncoder):
@@ -124,7 +126,7 @@ def check_trained_here(name: str, estimator: Any) -> None:
     --------
     >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.preprocessing import StandardScaler
-    >>> check_trained_here("prepare", FrozenEstimator(StandardScaler().fit([[0.0]])))
+    >>> check_trained_here("preprocessor", FrozenEstimator(StandardScaler().fit([[0.0]])))
     Traceback (most recent call last):
     ValueError: prepare must be unfitted, but contains FrozenEstimator(estimator=StandardScaler()). Apply
     a transformer that was fitted on other rows to X, or certify a prefit classifier with from_fitted
@@ -152,7 +154,7 @@ def _parts_of(value: Any) -> Iterator[Any]:
             yield from _parts_of(list(value.get_params(deep=False).values()))
 
 
-def fit_prepare(prepare: Any, training: Labelled) -> tuple[Any, FloatArray]:
+def fit_preprocessor(preprocessor: Any, training: Dataset) -> tuple[Any, FloatArray]:
     """Fit a clone of the transformer on the training rows; return it and the transformed rows.
 
     Warn if its result for a row depends on the rest of the batch.
@@ -160,18 +162,18 @@ def fit_prepare(prepare: Any, training: Labelled) -> tuple[Any, FloatArray]:
     Examples
     --------
     >>> from sklearn.preprocessing import MinMaxScaler
-    >>> fitted, rows = fit_prepare(MinMaxScaler(), Labelled.checked(np.array([[0.0], [2.0]]), np.array([0, 1])))
-    >>> rows.ravel(), apply_prepare(fitted, np.array([[6.0]])).ravel()
+    >>> fitted, rows = fit_preprocessor(MinMaxScaler(), Dataset.checked(np.array([[0.0], [2.0]]), np.array([0, 1])))
+    >>> rows.ravel(), apply_preprocessor(fitted, np.array([[6.0]])).ravel()
     (array([0., 1.]), array([3.]))
     """
-    fitted = clone(prepare).fit(copy_rows(training.rows), training.labels)
-    rows = apply_prepare(fitted, training.rows)
+    fitted = clone(preprocessor).fit(copy_rows(training.rows), training.labels)
+    rows = apply_preprocessor(fitted, training.rows)
     sample = few_rows(training.labels)
-    warn_of_batches([fitted], lambda i: pick_rows(training.rows, sample), "transform")
+    warn_if_batch_dependent([fitted], lambda i: pick_rows(training.rows, sample), "transform")
     return fitted, rows
 
 
-def apply_prepare(fitted: Any, X: Any) -> FloatArray:
+def apply_preprocessor(fitted: Any, X: Any) -> FloatArray:
     """Transform rows to a dense array of finite numbers."""
     transformed: Any = fitted.transform(copy_rows(csr_rows(X)))
     dense = transformed.toarray() if hasattr(transformed, "toarray") else transformed
@@ -183,7 +185,7 @@ def apply_prepare(fitted: Any, X: Any) -> FloatArray:
 
 _FILL = "Impute missing values with an imputer that is fitted on the training rows: "
 #: Advice for `StochasticSVC` with a shared split.
-IN_PREPARE = f"{_FILL}StochasticSVC(prepare=SimpleImputer())"
+IN_PREPROCESSOR = f"{_FILL}StochasticSVC(prepare=SimpleImputer())"
 # Matches errors about missing values, but not those about missing columns.
 _ABOUT_MISSING = re.compile(r"\b(NaN|nan|infinity|missing values?)\b")
 
@@ -282,7 +284,7 @@ _DATES = "Convert them to numbers, such as days since a reference date"
 _ENCODER = "make_column_transformer((OneHotEncoder(handle_unknown='ignore'), [{column!r}]), remainder='passthrough')"
 #: Advice for `StochasticSVC` with a shared split, and for classifiers in general.
 ENCODE = f"Encode them with StochasticSVC(prepare=...), such as {_ENCODER}"
-ENCODE_PREPARE = f"Encode them with CertifiedClassifier(prepare=...), such as {_ENCODER}"
+ENCODE_PREPROCESSOR = f"Encode them with CertifiedClassifier(prepare=...), such as {_ENCODER}"
 ENCODE_FIRST = f"Start the pipeline of the estimator with an encoder, such as {_ENCODER}"
 
 

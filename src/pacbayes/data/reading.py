@@ -23,9 +23,9 @@ from pacbayes._utils.checks import did_you_mean, narrow_labels
 from pacbayes._utils.progress import progress
 from pacbayes.data.class_names import check_spellings, number_spelling, truth_spelling
 from pacbayes.data.leakage import is_unnamed, refused_name, refused_numbers, refused_runs
-from pacbayes.data.number_signs import AS_USUAL, NumberSigns, ways_to_read
-from pacbayes.data.packed_files import ParquetRows, Room, unpacked_text, without_missing
-from pacbayes.data.refusals import Hint, Refused, in_python, refuse
+from pacbayes.data.number_format import AS_USUAL, NumberFormat, suggest_number_formats
+from pacbayes.data.packed_files import MemoryBudget, ParquetRows, unpacked_text, without_missing
+from pacbayes.data.rejections import Hint, Refused, in_python, refuse
 from pacbayes.data.tables import MISSING_WORDS, Table
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def read_file(
     keep: Collection[str] = (),
     sep: str | None = None,
     skip_unlabelled: bool = False,
-    signs: NumberSigns | None = None,
+    signs: NumberFormat | None = None,
 ) -> tuple[Table, int]:
     """Return the rows of a file and how many without a class were left out; the class is by default last."""
     frame = read_frame(path, sep=sep, signs=signs)
@@ -72,7 +72,7 @@ def read_frame(
     sep: str | None = None,
     as_written: Sequence[str] = (),
     spaces: bool = False,
-    signs: NumberSigns | None = None,
+    signs: NumberFormat | None = None,
 ) -> "pd.DataFrame":
     """Return a CSV, TSV or Parquet file as a data frame with at least one row and distinct names.
 
@@ -226,7 +226,7 @@ def csv_frames(
     as_text: Sequence[str],
     as_written: Sequence[str | int] = (),
     spaces: bool = False,
-    signs: NumberSigns | None = None,
+    signs: NumberFormat | None = None,
     rows: Callable[[int], int] | None = None,
 ) -> "Iterator[pd.DataFrame]":
     """Yield a text file as one frame, or in frames of ``rows(number of columns)`` rows; `file` is the open file.
@@ -240,7 +240,7 @@ def csv_frames(
     # Before 3.1 pandas reads decimals only to about 1e-12 unless asked; from 3.1 on it reads them exactly, and
     # asking is deprecated.
     exact = tuple(int(part) for part in pd.__version__.split(".")[:2]) >= (3, 1)
-    suffix, room = path.suffix.lower(), Room(path)
+    suffix, room = path.suffix.lower(), MemoryBudget(path)
     with _readable(path, kind):
         header = _header(unpacked_text(file, suffix, separator, room), separator)
     _check_header(header, path)
@@ -335,7 +335,7 @@ def _features(frame: "pd.DataFrame", path: Path, keep: Collection[str]) -> Float
     refuse(_unusable(frame, bad, keep), in_python)
     if bad:
         example = next((value for value in frame[bad[0]] if not is_number(value)), frame[bad[0]].iloc[0])
-        ways = "".join(f"{way}; " for way in ways_to_read(frame[bad[0]].dropna(), in_python))
+        ways = "".join(f"{way}; " for way in suggest_number_formats(frame[bad[0]].dropna(), in_python))
         raise ValueError(
             f"features must be numbers, but in {str(path)!r} these columns are not: {listed(bad)} "
             f"({bad[0]!r} holds {example!r}); {ways}encode them first, for instance with pandas.get_dummies, leave "

@@ -3,7 +3,7 @@
 Equal rows have equal bytes, whatever their container and numeric type.  A model stores sorted keyed 64-bit hashes of
 the rows of its fit: enough to recognise a row, but not to reconstruct it.
 
-`warn_of_batches` compares predictions for single rows with those for a batch.  An estimator that uses the statistics of
+`warn_if_batch_dependent` compares predictions for single rows with those for a batch.  An estimator that uses the statistics of
 the batch, such as its mean, predicts differently for single rows, so that its validation errors say nothing about its
 errors in use.
 """
@@ -279,10 +279,10 @@ def hashed_rows(X: Any, key: bytes) -> NDArray[np.int64] | None:
     >>> hashed_rows([[1, 2], [3, 4]], b"key").size, hashed_rows([[print]], b"key")
     (2, None)
     """
-    return hashes_if_few(X, lambda: row_hashes(X, key))
+    return row_hashes_or_none(X, lambda: row_hashes(X, key))
 
 
-def hashes_if_few(X: Any, hashes: Callable[[], NDArray[np.uint64]]) -> NDArray[np.int64] | None:
+def row_hashes_or_none(X: Any, hashes: Callable[[], NDArray[np.uint64]]) -> NDArray[np.int64] | None:
     """Sorted result of `hashes`; None if X is too large or unhashable."""
     shape: tuple[int, ...] = X.shape if sp.issparse(X) or hasattr(X, "shape") else np.shape(np.asarray(X, dtype=object))
     if float(np.prod(shape, dtype=np.float64)) > MOST_VALUES:
@@ -313,7 +313,7 @@ def few_rows(y: NDArray[Any]) -> Rows:
     return order[np.unique(np.linspace(0, y.size - 1, min(TOGETHER, y.size)).round().astype(np.int64))]
 
 
-def warn_of_batches(
+def warn_if_batch_dependent(
     estimators: Sequence[Any],
     rows: Callable[[int], Any],
     method: str = "predict",

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import FloatArray
-from pacbayes.data.number_signs import AS_USUAL, NumberSigns
-from pacbayes.data.refusals import in_shell
+from pacbayes.data.number_format import AS_USUAL, NumberFormat
+from pacbayes.data.rejections import in_shell
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class TableReading:
     #: Whether a text began with a space, so that those after a separator count.
     spaces: bool = False
     #: How numbers were written in the file.
-    signs: NumberSigns = AS_USUAL
+    signs: NumberFormat = AS_USUAL
 
     @classmethod
     def of(cls, X: Any) -> Self | None:
@@ -102,7 +102,7 @@ class TableReading:
                 unclear.append(place)
         return cls(tuple(text), tuple(unclear), spaces=spaces)
 
-    def of_file(self, missing: Iterable[str], cells: bool, signs: NumberSigns | None = None) -> Self:
+    def of_file(self, missing: Iterable[str], cells: bool, signs: NumberFormat | None = None) -> Self:
         """Return the same for the columns of a file, whose texts are categories, and what was missing there.
 
         `cells` are those of a CSV or TSV file, where spaces after a separator count for nothing.  A Parquet file says

@@ -15,7 +15,7 @@ import numpy as np
 
 from pacbayes._utils.arrays import FloatArray, Labels, Rows, usual_float_errors
 from pacbayes._utils.checks import need_array, read_only
-from pacbayes.data.labelled import one_label_each
+from pacbayes.data.dataset import one_label_each
 from pacbayes.data.rows import copy_rows, number_of_rows
 
 #: Decisions of one-vs-one machines, a column for each pair of classes in order, positive: the second of the pair.

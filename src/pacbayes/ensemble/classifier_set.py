@@ -11,22 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from pacbayes._utils.arrays import BoolArray, FloatArray, Rows, cached_property
 from pacbayes._utils.checks import check_between, check_not_masked
-from pacbayes.data.division import (
+from pacbayes.data.dataset import Dataset, check_complete, check_same_kind, check_same_order
+from pacbayes.data.rows import csr_rows, few_rows, number_of_rows, pick_rows, warn_if_batch_dependent
+from pacbayes.data.split import (
     EXAMPLE,
     GROUP,
-    Division,
+    Split,
     all_validate,
     check_duplicates,
-    validating_division,
+    validation_split,
 )
-from pacbayes.data.labelled import Labelled, check_complete, check_same_kind, check_same_order
-from pacbayes.data.rows import csr_rows, few_rows, number_of_rows, pick_rows, warn_of_batches
 from pacbayes.ensemble.cross_validation import Folds
-from pacbayes.ensemble.evidence import Counted, Evidence, check_evidence_fits, observe, risks_of_losses
-from pacbayes.ensemble.members import Coding, Estimators, Members, kept_as
+from pacbayes.ensemble.members import Coding, Estimators, Members, smallest_code_dtype
+from pacbayes.ensemble.validation import Counted, ValidationPredictions, check_predictions_fit, observe, risks_of_losses
 
 
-def check_elsewhere(estimators: Any, data: Labelled) -> Estimators:
+def check_prefit(estimators: Any, data: Dataset) -> Estimators:
     """Return fitted classifiers as members, or raise; whether one is fitted shows when it is asked."""
     if hasattr(estimators, "predict"):
         raise TypeError(f"estimators must be a list of fitted classifiers, got the single {type(estimators).__name__}")
@@ -40,13 +40,13 @@ def check_elsewhere(estimators: Any, data: Labelled) -> Estimators:
     return Estimators(fitted, params, data.classes, elsewhere=True)
 
 
-def warn_elsewhere(members: Estimators, data: Labelled) -> None:
+def warn_prefit(members: Estimators, data: Dataset) -> None:
     """Warn of classifiers whose answer to one of these rows depends on the rows around it."""
     try:
         some = pick_rows(data.rows, few_rows(data.labels))
     except Exception:  # rows, or labels, of a kind that scikit-learn cannot pick from: nobody is asked about them
         return
-    warn_of_batches(members.estimators, lambda i: some)
+    warn_if_batch_dependent(members.estimators, lambda i: some)
 
 
 class ClassifierSet:
@@ -60,7 +60,7 @@ class ClassifierSet:
     ----------
     params : list of dict
         What distinguishes each classifier.
-    evidence : Evidence or None
+    evidence : ValidationPredictions or None
         What each classifier said of the validation examples, and what was true; None for a set made from losses.
     errors : ndarray of int, shape (H,), or None
         Validation errors; None for a set made from losses, or from groups.
@@ -74,7 +74,7 @@ class ClassifierSet:
     copies : int or None
         Validation rows that equal a training row in features and class; with independent splits the most that any
         classifier has.  None where that is not known.
-    splits : Division or None
+    splits : Split or None
         ``splits(i)`` gives the row numbers of classifier i's training and validation sample.
     kkt_violation, converged : ndarrays of shape (H,), or None
         For support vector machines: how far each is from optimal, the worst over pairs of classes.
@@ -109,14 +109,14 @@ class ClassifierSet:
     def __init__(
         self,
         members: Members | None,
-        evidence: Evidence | None,
-        splits: Division | None,
+        predictions: ValidationPredictions | None,
+        splits: Split | None,
         losses: FloatArray | None = None,
     ) -> None:
-        self.members, self.evidence, self.splits = members, evidence, splits
+        self.members, self.predictions, self.splits = members, predictions, splits
         self._losses = losses
-        if evidence is not None and splits is not None:
-            self.m, self._number = splits.m, len(evidence)
+        if predictions is not None and splits is not None:
+            self.m, self._number = splits.m, len(predictions)
         elif losses is not None:
             self._number, self.m = losses.shape
 
@@ -146,12 +146,12 @@ class ClassifierSet:
         rows, labels = csr_rows(X_val), _check_labels(y_val)
         if number_of_rows(rows) != labels.size:
             raise ValueError(f"X_val and y_val must have the same length, got {number_of_rows(rows)} and {labels.size}")
-        data = Labelled.checked(rows, labels, groups)
-        members, division = check_elsewhere(estimators, data), all_validate(data, duplicates)
-        check_evidence_fits(len(members), data.number)
-        evidence = observe(members, data, division)
-        warn_elsewhere(members, data)
-        return cls(members, evidence, division)
+        data = Dataset.checked(rows, labels, groups)
+        members, split = check_prefit(estimators, data), all_validate(data, duplicates)
+        check_predictions_fit(len(members), data.number)
+        predictions = observe(members, data, split)
+        warn_prefit(members, data)
+        return cls(members, predictions, split)
 
     @classmethod
     def from_predictions(cls, predictions: ArrayLike, y_val: ArrayLike) -> ClassifierSet:
@@ -173,13 +173,15 @@ class ClassifierSet:
                 f"(H, {labels.size}) with H >= 1, got shape {table.shape}"
             )
         check_same_kind("predictions", table, labels)
-        classes, truth = np.unique(labels, return_inverse=True)
+        classes, y_true = np.unique(labels, return_inverse=True)
         coding = Coding(classes)
         codes = [coding.codes(row) for row in table]
-        kept = kept_as(coding.labels.size)
-        answers = np.stack([row.astype(kept) for row in codes])
+        kept = smallest_code_dtype(coding.labels.size)
+        y_pred = np.stack([row.astype(kept) for row in codes])
         return cls(
-            None, Evidence(coding.labels, classes.size, answers, truth.astype(kept)), validating_division(labels.size)
+            None,
+            ValidationPredictions(coding.labels, classes.size, y_pred, y_true.astype(kept)),
+            validation_split(labels.size),
         )
 
     @classmethod
@@ -234,14 +236,14 @@ class ClassifierSet:
     @cached_property
     def counted(self) -> Counted:
         """The errors on validation rows; certificates rest on it."""
-        if self.evidence is None or self.splits is None:
+        if self.predictions is None or self.splits is None:
             raise ValueError("this set was made from losses: it holds risks, not counted errors")
-        return self.evidence.count(self.splits)
+        return self.predictions.count(self.splits)
 
     @property
     def errors(self) -> Rows | None:
         """The validation errors of each classifier; None for losses and for groups."""
-        return self.counted.errors[:, 0] if self.evidence is not None and self.unit != GROUP else None
+        return self.counted.errors[:, 0] if self.predictions is not None and self.unit != GROUP else None
 
     @cached_property
     def risks(self) -> FloatArray:
@@ -259,19 +261,19 @@ class ClassifierSet:
         return None if self.splits is None else self.splits.copies
 
     @property
-    def trained_elsewhere(self) -> bool:
+    def prefit(self) -> bool:
         """Whether the classifiers were trained before, on rows that are not known here."""
-        return self.splits is not None and self.splits.trained_elsewhere
+        return self.splits is not None and self.splits.prefit
 
     @property
     def error_rows(self) -> BoolArray | None:
         """Which validation rows each classifier gets wrong; None for losses and for groups."""
-        return None if self.evidence is None or self.unit == GROUP else self.evidence.wrong()
+        return None if self.predictions is None or self.unit == GROUP else self.predictions.wrong()
 
     @property
     def validated_rows(self) -> BoolArray | None:
         """Which rows validate which classifier; None where all columns of `error_rows` do, or there are none."""
-        return None if self.evidence is None or self.unit == GROUP else self.evidence.validates()
+        return None if self.predictions is None or self.unit == GROUP else self.predictions.validates()
 
     def tandem_risks(self) -> FloatArray:
         """Return for each pair of classifiers the share of validation rows on which both err, rounded up.
@@ -284,15 +286,15 @@ class ClassifierSet:
         >>> ClassifierSet.from_predictions(predicted, [1, 0, 0, 0]).tandem_risks().tolist()
         [[0.75, 0.5], [0.5, 0.75]]
         """
-        if self.evidence is None or self.unit == GROUP:
+        if self.predictions is None or self.unit == GROUP:
             raise ValueError("this set does not know who errs on which row: it was made from losses, or of groups")
-        return self.evidence.tandem_risks
+        return self.predictions.tandem_risks
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the labels that every classifier gives the rows of X, shape (H, n)."""
         members = self._members
         coding = Coding(members.classes)
-        codes = members.answers(members.prepared(X), np.arange(len(members)), coding)
+        codes = members.predict(members.prepared(X), np.arange(len(members)), coding)
         return np.asarray(coding.labels[codes])
 
     @property
@@ -313,9 +315,9 @@ def _check_labels(y_val: ArrayLike) -> NDArray[Any]:
 class Work:
     """What classifiers are trained with: divided rows, workers, and where finished classifiers are kept."""
 
-    data: Labelled
+    data: Dataset
     #: Its seed is that of all training.
-    division: Division
+    split: Split
     n_jobs: int | None
     checkpoint: Any
     #: What else makes two runs the same.
@@ -328,10 +330,10 @@ class Trained:
 
     members: Members
     #: Which rows train and which validate.
-    division: Division
+    split: Split
     #: The classifiers with the training rows that all share; None where they share none.
     folds: Folds | None = None
 
-    def as_set(self, data: Labelled, n_jobs: int | None) -> ClassifierSet:
+    def as_set(self, data: Dataset, n_jobs: int | None) -> ClassifierSet:
         """Return the classifiers with their answers to the validation rows."""
-        return ClassifierSet(self.members, observe(self.members, data, self.division, n_jobs), self.division)
+        return ClassifierSet(self.members, observe(self.members, data, self.split, n_jobs), self.split)

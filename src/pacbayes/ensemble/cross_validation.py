@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import FloatArray, Rows
 from pacbayes._utils.checks import read_only
-from pacbayes.ensemble.members import Answers
+from pacbayes.ensemble.members import Predictions
 
 # Classifiers that are cross-validated where each costs a fit of its own, evenly spread over the set.
 CANDIDATES = 50
@@ -20,7 +20,7 @@ class OutOfFold:
     """What one classifier, trained without a row's fold, said of every training row."""
 
     #: Numbers of classes, shape (n,), or the number of classes for what is none.
-    answers: Answers
+    y_pred: Predictions
     #: One of `calibration.KINDS`.
     kind: str
     #: How sure it was, of the classes that the training rows have, shape (n, scores); see `calibration.calibrate`.
@@ -141,7 +141,7 @@ def folds_of(codes: Rows, number: int, rng: np.random.Generator, units: Rows | N
     return folds
 
 
-def dealt(codes: Rows, folds: int, rng: np.random.Generator, units: Rows | None) -> Rows:
+def assign_folds(codes: Rows, folds: int, rng: np.random.Generator, units: Rows | None) -> Rows:
     """Return the fold of every training row; there are no more folds than what is dealt out."""
     return folds_of(codes, min(folds, codes.size if units is None else np.unique(units).size), rng, units)
 
@@ -151,7 +151,7 @@ def trainable(codes: Rows, fold: Rows) -> NDArray[np.bool_]:
     return np.array([np.unique(codes[fold != k]).size > 1 for k in range(int(fold.max()) + 1)])
 
 
-def counted_by_fold(answers: Answers, codes: Rows, fold: Rows) -> tuple[Rows, Rows]:
+def counted_by_fold(y_pred: Predictions, codes: Rows, fold: Rows) -> tuple[Rows, Rows]:
     """Return the errors of every classifier in every fold, and the rows of each.
 
     Folds for which nothing could be trained count for nothing: they do not tell the classifiers apart.
@@ -161,7 +161,7 @@ def counted_by_fold(answers: Answers, codes: Rows, fold: Rows) -> tuple[Rows, Ro
     >>> counted_by_fold(np.array([[0, 1, 1, 1]]), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
     (array([[0, 1]]), array([2, 2]))
     """
-    wrong, used = answers != codes, trainable(codes, fold)
+    wrong, used = y_pred != codes, trainable(codes, fold)
     counts = [
         np.count_nonzero(wrong[:, fold == k], axis=1) if ok else np.zeros(len(wrong)) for k, ok in enumerate(used)
     ]
@@ -170,7 +170,7 @@ def counted_by_fold(answers: Answers, codes: Rows, fold: Rows) -> tuple[Rows, Ro
 
 
 @dataclass(frozen=True, eq=False)
-class JoinedFolds:
+class CompositeFolds:
     """The parts of a joined set with their training rows.  Of a part of machines one has a part in the soft vote."""
 
     parts: tuple[Folds, ...]

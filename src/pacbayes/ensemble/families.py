@@ -14,9 +14,9 @@ from sklearn.utils import InputTags, get_tags
 
 from pacbayes.ensemble.candidates import GridFamily, check_classifier, plan_candidates
 from pacbayes.ensemble.classifier_set import Trained, Work
-from pacbayes.ensemble.cross_validation import JoinedFolds
+from pacbayes.ensemble.cross_validation import CompositeFolds
 from pacbayes.ensemble.grid import train_grids
-from pacbayes.ensemble.members import Joined, Members
+from pacbayes.ensemble.members import CompositeMembers, Members
 from pacbayes.ensemble.portfolio import (
     AUTO,
     FAMILIES,
@@ -25,9 +25,9 @@ from pacbayes.ensemble.portfolio import (
     SPARSE,
     SVM,
     Size,
-    machine_settings,
     named_family,
     portfolio,
+    svm_settings,
 )
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.svm.kernel import Gamma
@@ -158,7 +158,7 @@ def named_candidates(candidates: Any) -> list[tuple[str, Any]]:
             named.append(one)
         else:
             named.append((one if isinstance(one, str) else type(one).__name__.lower(), one))
-    return _told_apart(named)
+    return _unique_names(named)
 
 
 def is_pair(one: Any) -> bool:
@@ -166,7 +166,7 @@ def is_pair(one: Any) -> bool:
     return isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str)
 
 
-def _told_apart(named: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+def _unique_names(named: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """Return the same with different names: equal ones get a number."""
     names = [name for name, _ in named]
     numbers = [names[:place].count(name) for place, name in enumerate(names)]
@@ -176,32 +176,32 @@ def _told_apart(named: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     ]
 
 
-def resolve_families(candidates: Any, prepare: Any, size: Size) -> list[Family]:
+def resolve_families(candidates: Any, preprocessor: Any, size: Size) -> list[Family]:
     """Return the families that candidates stand for, checked, for data of a size.
 
-    `prepare` is what turns rows into numbers for families of our own; estimators and grids get the rows as given.
+    `preprocessor` is what turns rows into numbers for families of our own; estimators and grids get the rows as given.
     """
     named = named_candidates(candidates)
     if isinstance(candidates, str) and candidates == AUTO:
         named = [(name, name) for name in portfolio(size)]
-    return [_family(name, one, prepare, size) for name, one in named]
+    return [_family(name, one, preprocessor, size) for name, one in named]
 
 
-def _family(name: str, one: Any, prepare: Any, size: Size) -> Family:
+def _family(name: str, one: Any, preprocessor: Any, size: Size) -> Family:
     if isinstance(one, str):
         if one == SVM and not size.sparse:
-            one = SVMs(**machine_settings(size))
+            one = SVMs(**svm_settings(size))
         elif one in NAMES:
             if size.sparse and one not in SPARSE:
                 raise ValueError(f"candidates {one!r} does not take sparse rows; those that do are {', '.join(SPARSE)}")
-            return GridFamily(name, None, named_family(one, prepare, size.rows, size.sparse), own=True)
+            return GridFamily(name, None, named_family(one, preprocessor, size.rows, size.sparse), own=True)
         elif one == AUTO:
             raise ValueError(f"candidates 'auto' is no item of a list: name its families, {', '.join(NAMES)}")
         else:
             raise ValueError(f"candidates must name one of {', '.join((AUTO, *NAMES))}, got {one!r}")
     if isinstance(one, SVMs):
         lambdas = FEW_LAMBDAS if one.lambdas is None else one.lambdas
-        return SvmFamily.checked(name, lambdas, one.kernel, one.gamma, one.n_components, one.scale, prepare)
+        return SvmFamily.checked(name, lambdas, one.kernel, one.gamma, one.n_components, one.scale, preprocessor)
     if isinstance(one, Grid):
         return GridFamily(name, one.estimator, one.param_grid, one.n_iter, one.error_score)
     if isinstance(one, type) or not hasattr(one, "fit"):
@@ -210,19 +210,19 @@ def _family(name: str, one: Any, prepare: Any, size: Size) -> Family:
     return GridFamily(name, None, [one])
 
 
-def rows_taken(candidates: Any, prepare: Any) -> InputTags:
+def input_tags_of(candidates: Any, preprocessor: Any) -> InputTags:
     """Return which rows all candidates take, in scikit-learn's words.
 
     Examples
     --------
-    >>> rows_taken("forest", None).sparse, rows_taken(["forest", "boosting"], None).sparse
+    >>> input_tags_of("forest", None).sparse, input_tags_of(["forest", "boosting"], None).sparse
     (True, False)
     """
-    if isinstance(candidates, str) and candidates == AUTO and isinstance(prepare, str | None):
+    if isinstance(candidates, str) and candidates == AUTO and isinstance(preprocessor, str | None):
         # Of sparse rows others are trained.
         return InputTags(sparse=True)
     try:
-        several = [tags for _, one in named_candidates(candidates) for tags in _tags_of(one, prepare)]
+        several = [tags for _, one in named_candidates(candidates) for tags in _tags_of(one, preprocessor)]
     except (TypeError, ValueError):  # wrong candidates are said in `fit`
         return InputTags()
     # All but these are what a classifier can do; these are what it demands.
@@ -233,11 +233,11 @@ def rows_taken(candidates: Any, prepare: Any) -> InputTags:
     )
 
 
-def _tags_of(one: Any, prepare: Any) -> list[InputTags]:
+def _tags_of(one: Any, preprocessor: Any) -> list[InputTags]:
     """Return which rows each classifier of a family takes; numbers in dense rows where it does not say."""
     several = [one]
-    if isinstance(one, str | SVMs) and prepare is not None and not isinstance(prepare, str):
-        several = [prepare]
+    if isinstance(one, str | SVMs) and preprocessor is not None and not isinstance(preprocessor, str):
+        several = [preprocessor]
     elif isinstance(one, str) and one in (SVM, "logistic"):
         # Of sparse rows linear machines are made, and columns are not centred.
         return [InputTags(sparse=True)]
@@ -252,21 +252,21 @@ def _tags_of(one: Any, prepare: Any) -> list[InputTags]:
 
 def train_families(families: Sequence[Family], work: Work) -> Trained:
     """Train families on training rows alone, and join them."""
-    machines = [one for one in families if isinstance(one, SvmFamily)]
+    svms = [one for one in families if isinstance(one, SvmFamily)]
     grids = [one for one in families if isinstance(one, GridFamily)]
-    parts = [one.train(work) for one in machines]
+    parts = [one.train(work) for one in svms]
     if grids:
-        parts.append(train_grids(plan_candidates(grids, work.division.seed), work))
+        parts.append(train_grids(plan_candidates(grids, work.split.seed), work))
     if len(parts) == 1:
         return parts[0]
     # Of several grids each classifier says what its own is called; of a single one none does.
-    names = [*(one.name for one in machines), *([grids[0].name] if len(grids) == 1 else [""] * bool(grids))]
+    names = [*(one.name for one in svms), *([grids[0].name] if len(grids) == 1 else [""] * bool(grids))]
     members: tuple[Members, ...] = tuple(part.members for part in parts)
     folds = [part.folds for part in parts]
     # Of machines one each has a part in the soft vote.
-    kinds = [np.full(len(part), place) for place, part in enumerate(members[: len(machines)])]
-    kinds += [len(machines) + one.families for one in folds[len(machines) :] if one is not None]
+    kinds = [np.full(len(part), place) for place, part in enumerate(members[: len(svms)])]
+    kinds += [len(svms) + one.families for one in folds[len(svms) :] if one is not None]
     known = tuple(one for one in folds if one is not None)
     sizes = tuple(map(len, members))
-    whole = JoinedFolds(known, sizes, np.concatenate(kinds).astype(np.int64))
-    return Trained(Joined(members, tuple(names)), work.division, whole)
+    whole = CompositeFolds(known, sizes, np.concatenate(kinds).astype(np.int64))
+    return Trained(CompositeMembers(members, tuple(names)), work.split, whole)

@@ -18,14 +18,14 @@ from pacbayes._utils.checkpoint import UNIT, describe_run, open_checkpoint, pick
 from pacbayes._utils.checks import warn_caller
 from pacbayes._utils.threads import one_thread
 from pacbayes._utils.units import jobs_of, run_units
-from pacbayes.data.division import Division, DivisionChoices, divide
-from pacbayes.data.labelled import Labelled, check_rows, check_same_order
-from pacbayes.data.rows import few_rows, pick_rows, warn_of_batches
+from pacbayes.data.dataset import Dataset, check_rows, check_same_order
+from pacbayes.data.rows import few_rows, pick_rows, warn_if_batch_dependent
+from pacbayes.data.split import Split, SplitOptions, split_rows
 from pacbayes.ensemble.candidates import Candidates, GridFamily, plan_candidates
 from pacbayes.ensemble.classifier_set import ClassifierSet, Trained, Work
-from pacbayes.ensemble.evidence import check_evidence_fits
 from pacbayes.ensemble.grid_folds import GridFolds
 from pacbayes.ensemble.members import Estimators
+from pacbayes.ensemble.validation import check_predictions_fit
 
 FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
 
@@ -115,25 +115,25 @@ def grid_set(
     >>> classifiers.params[2], classifiers.m, bool(classifiers.risks.max() < 0.2)
     ({'max_depth': 3}, 284, True)
     """
-    choices = DivisionChoices(split, validation_size, groups, duplicates)
+    choices = SplitOptions(split, validation_size, groups, duplicates)
     family = GridFamily("", estimator, param_grid, n_iter, error_score)
     family.check(split)
     check_same_order(X=X, y=y, groups=groups)
     rows, labels = check_rows(X, y)
-    data = Labelled.checked(rows, labels, groups)
+    data = Dataset.checked(rows, labels, groups)
     candidates = plan_candidates([family], seed_of_run(random_state, checkpoint))
-    division = divide(data, choices, len(candidates), candidates.seed)
-    return train_grids(candidates, Work(data, division, n_jobs, checkpoint, choices.as_dict())).as_set(data, n_jobs)
+    row_split = split_rows(data, choices, len(candidates), candidates.seed)
+    return train_grids(candidates, Work(data, row_split, n_jobs, checkpoint, choices.as_dict())).as_set(data, n_jobs)
 
 
 def train_grids(candidates: Candidates, work: Work) -> Trained:
     """Train every candidate on its training rows alone, a unit of work each."""
-    data, divided, grids = work.data, work.division, candidates.grids
+    data, divided, grids = work.data, work.split, candidates.grids
     # Of scikit-learn's own it is known that they let other threads work.
     threads = all(grid.own for grid in grids)
     workers = (jobs_of(work.n_jobs), "threads") if threads else (work.n_jobs, None)
     what = ", ".join(grid.name for grid in grids) if threads else "classifiers of the grid"
-    check_evidence_fits(len(candidates), divided.validating.size)
+    check_predictions_fit(len(candidates), divided.validating.size)
     # Only what trains travels to the workers.
     training = data if divided.shared is None else data.pick(divided.shared[0])
     bags = divided.shared is not None and divided.units is None and any(map(leaves_rows_out, candidates.estimators))
@@ -164,14 +164,14 @@ class _Task:
 
     candidates: Candidates
     #: The training rows where all share them, else all rows.
-    data: Labelled
-    division: Division
+    data: Dataset
+    split: Split
     #: Whether a forest's out-of-bag probabilities are wanted: not where rows in a bag may tell of those left out.
     out_of_bag: bool
 
     def rows(self, i: int) -> Rows:
         """Places of the i-th classifier's training rows."""
-        return self.division(i)[0] if self.division.shared is None else np.arange(self.data.number)
+        return self.split(i)[0] if self.split.shared is None else np.arange(self.data.number)
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ def fit_out_of_bag(forest: Any, X: Any, y: Labels) -> FloatArray:
     return found
 
 
-def _copied(training: Labelled) -> bool:
+def _copied(training: Dataset) -> bool:
     """Return whether training rows are equal, or cannot be compared: out of bag a copy's twin may have trained."""
     return training.same is None or bool(np.unique(training.same).size < training.number)
 
@@ -272,5 +272,5 @@ def _members(task: _Task, trained: list[_Fitted], fitted: Rows) -> Estimators:
         train = task.rows(int(fitted[k]))
         return pick_rows(task.data.rows, train[few_rows(task.data.labels[train])])
 
-    warn_of_batches(estimators, few, settings=params)
+    warn_if_batch_dependent(estimators, few, settings=params)
     return Estimators(estimators, params, task.data.classes, dropped)

@@ -14,12 +14,12 @@ from pacbayes._utils.checkpoint import describe_run, open_checkpoint, part_of, p
 from pacbayes._utils.checks import warn_caller
 from pacbayes._utils.threads import one_thread
 from pacbayes._utils.units import run_units
-from pacbayes.data.labelled import Labelled, check_same_kind, one_label_each
+from pacbayes.data.dataset import Dataset, check_same_kind, one_label_each
 from pacbayes.data.rows import few_rows, pick_rows
 from pacbayes.ensemble.calibration import ANSWERS, PROBABILITIES, columns_of, kind_of, scores_of
 from pacbayes.ensemble.candidates import Candidates
 from pacbayes.ensemble.cross_validation import OutOfFold, candidates_of, trainable
-from pacbayes.ensemble.members import kept_as, naming
+from pacbayes.ensemble.members import naming, smallest_code_dtype
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class GridFolds:
     estimators: list[Any]
     #: What distinguishes each, for errors.
     params: list[dict[str, Any]]
-    training: Labelled
+    training: Dataset
     #: How many, and which of joblib's kinds to prefer.
     workers: tuple[int | None, str | None]
     families: Rows
@@ -87,21 +87,23 @@ class GridFolds:
         """Return what a forest says of its training rows by trees that did not see them."""
         # No tree left the row out: nothing is known.
         shares = np.where(np.isnan(probabilities), 1.0 / learnt.size, probabilities)
-        return OutOfFold(learnt[shares.argmax(axis=1)].astype(kept_as(self.n_classes)), PROBABILITIES, shares)
+        return OutOfFold(
+            learnt[shares.argmax(axis=1)].astype(smallest_code_dtype(self.n_classes)), PROBABILITIES, shares
+        )
 
     def _of_folds(self, kind: str, said: list[tuple[Codes, FloatArray]], fold: Rows, used: Rows) -> OutOfFold:
         codes = self.codes
         learnt = np.unique(codes)
         width = columns_of(kind, learnt.size)
-        answers, scores = np.empty(codes.size, dtype=kept_as(self.n_classes)), np.zeros((codes.size, width))
+        y_pred, scores = np.empty(codes.size, dtype=smallest_code_dtype(self.n_classes)), np.zeros((codes.size, width))
         for k, (mine, own) in zip(used.tolist(), said, strict=True):
-            answers[fold == k], scores[fold == k] = mine, own
+            y_pred[fold == k], scores[fold == k] = mine, own
         for k in set(range(int(fold.max()) + 1)) - set(used.tolist()):
             only, rows = int(codes[fold != k][0]), fold == k
             place = int(np.searchsorted(learnt, only))
-            answers[rows] = only
+            y_pred[rows] = only
             scores[rows] = place if kind == ANSWERS else np.arange(width) == place if width > 1 else 2.0 * place - 1.0
-        return OutOfFold(answers, kind, scores)
+        return OutOfFold(y_pred, kind, scores)
 
     def _warn(self, failures: list[str | None], folds: int) -> None:
         """Warn, once, of classifiers that could not be fitted in one of so many folds."""
@@ -121,7 +123,7 @@ class _FoldTask:
 
     #: Each with its number, unfitted, what distinguishes it, and which scores it has.
     classifiers: tuple[tuple[int, Any, dict[str, Any], str], ...]
-    training: Labelled
+    training: Dataset
     fold: Rows
     used: Rows
 
@@ -134,7 +136,7 @@ def _fit_and_predict_fold(work: _FoldTask, unit: int) -> tuple[Codes, FloatArray
     """Train a classifier without a fold; return what it says of its rows, and how sure it is, or why it cannot."""
     (i, unfitted, params, kind), k = work.classifiers[unit // work.used.size], work.used[unit % work.used.size]
     training, train, test = work.training, np.flatnonzero(work.fold != k), np.flatnonzero(work.fold == k)
-    learnt, kept = training.classes[np.unique(training.codes)], kept_as(training.classes.size)
+    learnt, kept = training.classes[np.unique(training.codes)], smallest_code_dtype(training.classes.size)
     with one_thread():
         # A copy: with one worker the classifiers are not sent anywhere, and would all stay fitted until the end.
         one = clone(unfitted)

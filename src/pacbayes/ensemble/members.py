@@ -16,7 +16,7 @@ from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows
 from pacbayes._utils.checks import need, read_only
 from pacbayes._utils.progress import progress
 from pacbayes._utils.threads import one_core, one_thread
-from pacbayes.data.labelled import check_same_kind, one_label_each
+from pacbayes.data.dataset import check_same_kind, one_label_each
 from pacbayes.data.rows import copy_rows, csr_rows, number_of_rows, pick_rows
 from pacbayes.ensemble.calibration import ANSWERS, DECISIONS, PROBABILITIES, Calibration, scores_of
 
@@ -52,7 +52,7 @@ class Calibrated:
 
 
 #: Answers as numbers of labels, as small as they can be kept.
-Answers = NDArray[np.unsignedinteger]
+Predictions = NDArray[np.unsignedinteger]
 
 
 class Coding:
@@ -64,7 +64,7 @@ class Coding:
     Examples
     --------
     >>> coding = Coding(np.array([0, 1]))
-    >>> coding.codes(np.array([1, -1, 0])), coding.labels, kept_as(coding.labels.size)
+    >>> coding.codes(np.array([1, -1, 0])), coding.labels, smallest_code_dtype(coding.labels.size)
     (array([1, 2, 0]), array([ 0,  1, -1]), dtype('uint8'))
     """
 
@@ -97,12 +97,12 @@ class Coding:
         return self._others.setdefault(name, (int(self.classes.size) + len(self._others), label))[0]
 
 
-def kept_as(n_labels: int) -> Any:
+def smallest_code_dtype(n_labels: int) -> Any:
     """Return the smallest type of numbers for answers: of so many labels, and one number for no answer.
 
     Examples
     --------
-    >>> kept_as(2), kept_as(255), kept_as(256)
+    >>> smallest_code_dtype(2), smallest_code_dtype(255), smallest_code_dtype(256)
     (dtype('uint8'), dtype('uint8'), dtype('uint16'))
     """
     return np.min_scalar_type(n_labels)
@@ -138,10 +138,10 @@ class Members(Protocol):
     def prepared(self, X: Any) -> Any:
         """Return rows as the classifiers take them."""
 
-    def answers(self, X: Any, which: Rows, coding: Coding) -> Answers:
+    def predict(self, X: Any, which: Rows, coding: Coding) -> Predictions:
         """Return the numbers of the labels that some classifiers give prepared rows, shape (which, n)."""
 
-    def answers_each(self, X: Any, which: Codes, coding: Coding) -> Codes:
+    def predict_assigned(self, X: Any, which: Codes, coding: Coding) -> Codes:
         """Return the number of the label that classifier ``which[j]`` gives prepared row j, shape (n,)."""
 
     def mean_probabilities(self, X: Any, weights: FloatArray, soft: Calibrated) -> FloatArray:
@@ -177,10 +177,10 @@ class Estimators:
         """Return rows as the classifiers take them: as they are."""
         return csr_rows(X)
 
-    def answers(self, X: Any, which: Rows, coding: Coding) -> Answers:
+    def predict(self, X: Any, which: Rows, coding: Coding) -> Predictions:
         """Return the numbers of the labels that some classifiers give the rows, shape (which, n)."""
         found = list(self.ask(which.tolist(), lambda i: X, coding))
-        return np.stack([one.astype(kept_as(coding.labels.size), copy=False) for one in found])
+        return np.stack([one.astype(smallest_code_dtype(coding.labels.size), copy=False) for one in found])
 
     def ask(
         self,
@@ -190,7 +190,7 @@ class Estimators:
         n_jobs: int | None = None,
         *,
         validating: bool = False,
-    ) -> Iterator[Answers]:
+    ) -> Iterator[Predictions]:
         """Yield the answers of some classifiers in turn, each about the rows that are given for it."""
 
         def say(i: int) -> Labels:
@@ -200,10 +200,10 @@ class Estimators:
 
         with one_thread(), progress("predictions", len(which)) as advance:
             for said in _in_turn(say, which, n_jobs):
-                yield coding.codes(said).astype(kept_as(coding.labels.size))
+                yield coding.codes(said).astype(smallest_code_dtype(coding.labels.size))
                 advance(1)
 
-    def answers_each(self, X: Any, which: Codes, coding: Coding) -> Codes:
+    def predict_assigned(self, X: Any, which: Codes, coding: Coding) -> Codes:
         """Return the number of the label that classifier ``which[j]`` gives row j."""
         codes = np.empty(which.size, dtype=np.intp)
         with one_thread(), progress("predictions", which.size) as advance:
@@ -288,7 +288,7 @@ def pick_prepared(X: Any, rows: Rows) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Joined:
+class CompositeMembers:
     """Several sets as one; those of the first come first."""
 
     parts: tuple[Any, ...]
@@ -357,19 +357,19 @@ class Joined:
         """Return rows as each part takes them."""
         return Prepared(tuple(part.prepared(X) for part in self.parts))
 
-    def answers(self, X: Prepared, which: Rows, coding: Coding) -> Answers:
+    def predict(self, X: Prepared, which: Rows, coding: Coding) -> Predictions:
         """Return the numbers of the labels that some classifiers give prepared rows, shape (which, n)."""
-        found = [(mine, part.answers(X.parts[place], own, coding)) for place, part, mine, own in self._own(which)]
-        answers = np.empty((which.size, len(X)), dtype=kept_as(coding.labels.size))
+        found = [(mine, part.predict(X.parts[place], own, coding)) for place, part, mine, own in self._own(which)]
+        y_pred = np.empty((which.size, len(X)), dtype=smallest_code_dtype(coding.labels.size))
         for mine, some in found:
-            answers[mine] = some
-        return answers
+            y_pred[mine] = some
+        return y_pred
 
-    def answers_each(self, X: Prepared, which: Codes, coding: Coding) -> Codes:
+    def predict_assigned(self, X: Prepared, which: Codes, coding: Coding) -> Codes:
         """Return the number of the label that classifier ``which[j]`` gives prepared row j, shape (n,)."""
         codes = np.empty(which.size, dtype=np.intp)
         for place, part, rows, own in self._own(which):
-            codes[rows] = part.answers_each(pick_rows(X.parts[place], rows), own, coding)
+            codes[rows] = part.predict_assigned(pick_rows(X.parts[place], rows), own, coding)
         return codes
 
     def mean_probabilities(self, X: Prepared, weights: FloatArray, soft: Calibrated) -> FloatArray:

@@ -71,7 +71,7 @@ class Size:
     sparse: bool = False
 
     @classmethod
-    def of(cls, X: Any, rows: int, prepare: Any = None) -> Self:
+    def of(cls, X: Any, rows: int, preprocessor: Any = None) -> Self:
         """Return the size of data, of which so many rows train; what is prepared is dense.
 
         Examples
@@ -80,7 +80,7 @@ class Size:
         Size(rows=1, columns=2, sparse=False)
         """
         shape = np.shape(X) if not hasattr(X, "shape") else X.shape
-        return cls(rows, int(shape[1]) if len(shape) == 2 else 1, prepare is None and bool(issparse(X)))
+        return cls(rows, int(shape[1]) if len(shape) == 2 else 1, preprocessor is None and bool(issparse(X)))
 
     @property
     def linear(self) -> bool:
@@ -127,14 +127,14 @@ def warn_left_out(candidates: Any, size: Size) -> None:
     )
 
 
-def machine_settings(size: Size) -> dict[str, Any]:
+def svm_settings(size: Size) -> dict[str, Any]:
     """Parameters of the `SVMs` that "svm" stands for.
 
     Examples
     --------
-    >>> machine_settings(Size(300)), machine_settings(Size(300, 20_000))
+    >>> svm_settings(Size(300)), svm_settings(Size(300, 20_000))
     ({}, {'kernel': 'linear'})
-    >>> machine_settings(Size(8_000))["gamma"], [machine_settings(Size(n))["kernel"] for n in (20_000, 10**6)]
+    >>> svm_settings(Size(8_000))["gamma"], [svm_settings(Size(n))["kernel"] for n in (20_000, 10**6)]
     ('three widths', ['nystroem', 'nystroem'])
     """
     if size.columns > _WIDE and size.rows <= _EXACT:
@@ -148,8 +148,8 @@ def machine_settings(size: Size) -> dict[str, Any]:
     return {"lambdas": np.logspace(2, -2, 6).tolist(), "kernel": "nystroem", "gamma": "sigest"}
 
 
-def named_family(name: str, prepare: Any, rows: int, sparse: bool = False) -> list[Any]:
-    """Return the unfitted classifiers of a family, for so many training rows; `prepare` is their first step, or None.
+def named_family(name: str, preprocessor: Any, rows: int, sparse: bool = False) -> list[Any]:
+    """Return the unfitted classifiers of a family, for so many training rows; `preprocessor` is their first step, or None.
 
     Columns of sparse rows are divided by their largest values, and not centred.  Boosting gets categories as such.
 
@@ -162,18 +162,20 @@ def named_family(name: str, prepare: Any, rows: int, sparse: bool = False) -> li
     found = [_class(path)(**params) for path, params in settings if params.get("n_neighbors", 1) <= max(1, rows // 3)]
     if name == "forest" and rows > _MOST_DRAWN:
         found = [one.set_params(max_samples=_MOST_DRAWN) for one in found]
-    if name == "boosting" and (ordinal := with_categories(prepare)) is not None:
-        prepare, places = ordinal
+    if name == "boosting" and (ordinal := with_categories(preprocessor)) is not None:
+        preprocessor, places = ordinal
         found = [one.set_params(categorical_features=places) for one in found]
     scale = MaxAbsScaler() if sparse else StandardScaler()
-    before = ([("prepare", prepare)] if prepare is not None else []) + ([("scale", scale)] if scaled else [])
+    before = ([("preprocessor", preprocessor)] if preprocessor is not None else []) + (
+        [("scale", scale)] if scaled else []
+    )
     return [
         Pipeline([(step, clone(part)) for step, part in before] + [("model", one)]) if before else one for one in found
     ]
 
 
-def classifier_by_name(name: str, grid: Any = None, prepare: Any = None) -> tuple[Any, Any]:
-    """Return the named classifier of scikit-learn, behind `prepare` where there is such a thing, and its grid.
+def classifier_by_name(name: str, grid: Any = None, preprocessor: Any = None) -> tuple[Any, Any]:
+    """Return the named classifier of scikit-learn, behind `preprocessor` where there is such a thing, and its grid.
 
     Parameters
     ----------
@@ -182,7 +184,7 @@ def classifier_by_name(name: str, grid: Any = None, prepare: Any = None) -> tupl
         is ever imported.
     grid : dict or list of dicts, optional
         Lists of values by parameter of the classifier; by default the classifier as it is.
-    prepare : transformer, optional
+    preprocessor : transformer, optional
         The first step of a pipeline.
 
     Examples
@@ -199,7 +201,7 @@ def classifier_by_name(name: str, grid: Any = None, prepare: Any = None) -> tupl
     except TypeError as error:
         raise ValueError(f"candidates {name!r} cannot be made without further arguments: {error}") from None
     chosen = {} if grid is None else check_grid(grid, model)
-    before = [] if prepare is None else [("prepare", prepare)]
+    before = [] if preprocessor is None else [("preprocessor", preprocessor)]
     return Pipeline([*before, ("model", model)]), _with_prefix(chosen)
 
 

@@ -18,9 +18,9 @@ from pacbayes._utils.seeds import Purpose, generator
 from pacbayes._utils.threads import one_thread
 from pacbayes._utils.units import run_units, shares_memory
 from pacbayes.ensemble.calibration import PAIRS, calibrate
-from pacbayes.ensemble.cross_validation import OutOfFold, candidates_of, dealt, trainable
-from pacbayes.ensemble.members import Answers, kept_as
-from pacbayes.ensemble.svm_members import SharedMachines
+from pacbayes.ensemble.cross_validation import OutOfFold, assign_folds, candidates_of, trainable
+from pacbayes.ensemble.members import Predictions, smallest_code_dtype
+from pacbayes.ensemble.svm_members import KernelSVMs
 from pacbayes.svm.kernel import (
     AUTO_SCALE,
     NYSTROEM,
@@ -33,9 +33,9 @@ from pacbayes.svm.kernel import (
     within_range,
 )
 from pacbayes.svm.landmarks import MOST_STEPS, NystroemMap, choose_landmarks, nystroem_map, train_on_features
-from pacbayes.svm.machines import Machines, Pair, blocks, train_machines
+from pacbayes.svm.one_vs_one import OneVsOnePaths, Pair, blocks, train_one_vs_one
 from pacbayes.svm.path import MAX_ITER, SVMPath, warn_unconverged
-from pacbayes.svm.svm_classifier import MachineSettings
+from pacbayes.svm.svm_classifier import SVMSettings
 
 # Threads are not worth their start for fewer rows.
 _FEW = 200
@@ -48,7 +48,7 @@ _DECISIONS, _LARGEST = 2**27, float(np.finfo(np.float32).max)
 
 
 def train_shared(
-    settings: MachineSettings,
+    settings: SVMSettings,
     rows: FloatArray,
     codes: Rows,
     classes: Labels,
@@ -57,7 +57,7 @@ def train_shared(
     units: Rows | None = None,
     max_bytes: int | None = None,
     checkpoint: Path | None = None,
-) -> tuple[SharedMachines, "MachineFolds"]:
+) -> tuple[KernelSVMs, "SVMFolds"]:
     """Train machines for all widths and lambdas on numbers; return them, and what trains them anew on parts of these.
 
     `units` are the numbers of what the rows belong to, where that is not each its own.  A directory `checkpoint` keeps
@@ -67,14 +67,14 @@ def train_shared(
         scale = chosen_scale(rows, codes, units, settings.seed, jobs, max_bytes)
     scaling, summed, folds = _untrained(settings, scale, rows, codes, classes.size, jobs, max_bytes, checkpoint)
     kernels = tuple(width.kernel for width in folds.widths)
-    members = SharedMachines(settings, classes, scaling, kernels, summed, folds.train(), prepare)
+    members = KernelSVMs(settings, classes, scaling, kernels, summed, folds.train(), prepare)
     most = MOST_STEPS if settings.kernel == NYSTROEM else MAX_ITER
     warn_unconverged(np.tile(settings.lambdas, len(kernels)), members.kkt_violation, members.converged, most)
     return members, folds
 
 
 def _untrained(
-    settings: MachineSettings,
+    settings: SVMSettings,
     scale: bool | str,
     rows: FloatArray,
     codes: Rows,
@@ -82,7 +82,7 @@ def _untrained(
     jobs: int,
     max_bytes: int | None,
     checkpoint: Path | None = None,
-) -> tuple[Scaling, FloatArray, "MachineFolds"]:
+) -> tuple[Scaling, FloatArray, "SVMFolds"]:
     """Return the scaling, the rows that machines sum over, and the machines of all widths before they are trained."""
     scaling = fit_scaling(rows, scale)
     scaled = summed = scaling(rows)
@@ -95,7 +95,7 @@ def _untrained(
     else:
         shared = SharedValues(scaled, settings.kernel, len(kernels) > 1, max_bytes)
         widths = [KernelFolds(kernel, shared, codes, coarse=len(kernels) > 1) for kernel in kernels]
-    return scaling, summed, MachineFolds(tuple(widths), settings.lambdas, codes, n_classes, jobs, settings, checkpoint)
+    return scaling, summed, SVMFolds(tuple(widths), settings.lambdas, codes, n_classes, jobs, settings, checkpoint)
 
 
 # Costs with which scaling is tried, folds, and by what factor ranges of most columns may differ where it is.
@@ -119,13 +119,13 @@ def chosen_scale(
     if len(rows) > _TRIED_ROWS:
         some = np.sort(generator(seed, Purpose.SCALING).choice(len(rows), _TRIED_ROWS, replace=False))
         rows, codes, units = rows[some], codes[some], None if units is None else units[some]
-    fold = dealt(codes, _TRIED_FOLDS, generator(seed, Purpose.FOLDS), units)
+    fold = assign_folds(codes, _TRIED_FOLDS, generator(seed, Purpose.FOLDS), units)
     if np.unique(codes).size < 2:
         return True
     dense = np.unique(codes, return_inverse=True)[1].astype(np.int64)
     losses = []
     for scale in (True, False):
-        settings = MachineSettings(_TRIED_LAMBDAS, "rbf", "sigest", scale, 1, seed)
+        settings = SVMSettings(_TRIED_LAMBDAS, "rbf", "sigest", scale, 1, seed)
         try:
             _, _, tried = _untrained(settings, scale, rows, codes, int(codes.max()) + 1, jobs, max_bytes)
         except ValueError:  # rows that are all equal, or so near that no width fits: nothing to be tried
@@ -136,8 +136,8 @@ def chosen_scale(
 
 
 @dataclass(frozen=True, eq=False)
-class MachineFolds:
-    """Machines of several widths, with the training rows that all of them share.  All lambdas of a width are a path."""
+class SVMFolds:
+    """SVMs of several widths, with the training rows that all of them share.  All lambdas of a width are a path."""
 
     widths: "tuple[KernelFolds | LandmarkFolds, ...]"
     lambdas: FloatArray
@@ -146,7 +146,7 @@ class MachineFolds:
     n_classes: int
     jobs: int
     #: What was asked for, and where finished units are kept; without it nowhere.
-    settings: MachineSettings | None = None
+    settings: SVMSettings | None = None
     checkpoint: Path | None = None
 
     @property
@@ -159,7 +159,7 @@ class MachineFolds:
         number = self.families.size
         return np.arange(number) if proposes else candidates_of(number)
 
-    def train(self) -> tuple[Machines, ...]:
+    def train(self) -> tuple[OneVsOnePaths, ...]:
         """Return the machines of each width on all training rows."""
         if len(self.widths) == 1 and self.checkpoint is None:
             # The cores share the work on one matrix.
@@ -175,7 +175,7 @@ class MachineFolds:
             work = _FoldWork(self, tuple(parts), fold, np.flatnonzero(trainable(self.codes, fold)))
             told = {"fold": fold, "parts": parts}
             order = _middle_first(len(parts), work.used.size)
-            said = self._run(f"folds-{number}", FOLDS, _heard, work, order, told, _checked_fold)
+            said = self._run(f"folds-{number}", FOLDS, _fit_and_predict_fold, work, order, told, _checked_fold)
             for place, part in enumerate(parts):
                 yield from work.assembled(part[1].size, said[place * work.used.size : (place + 1) * work.used.size])
         for width in self.widths:
@@ -239,7 +239,10 @@ def _are_arrays(one: Any) -> bool:
 
 # The machines of a width, and what the machines of a part said of a fold.
 WIDTHS = npz_codec(
-    dict.fromkeys((Machines, Pair, SVMPath)), lambda one: isinstance(one, Machines), "support vector machines", 1
+    dict.fromkeys((OneVsOnePaths, Pair, SVMPath)),
+    lambda one: isinstance(one, OneVsOnePaths),
+    "support vector machines",
+    1,
 )
 FOLDS = npz_codec({}, _are_arrays, "answers and decisions of support vector machines", 1)
 
@@ -248,7 +251,7 @@ FOLDS = npz_codec({}, _are_arrays, "answers and decisions of support vector mach
 _Part = tuple[int, FloatArray]
 
 
-def _train_width(folds: MachineFolds, i: int) -> Machines:
+def _train_width(folds: SVMFolds, i: int) -> OneVsOnePaths:
     """Train the machines of one width on all training rows."""
     with one_thread():
         return folds.widths[i].train(folds.lambdas, None)
@@ -258,7 +261,7 @@ def _train_width(folds: MachineFolds, i: int) -> Machines:
 class _FoldWork:
     """What a worker needs: unit u is part ``u // folds`` without fold number ``u % folds`` of those that can train."""
 
-    folds: MachineFolds
+    folds: SVMFolds
     parts: tuple[_Part, ...]
     fold: Rows
     used: Rows
@@ -267,51 +270,51 @@ class _FoldWork:
         """Return part and fold of a unit."""
         return self.parts[u // self.used.size], int(self.used[u % self.used.size])
 
-    def assembled(self, number: int, said: list[tuple[Answers, NDArray[np.float32]]]) -> Iterator[OutOfFold]:
+    def assembled(self, number: int, said: list[tuple[Predictions, NDArray[np.float32]]]) -> Iterator[OutOfFold]:
         """Yield what each of so many machines says of every training row, from what was said of each fold."""
         codes, fold = self.folds.codes, self.fold
         learnt = np.unique(codes)
         shape = number, codes.size
         scores = np.empty((*shape, learnt.size * (learnt.size - 1) // 2), dtype=np.float32)
-        answers = np.empty(shape, dtype=kept_as(self.folds.n_classes))
+        y_pred = np.empty(shape, dtype=smallest_code_dtype(self.folds.n_classes))
         for k, (mine, decisions) in zip(self.used.tolist(), said, strict=True):
-            answers[:, fold == k], scores[:, fold == k] = mine, decisions
+            y_pred[:, fold == k], scores[:, fold == k] = mine, decisions
         for k in set(np.unique(fold).tolist()) - set(self.used.tolist()):
             # Nothing to train with: all of them say the only class that is left.
             only, rows = codes[fold != k][:1], fold == k
-            answers[:, rows] = only
+            y_pred[:, rows] = only
             scores[:, rows] = _among(np.empty((shape[0], np.count_nonzero(rows), 0)), only, learnt)
-        for mine, decisions in zip(answers, scores, strict=True):
+        for mine, decisions in zip(y_pred, scores, strict=True):
             yield OutOfFold(mine, PAIRS, decisions.astype(np.float64))
 
 
-def _heard(work: _FoldWork, unit: int) -> tuple[Answers, NDArray[np.float32]]:
+def _fit_and_predict_fold(work: _FoldWork, unit: int) -> tuple[Predictions, NDArray[np.float32]]:
     """Train the machines of a part without a fold; return what they say of its rows, and their decisions."""
     folds, ((place, lambdas), k) = work.folds, work.unit(unit)
     width, learnt = folds.widths[place], np.unique(folds.codes)
     train, test = np.flatnonzero(work.fold != k), np.flatnonzero(work.fold == k)
     with one_thread():
-        machines = width.train(lambdas, train)
+        svms = width.train(lambdas, train)
         pairs = learnt.size * (learnt.size - 1) // 2
         scores = np.empty((lambdas.size, test.size, pairs), dtype=np.float32)
-        answers = np.empty((lambdas.size, test.size), dtype=kept_as(folds.n_classes))
-        for block in blocks(test.size, machines.n_rows + 2 * lambdas.size * pairs):
-            decisions = machines.decisions(width.between(train, test[block]))
-            answers[:, block] = machines.winners(decisions)
+        y_pred = np.empty((lambdas.size, test.size), dtype=smallest_code_dtype(folds.n_classes))
+        for block in blocks(test.size, svms.n_rows + 2 * lambdas.size * pairs):
+            decisions = svms.decisions(width.between(train, test[block]))
+            y_pred[:, block] = svms.winners(decisions)
             with usual_float_errors():
                 # A row that is far from all others has decisions beyond single precision.
-                scores[:, block] = np.clip(_among(decisions, machines.codes, learnt), -_LARGEST, _LARGEST)
-    return answers, scores
+                scores[:, block] = np.clip(_among(decisions, svms.codes, learnt), -_LARGEST, _LARGEST)
+    return y_pred, scores
 
 
 def _checked_fold(
-    work: _FoldWork, unit: int, stored: tuple[Answers, NDArray[np.float32]]
-) -> tuple[Answers, NDArray[np.float32]]:
+    work: _FoldWork, unit: int, stored: tuple[Predictions, NDArray[np.float32]]
+) -> tuple[Predictions, NDArray[np.float32]]:
     """Return answers and decisions of a checkpoint, or raise unless they are of such machines about such rows."""
-    (answers, scores), ((_, lambdas), k) = stored, work.unit(unit)
+    (y_pred, scores), ((_, lambdas), k) = stored, work.unit(unit)
     learnt, shape = np.unique(work.folds.codes).size, (lambdas.size, np.count_nonzero(work.fold == k))
-    right = answers.dtype == kept_as(work.folds.n_classes) and answers.shape == shape
-    need(bool(right and (answers < work.folds.n_classes).all()), "answers", f"must be classes, of shape {shape}")
+    right = y_pred.dtype == smallest_code_dtype(work.folds.n_classes) and y_pred.shape == shape
+    need(bool(right and (y_pred < work.folds.n_classes).all()), "answers", f"must be classes, of shape {shape}")
     right = scores.dtype == np.float32 and scores.shape == (*shape, learnt * (learnt - 1) // 2)
     need(bool(right and np.isfinite(scores).all()), "decisions", "must be finite, of each pair of classes")
     return stored
@@ -398,7 +401,7 @@ class SharedValues:
 
 @dataclass(frozen=True, eq=False)
 class KernelFolds:
-    """Machines of one kernel.  Scaling and width are those of all training rows; neither has seen a label.
+    """SVMs of one kernel.  Scaling and width are those of all training rows; neither has seen a label.
 
     Kernel values have the same bits wherever they are computed, since one depends on its two rows alone.
     """
@@ -415,18 +418,18 @@ class KernelFolds:
         """What makes two of them the same, beside their classes."""
         return [self.kernel.gamma, self.shared.rows]
 
-    def train(self, lambdas: FloatArray, train: Rows | None, jobs: int = 1) -> Machines:
+    def train(self, lambdas: FloatArray, train: Rows | None, jobs: int = 1) -> OneVsOnePaths:
         """Return machines on some of the training rows, None for all of them; several jobs are for all of them."""
         if jobs > 1:
             # Pairs of classes side by side have a matrix each.
-            return train_machines(lambda part: self.shared.gram(self.kernel, part), self.codes, lambdas, jobs)
+            return train_one_vs_one(lambda part: self.shared.gram(self.kernel, part), self.codes, lambdas, jobs)
         rows, linear_from = (np.arange(self.codes.size), None) if train is None else (train, _FOLDS_LINEAR_FROM)
         room = self.shared.room()
 
         def gram(part: Rows) -> NDArray[Any]:
             return self.shared.gram(self.kernel, rows[part], room)
 
-        return train_machines(gram, self.codes[rows], lambdas, 1, _LINEAR_FROM if self.coarse else linear_from)
+        return train_one_vs_one(gram, self.codes[rows], lambdas, 1, _LINEAR_FROM if self.coarse else linear_from)
 
     def at_once(self, jobs: int) -> int:
         """Return how many units to work on side by side, if memory allows: each needs a matrix, beside the shared."""
@@ -444,7 +447,7 @@ class KernelFolds:
 
 @dataclass(frozen=True, eq=False)
 class LandmarkFolds:
-    """Machines on landmarks.  Scaling, width and landmarks are those of all training rows; none has seen a label."""
+    """SVMs on landmarks.  Scaling, width and landmarks are those of all training rows; none has seen a label."""
 
     kernel: Kernel
     rows: FloatArray
@@ -456,7 +459,7 @@ class LandmarkFolds:
         """What makes two of them the same, beside their classes."""
         return [self.kernel.gamma, self.rows, self.map.landmarks]
 
-    def train(self, lambdas: FloatArray, train: Rows | None, jobs: int = 1) -> Machines:
+    def train(self, lambdas: FloatArray, train: Rows | None, jobs: int = 1) -> OneVsOnePaths:
         """Return machines on some of the training rows, None for all of them."""
         if train is None:
             return train_on_features(self.map, self._features, self.codes, lambdas)

@@ -14,21 +14,21 @@ from pacbayes._utils.checks import MOST, need, need_rows
 from pacbayes._utils.seeds import Purpose, generator
 from pacbayes._utils.threads import one_thread
 from pacbayes._utils.units import run_units
-from pacbayes.data.division import Division
-from pacbayes.data.labelled import Labelled
+from pacbayes.data.dataset import Dataset
+from pacbayes.data.split import Split
 from pacbayes.ensemble.members import Estimators
 from pacbayes.svm.kernel import NYSTROEM, Kernel, Scaling
 from pacbayes.svm.landmarks import MOST_STEPS
-from pacbayes.svm.machines import OneMachine
+from pacbayes.svm.one_vs_one import OneVsOneSVM
 from pacbayes.svm.path import MAX_ITER, warn_unconverged
-from pacbayes.svm.svm_classifier import MachineSettings, train_one
+from pacbayes.svm.svm_classifier import SVMSettings, train_one
 
 
 @dataclass(frozen=True)
 class Trained:
     """One machine; `support` are rows of the whole sample."""
 
-    machine: OneMachine
+    machine: OneVsOneSVM
     support: Rows
     scaling: Scaling
     kernel: Kernel
@@ -37,7 +37,7 @@ class Trained:
 
 
 SVM_CHUNKS = npz_codec(
-    dict.fromkeys((Trained, OneMachine, Scaling, Kernel)),
+    dict.fromkeys((Trained, OneVsOneSVM, Scaling, Kernel)),
     lambda one: isinstance(one, Trained),
     "support vector machines",
 )
@@ -47,10 +47,10 @@ SVM_CHUNKS = npz_codec(
 class IndependentTask:
     """What every worker needs to train any of the machines."""
 
-    settings: MachineSettings
+    settings: SVMSettings
     #: Rows as an array.
-    data: Labelled
-    division: Division
+    data: Dataset
+    split: Split
     #: Of the columns, where the rows came with such: the machines are asked about rows that have them too.
     names: Labels | None = None
 
@@ -73,23 +73,23 @@ def train_independent(task: IndependentTask, jobs: int, checkpoint: Checkpoint |
     converged = np.array([one.converged for one in trained])
     warn_unconverged(settings.lambdas, violation, converged, MOST_STEPS if settings.kernel == NYSTROEM else MAX_ITER)
     classes, X = task.data.classes, task.data.rows
-    machines = [
+    svms = [
         settings.classifier(i, classes, one.scaling, one.kernel, one.machine, one.scaling(X[one.support]))
         for i, one in enumerate(trained)
     ]
     if task.names is not None:
-        for machine in machines:
+        for machine in svms:
             machine.feature_names_in_ = task.names
     params = [settings.params_of(i, one.kernel.gamma) for i, one in enumerate(trained)]
-    return Estimators(machines, params, classes, kkt_violation=violation, converged=converged)
+    return Estimators(svms, params, classes, kkt_violation=violation, converged=converged)
 
 
 def _train_one(task: IndependentTask, i: int) -> Trained:
     """Train the i-th machine."""
-    settings, (train, _) = task.settings, task.division(i)
+    settings, (train, _) = task.settings, task.split(i)
     rngs = (generator(settings.seed, purpose, i) for purpose in (Purpose.WIDTH, Purpose.LANDMARKS))
     with one_thread():
-        scaling, kernel, places, machines = train_one(
+        scaling, kernel, places, svms = train_one(
             task.data.rows[train],
             task.data.codes[train],
             settings.lambdas[i : i + 1],
@@ -99,14 +99,14 @@ def _train_one(task: IndependentTask, i: int) -> Trained:
             settings.n_components,
             *rngs,
         )
-    machine = machines.one(0)
+    machine = svms.one(0)
     support = train[places[machine.support]]
-    return Trained(machine, support, scaling, kernel, float(machines.kkt_violation[0]), bool(machines.converged[0]))
+    return Trained(machine, support, scaling, kernel, float(svms.kkt_violation[0]), bool(svms.converged[0]))
 
 
 def _checked(task: IndependentTask, i: int, stored: Trained) -> Trained:
     """Return the i-th machine from a checkpoint, or raise unless it is one on its own training rows."""
-    for name, kind in {"machine": OneMachine, "scaling": Scaling, "kernel": Kernel}.items():
+    for name, kind in {"machine": OneVsOneSVM, "scaling": Scaling, "kernel": Kernel}.items():
         need(type(getattr(stored, name)) is kind, f"Trained.{name}", f"must be {kind.__name__}")
     need_rows(stored.support, "Trained.support", MOST)
     each = stored.support.size == stored.machine.coefs.shape[1]
@@ -117,6 +117,6 @@ def _checked(task: IndependentTask, i: int, stored: Trained) -> Trained:
     need(stored.scaling.shift.size == width, "Scaling.shift", f"must be for {width} columns")
     asked = task.settings.kernel
     need((asked == "linear") == (stored.kernel.name == "linear"), "Kernel.name", f"must be for {asked!r}")
-    need(int(stored.machine.codes[-1]) < task.data.classes.size, "OneMachine.codes", "must be classes")
-    need(bool(np.isin(stored.support, task.division(i)[0]).all()), "Trained.support", "must be its training rows")
+    need(int(stored.machine.codes[-1]) < task.data.classes.size, "OneVsOneSVM.codes", "must be classes")
+    need(bool(np.isin(stored.support, task.split(i)[0]).all()), "Trained.support", "must be its training rows")
     return stored

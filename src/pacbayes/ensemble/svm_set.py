@@ -18,14 +18,14 @@ from pacbayes._utils.checks import check_choice, check_count, narrow_labels
 from pacbayes._utils.memory import BLOCK_BYTES, check_fits
 from pacbayes._utils.threads import at_most_cores, one_thread
 from pacbayes._utils.units import jobs_of
-from pacbayes.data.division import Division, DivisionChoices, divide
-from pacbayes.data.labelled import Labelled, check_complete, check_rows, check_same_order
-from pacbayes.data.preprocessing import check_prepare, fit_prepare
+from pacbayes.data.dataset import Dataset, check_complete, check_rows, check_same_order
+from pacbayes.data.preprocessing import check_preprocessor, fit_preprocessor
 from pacbayes.data.rows import check_table, pick_rows
+from pacbayes.data.split import Split, SplitOptions, split_rows
 from pacbayes.ensemble.classifier_set import ClassifierSet, Trained, Work
-from pacbayes.ensemble.evidence import check_evidence_fits
 from pacbayes.ensemble.svm_folds import train_shared
 from pacbayes.ensemble.svm_independent import SVM_CHUNKS, IndependentTask, train_independent
+from pacbayes.ensemble.validation import check_predictions_fit
 from pacbayes.svm.kernel import (
     AUTO_SCALE,
     NYSTROEM,
@@ -38,7 +38,7 @@ from pacbayes.svm.kernel import (
 )
 from pacbayes.svm.landmarks import GRAM_BLOCKS, N_COMPONENTS
 from pacbayes.svm.path import check_lambdas
-from pacbayes.svm.svm_classifier import MachineSettings
+from pacbayes.svm.svm_classifier import SVMSettings
 
 
 def svm_set(
@@ -50,7 +50,7 @@ def svm_set(
     gamma: Gamma = "sigest",
     n_components: int = N_COMPONENTS,
     scale: bool | str = True,
-    prepare: Any = None,
+    preprocessor: Any = None,
     split: str = "shared",
     validation_size: float | int = 0.5,
     groups: ArrayLike | None = None,
@@ -87,7 +87,7 @@ def svm_set(
         Standardise the columns; constant ones are left alone.  "auto", for a shared split: as
         cross-validation within the training rows finds better, where most columns have about the same range; else they
         are standardised.  "kernlab": as R's kernlab does, which scales none if any is constant in the training sample.
-    prepare : scikit-learn transformer, optional
+    preprocessor : scikit-learn transformer, optional
         For a shared split: what turns the rows into numbers (imputation, one-hot columns), cloned and fitted on the
         training sample; X is then handed to it as it is, training and validation rows apart.  A warning names
         one that answers otherwise for a row alone than among others: no certificate would hold.
@@ -145,15 +145,15 @@ def svm_set(
     >>> len(classifiers), classifiers.m, bool(classifiers.risks.max() < 0.2)
     (3, 284, True)
     """
-    choices = DivisionChoices(split, validation_size, groups, duplicates)
-    family = SvmFamily.checked("", lambdas, kernel, gamma, n_components, scale, prepare)
+    choices = SplitOptions(split, validation_size, groups, duplicates)
+    family = SvmFamily.checked("", lambdas, kernel, gamma, n_components, scale, preprocessor)
     family.check(split)
     check_same_order(X=X, y=y, groups=groups)
-    features, labels = _check_data(X, y) if prepare is None else check_rows(X, y)
-    data = Labelled.checked(features, labels, groups)
+    features, labels = _check_data(X, y) if preprocessor is None else check_rows(X, y)
+    data = Dataset.checked(features, labels, groups)
     with at_most_cores(jobs_of(n_jobs)):
-        division = divide(data, choices, family.number, seed_of_run(random_state, checkpoint))
-        work = Work(data, division, n_jobs, checkpoint, choices.as_dict())
+        row_split = split_rows(data, choices, family.number, seed_of_run(random_state, checkpoint))
+        work = Work(data, row_split, n_jobs, checkpoint, choices.as_dict())
         return family.train(work, max_bytes).as_set(data, jobs_of(n_jobs))
 
 
@@ -167,21 +167,28 @@ class SvmFamily:
     gamma: Gamma
     n_components: int
     scale: bool | str
-    prepare: Any = None
+    preprocessor: Any = None
 
     @classmethod
     def checked(
-        cls, name: str, lambdas: ArrayLike, kernel: Any, gamma: Any, n_components: Any, scale: Any, prepare: Any = None
+        cls,
+        name: str,
+        lambdas: ArrayLike,
+        kernel: Any,
+        gamma: Any,
+        n_components: Any,
+        scale: Any,
+        preprocessor: Any = None,
     ) -> SvmFamily:
         """Raise before any work for what cannot be trained."""
         checked = check_lambdas(lambdas)
         check_choice("kernel", kernel, SVM_KERNELS)
         gamma, n_components = check_gamma(gamma), check_count("n_components", n_components)
-        return cls(name, checked, kernel, gamma, n_components, check_scale(scale), prepare)
+        return cls(name, checked, kernel, gamma, n_components, check_scale(scale), preprocessor)
 
     def check(self, split: str) -> None:
         """Raise before any work for what does not go with such a division."""
-        check_prepare(self.prepare, split)
+        check_preprocessor(self.preprocessor, split)
         if split != "shared" and number_of_widths(self.gamma) > 1:
             raise ValueError(
                 f"gamma must be one width for split={split!r}, such as 'sigest': each machine has a sample of its own; "
@@ -197,10 +204,10 @@ class SvmFamily:
 
     def train(self, work: Work, max_bytes: int | None = None) -> Trained:
         """Train the machines on training rows alone."""
-        data, divided, jobs = work.data, work.division, jobs_of(work.n_jobs)
+        data, divided, jobs = work.data, work.split, jobs_of(work.n_jobs)
         seed = divided.seed
-        settings = MachineSettings(self.lambdas, self.kernel, self.gamma, self.scale, self.n_components, seed)
-        check_evidence_fits(self.number, divided.validating.size, max_bytes)
+        settings = SVMSettings(self.lambdas, self.kernel, self.gamma, self.scale, self.n_components, seed)
+        check_predictions_fit(self.number, divided.validating.size, max_bytes)
         # One thread each: the bits of a product depend on how many share it, and the workers use the cores.
         with one_thread():
             if divided.shared is None:
@@ -220,14 +227,14 @@ class SvmFamily:
             members, folds = train_shared(settings, rows, codes, data.classes, fitted, jobs, units, max_bytes, own)
             return Trained(members, divided, folds)
 
-    def _numbers(self, data: Labelled, train: Rows) -> tuple[FloatArray, Any]:
+    def _numbers(self, data: Dataset, train: Rows) -> tuple[FloatArray, Any]:
         """Return the training rows as numbers, and what makes such of other rows."""
-        if self.prepare is None:
+        if self.preprocessor is None:
             return check_array(pick_rows(data.rows, train), dtype=np.float64), None
-        fitted, rows = fit_prepare(self.prepare, data.pick(train))
+        fitted, rows = fit_preprocessor(self.preprocessor, data.pick(train))
         return rows, fitted
 
-    def _run(self, data: Labelled, options: dict[str, Any], seed: int) -> dict[str, Any]:
+    def _run(self, data: Dataset, options: dict[str, Any], seed: int) -> dict[str, Any]:
         own = {"kernel": self.kernel, "gamma": self.gamma, "scale": self.scale, "n_components": self.n_components}
         files = {"X": data.rows, "y": data.labels, "lambdas": self.lambdas}
         return describe_run("svm_set", self.lambdas.size, seed, files, own | options)
@@ -242,7 +249,7 @@ def _check_data(X: Any, y: Any) -> tuple[FloatArray, Labels]:
 
 
 def _check_memory(
-    task: MachineSettings, h: int, splits: Division, data: Labelled, columns: int, jobs: int, max_bytes: int | None
+    task: SVMSettings, h: int, splits: Split, data: Dataset, columns: int, jobs: int, max_bytes: int | None
 ) -> None:
     """Refuse what will not fit before anything is allocated: of several widths one matrix at a time, and all duals."""
     k = data.classes.size

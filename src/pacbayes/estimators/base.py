@@ -16,21 +16,21 @@ from pacbayes._utils.progress import progress
 from pacbayes._utils.threads import at_most_cores
 from pacbayes._utils.units import jobs_of
 from pacbayes.certificates.compatibility import Words, python_words
-from pacbayes.certificates.find import find, gather
+from pacbayes.certificates.posteriors import fit_posteriors, predict_validation
 from pacbayes.certificates.voting import weights_of
 from pacbayes.data.preprocessing import naming_column, naming_remedy
 from pacbayes.estimators.fitted import Fitted, cv_results
 from pacbayes.estimators.planning import make_plan, make_refit
-from pacbayes.estimators.prediction import Predicts
+from pacbayes.estimators.prediction import PredictionMixin
 from pacbayes.estimators.recipe import Recipe
-from pacbayes.estimators.rows import FitInput, fit_input, labelled_rows, reading_of
+from pacbayes.estimators.rows import FitInput, fit_input, make_dataset, reading_of
 from pacbayes.posteriors.posterior import Posterior
 
 # Approximate maximum length of a repr: parameters may be lists of a thousand numbers.
 _LONGEST = 300
 
 
-class CertifiedModel(Predicts):
+class CertifiedModel(PredictionMixin):
     """Base class of classifiers that combine a set of classifiers and carry one certificate per voting.
 
     The state of a fitted model is `_fitted`; its certificates are computed from it.
@@ -71,7 +71,7 @@ class CertifiedModel(Predicts):
             fold.  `validation_size` is then a fraction or number of groups, and the loss of a group is its error rate.
             The certificate bounds the mean error rate of new groups instead of the error rate on new rows.
         slices : array_like of shape (N,), optional
-            Slice of each row, such as a site or a device.  With "error" among `limits`, the certificate bounds the
+            Slice of each row, such as a site or a device.  With "error" among `metrics`, the certificate bounds the
             error rate of each slice as well as of each class.  The name of a pandas Series is kept.
         validation : array_like of bool, shape (N,), optional
             User-defined split: true for validation rows, false for training rows.  For time-ordered data, the most
@@ -106,7 +106,7 @@ class CertifiedModel(Predicts):
 
     @progress("fitting", None)
     def _fit(self, recipe: Recipe, rows: FitInput) -> Fitted:
-        data = labelled_rows(self, rows, recipe.numeric, self._advice)
+        data = make_dataset(self, rows, recipe.numeric, self._advice)
         recipe.check_classes(data)
         advice, cores = self._advice, at_most_cores(jobs_of(recipe.n_jobs))
         with naming_remedy(data.rows, advice.fill), naming_column(data.rows, advice.encode), cores:
@@ -115,10 +115,10 @@ class CertifiedModel(Predicts):
             # Everything that must be fixed before validation is fixed here.
             plan = make_plan(recipe, trained, data, reading_of(rows.X, data.rows))
             # The only line where classifiers predict the validation set.
-            evidence = gather(trained.members, plan, data, recipe.n_jobs)
+            predictions = predict_validation(trained.members, plan, data, recipe.n_jobs)
             # From here on, all rows may be used.
-            refit = make_refit(recipe, recipe.train_all(data, plan.division)) if recipe.refit else None
-        return Fitted(trained.members, plan, evidence, find(plan, evidence), refit)
+            refit = make_refit(recipe, recipe.train_all(data, plan.split)) if recipe.refit else None
+        return Fitted(trained.members, plan, predictions, fit_posteriors(plan, predictions), refit)
 
     def _take(self, fitted: Fitted) -> Self:
         """Store the fitted state; called last by `fit`, `from_fitted` and `load`."""
@@ -144,9 +144,9 @@ class CertifiedModel(Predicts):
     def posterior_(self) -> Posterior:
         """The optimal posterior at level ``hedge_ * delta_``; absent if `hedge_` is 0."""
         check_is_fitted(self)
-        if self._fitted.found.posterior is None:
+        if self._fitted.posteriors.posterior is None:
             raise AttributeError("there is no posterior_ because hedge_ is 0")
-        return self._fitted.found.posterior
+        return self._fitted.posteriors.posterior
 
     @property
     def prior_(self) -> FloatArray:
@@ -173,20 +173,20 @@ class CertifiedModel(Predicts):
         return self._fitted.plan.prior is None
 
     @property
-    def constant_label_(self) -> Any:
+    def majority_class_(self) -> Any:
         """The majority class of the training rows, the baseline of every certificate.
 
         None for prefit classifiers without `most_frequent`.
         """
         check_is_fitted(self)
-        label = self._fitted.plan.no_skill
-        return None if label is None else self.classes_[self._fitted.evidence.code_of(label)]
+        label = self._fitted.plan.majority_class
+        return None if label is None else self.classes_[self._fitted.predictions.code_of(label)]
 
     @property
-    def proposal_(self) -> dict[str, FloatArray]:
+    def primary_(self) -> dict[str, FloatArray]:
         """Weights of the primary rules, which the training rows determine, by voting; empty if ``hedge_`` is 1."""
         check_is_fitted(self)
-        return {voting: weights_of(rule.weights) for voting, rule in self._fitted.plan.proposals.items()}
+        return {voting: weights_of(rule.weights) for voting, rule in self._fitted.plan.primary_rules.items()}
 
     @property
     def weights_(self) -> FloatArray:
@@ -218,9 +218,9 @@ class CertifiedModel(Predicts):
         check_is_fitted(self)
         cross_validation = self._fitted.plan.cross_validation
         if cross_validation is None:
-            why = self.certificates_["best"].baselines["hold-out"].note
+            why = self.certificates_["best"].baselines["holdout"].note
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'cv_results_': {why}")
-        return cv_results(self.classifiers_.params, cross_validation, self._fitted.plan.division(0)[0].size)
+        return cv_results(self.classifiers_.params, cross_validation, self._fitted.plan.split(0)[0].size)
 
     # -- reports and reprs -------------------------------------------------------------------------------------------
 

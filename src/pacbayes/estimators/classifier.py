@@ -9,11 +9,11 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
 
 from pacbayes.bounds.distance import Distance
-from pacbayes.certificates.decisions import Abstain, Target, Threshold
+from pacbayes.certificates.decisions import Abstain, Decision, Threshold
 from pacbayes.certificates.levels import AUTO
-from pacbayes.data.preprocessing import ENCODE_FIRST, ENCODE_PREPARE, IN_PREPARE, in_pipeline
+from pacbayes.data.preprocessing import ENCODE_FIRST, ENCODE_PREPROCESSOR, IN_PREPROCESSOR, in_pipeline
 from pacbayes.data.rows import pickable_rows
-from pacbayes.ensemble.families import Grid, SVMs, is_pair, named_candidates, rows_taken
+from pacbayes.ensemble.families import Grid, SVMs, input_tags_of, is_pair, named_candidates
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.from_fitted import certify_fitted
 from pacbayes.estimators.recipe import SHARED_CONSTRAINTS, Recipe
@@ -38,7 +38,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         scikit-learn classifier; `SVMs` or `Grid` for several settings of a classifier; or a list with one family per
         item.  In a list of (name, candidate) pairs, `set_params` reaches the candidates.  The list must be fixed before
         the data are seen.
-    prepare : "auto", None or scikit-learn transformer
+    preprocessor : "auto", None or scikit-learn transformer
         Preprocessor of the built-in families (named ones and `SVMs`), cloned and fitted on training rows only.  "auto"
         imputes medians and one-hot encodes categories if X is a data frame with non-numeric columns.  Your estimators
         and grids get the rows as passed to `fit`.
@@ -52,9 +52,9 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
     validation_size : "auto", float or int
         Fraction or number of validation rows (with groups, of groups).  "auto" is half of up to 1000 rows, and a
         decreasing fraction of more: :math:`\min(1/2, (1000/n)^{0.18}/2)`.
-    duplicates, prior, distance, limits, limits_share
+    duplicates, prior, distance, limits, metrics_share
         As for `StochasticSVC`.
-    target : Abstain, Threshold or None
+    decision : Abstain, Threshold or None
         Decision rule that is certified instead of the overall error rate, with all of `delta`.
         ``Abstain(max_error=0.02)`` accepts only confident predictions, at most 2 % of which are wrong (see `answers`).
         ``Threshold(recall=0.9)``, or a bound on precision or false alarms, is for a soft vote between two classes:
@@ -90,9 +90,9 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         The voting that `voting` resolves to.
     posterior_, prior_, has_uniform_prior_, delta_, distances_, classifiers_
         As for `StochasticSVC`.
-    hedge_, proposal_, weights_
+    hedge_, primary_, weights_
         As for `StochasticSVC`.
-    vote_errors_, vote_risk_, constant_label_
+    vote_errors_, vote_risk_, majority_class_
         As for `StochasticSVC`.
     best_index_, best_params_, best_estimator_, cv_results_
         As for `StochasticSVC`.
@@ -140,8 +140,8 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
 
     _parameter_constraints = SHARED_CONSTRAINTS | {
         "candidates": "no_validation",
-        "prepare": [HasMethods(["fit", "transform", "get_params"]), StrOptions({AUTO}), None],
-        "target": [Abstain, Threshold, None],
+        "preprocessor": [HasMethods(["fit", "transform", "get_params"]), StrOptions({AUTO}), None],
+        "decision": [Abstain, Threshold, None],
         "refit": ["boolean"],
     }
 
@@ -149,7 +149,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         self,
         candidates: Any = "auto",
         *,
-        prepare: Any = "auto",
+        preprocessor: Any = "auto",
         voting: str = "auto",
         delta: float = 0.05,
         validation_size: float | int | str = "auto",
@@ -157,9 +157,9 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         hedge: float | str = "auto",
         prior: Any = "uniform",
         distance: str | Distance | list[str | Distance] = "kl",
-        limits: Any = (),
-        limits_share: float = 0.2,
-        target: Target | None = None,
+        metrics: Any = (),
+        metrics_share: float = 0.2,
+        decision: Decision | None = None,
         pos_label: Any = None,
         refit: bool = False,
         cv: int | None = 5,
@@ -168,7 +168,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         random_state: Any = None,
     ) -> None:
         self.candidates = candidates
-        self.prepare = prepare
+        self.preprocessor = preprocessor
         self.voting = voting
         self.delta = delta
         self.validation_size = validation_size
@@ -176,9 +176,9 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         self.hedge = hedge
         self.prior = prior
         self.distance = distance
-        self.limits = limits
-        self.limits_share = limits_share
-        self.target = target
+        self.metrics = metrics
+        self.metrics_share = metrics_share
+        self.decision = decision
         self.pos_label = pos_label
         self.refit = refit
         self.cv = cv
@@ -218,7 +218,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         X_val: Any,
         y_val: ArrayLike,
         *,
-        proposal: Any = None,
+        primary: Any = None,
         groups: ArrayLike | None = None,
         duplicates: str = "keep",
         most_frequent: Any = None,
@@ -226,10 +226,10 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         distance: str | Distance | list[str | Distance] = "kl",
         delta: float = 0.05,
         hedge: float | str = "auto",
-        limits: Any = (),
-        limits_share: float = 0.2,
+        metrics: Any = (),
+        metrics_share: float = 0.2,
         pos_label: Any = None,
-        target: None = None,
+        decision: None = None,
         voting: str = "auto",
         random_state: Any = None,
     ) -> Self:
@@ -248,7 +248,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
             Validation set, passed to the classifiers unchanged.
         y_val : array_like of shape (m,)
             Labels of the validation set.
-        proposal : int or array_like of shape (H,), optional
+        primary : int or array_like of shape (H,), optional
             Primary rule, fixed before validation: the index of a classifier, or the weights of a vote.  It is tested
             with most of `delta`, so that its bound is close to a holdout bound.
         groups, duplicates
@@ -261,9 +261,9 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         hedge : float or "auto"
             Share of `delta` for choices made on the validation set.  "auto" is 0.02 with a primary rule, 1 without, and
             0 for a single classifier, which is its own primary rule.
-        limits, limits_share, pos_label
+        metrics, metrics_share, pos_label
             As for the estimator; they require a primary rule.
-        target : None
+        decision : None
             Not supported: candidate thresholds are chosen on training rows, which are not available.
 
         Returns
@@ -280,7 +280,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         >>> from pacbayes import CertifiedClassifier
         >>> X, X_val, y, y_val = train_test_split(*load_breast_cancer(return_X_y=True), test_size=0.5, random_state=0)
         >>> fitted = [GaussianNB().fit(X, y), DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)]
-        >>> clf = CertifiedClassifier.from_fitted(fitted, X_val, y_val, proposal=0, voting="best", random_state=0)
+        >>> clf = CertifiedClassifier.from_fitted(fitted, X_val, y_val, primary=0, voting="best", random_state=0)
         >>> print(clf.certificate_)
         With probability at least 95 %, the best single classifier errs on at most 9.3 % of new examples.
         It erred on 18 of 285 validation rows.
@@ -288,21 +288,21 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         """
         model = cls(
             None,
-            prepare=None,
+            preprocessor=None,
             cv=None,
             duplicates=duplicates,
             prior=prior,
             distance=distance,
             delta=delta,
             hedge=hedge,
-            limits=limits,
-            limits_share=limits_share,
+            metrics=metrics,
+            metrics_share=metrics_share,
             pos_label=pos_label,
-            target=target,
+            decision=decision,
             voting=voting,
             random_state=random_state,
         )
-        options = {"proposal": proposal, "groups": groups, "most_frequent": most_frequent}
+        options = {"primary": primary, "groups": groups, "most_frequent": most_frequent}
         return model._take(certify_fitted(model, estimators, pickable_rows(X_val), y_val, **options))
 
     # -- advice and tags ---------------------------------------------------------------------------------------------
@@ -319,10 +319,10 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         user_estimators = self._user_estimators()
         if user_estimators:
             return Advice(in_pipeline(user_estimators[0]), ENCODE_FIRST)
-        return Advice(IN_PREPARE.replace("StochasticSVC", "CertifiedClassifier"), ENCODE_PREPARE)
+        return Advice(IN_PREPROCESSOR.replace("StochasticSVC", "CertifiedClassifier"), ENCODE_PREPROCESSOR)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if self.candidates is not None:
-            tags.input_tags = rows_taken(self.candidates, self.prepare)
+            tags.input_tags = input_tags_of(self.candidates, self.preprocessor)
         return tags

@@ -14,19 +14,19 @@ from scipy.stats import rankdata
 from pacbayes._utils.arrays import FloatArray, Labels, cached_property
 from pacbayes.certificates.batch import Batch, batch_of
 from pacbayes.certificates.certify import Certificates, certify
-from pacbayes.certificates.decisions import Threshold
-from pacbayes.certificates.find import Found
-from pacbayes.certificates.grids import confidence, on_grid
+from pacbayes.certificates.decisions import ThresholdResult
 from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.posteriors import Posteriors
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.rules import FixedRule
-from pacbayes.certificates.voting import Counts, vote_of_answers
+from pacbayes.certificates.thresholds import confidence, on_grid
+from pacbayes.certificates.voting import Counts, weighted_vote
 from pacbayes.data.duplicates import Overlap, overlap
 from pacbayes.data.rows import hashed_rows, number_of_rows, row_hashes
 from pacbayes.ensemble.classifier_set import ClassifierSet
 from pacbayes.ensemble.cross_validation import CrossValidation
-from pacbayes.ensemble.evidence import Counted, Evidence
 from pacbayes.ensemble.members import Coding, Members
+from pacbayes.ensemble.validation import Counted, ValidationPredictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,20 +35,20 @@ class Fitted:
 
     members: Members
     plan: Plan
-    evidence: Evidence
-    found: Found
+    predictions: ValidationPredictions
+    posteriors: Posteriors
     #: The model trained on all rows, used where its prediction is clear; None without a refit.
     refit: Refit | None = None
 
     @cached_property
     def certificates(self) -> Certificates:
         """Certificates by voting; each is valid on its own, not jointly."""
-        return certify(self.plan, self.evidence, self.found, self.members.params)
+        return certify(self.plan, self.predictions, self.posteriors, self.members.params)
 
     @cached_property
     def classifiers(self) -> ClassifierSet:
         """The classifiers with their validation predictions."""
-        return ClassifierSet(self.members, self.evidence, self.plan.division)
+        return ClassifierSet(self.members, self.predictions, self.plan.split)
 
     @property
     def prior(self) -> FloatArray:
@@ -76,14 +76,14 @@ class Fitted:
         If the vote was chosen on the validation set, the errors are for display only: a binomial bound from them would
         not be valid.
         """
-        if self.plan.division.shared is None:
+        if self.plan.split.shared is None:
             return None
-        codes = vote_of_answers(self.weights("majority"), self.evidence.answers, self.evidence.labels)
-        return self.evidence.count_answers(codes[None], self.plan.division)
+        codes = weighted_vote(self.weights("majority"), self.predictions.y_pred, self.predictions.labels)
+        return self.predictions.count_errors(codes[None], self.plan.split)
 
     def overlap(self, X: Any) -> Overlap | None:
         """Overlap of X with the rows of the fit; None if rows cannot be compared."""
-        fitted_rows = self.plan.known_rows
+        fitted_rows = self.plan.row_fingerprints
         return None if fitted_rows is None else overlap(fitted_rows, hashed_rows(X, self.plan.key))
 
     def batch(self, voting: str) -> CountedBatch:
@@ -120,13 +120,11 @@ class Fitted:
         return labels
 
     def _predict_codes(self, voting: str, X: Any, prepared: Any, coding: Coding) -> Any:
-        rule, result = self.rule(voting), None
-        if isinstance(self.plan.target, Threshold):
-            result = self.certificates[voting].reached
-        if result is None or not result.passed:
+        rule, result = self.rule(voting), self.certificates[voting].decision
+        if not isinstance(result, ThresholdResult) or result.threshold is None:
             # Hash the raw rows: the last bits of a preprocessed row may depend on the rest of the batch.
             return rule.predict(self.members, prepared, lambda: row_hashes(X, self.plan.key), coding)
-        code, soft = self.evidence.code_of(result.positive), self.plan.soft
+        code, soft = self.predictions.code_of(result.positive), self.plan.soft
         positive = on_grid(soft.soft.spread(soft.shares(self.members, prepared), 2)[:, code]) >= result.threshold
         return np.where(positive, code, 1 - code)
 
@@ -156,7 +154,7 @@ class CountedBatch:
     def __init__(self, plan: Plan, empty: Batch, covered: Callable[[Any], NDArray[np.bool_]] | None) -> None:
         self._empty, self._rows, self._key = empty, 0, plan.key
         self._covered, self._not_covered = covered, 0
-        self._fitted_rows, self._hashes = plan.known_rows, [np.empty(0, dtype=np.int64)]
+        self._fitted_rows, self._hashes = plan.row_fingerprints, [np.empty(0, dtype=np.int64)]
 
     def add(self, X: Any) -> None:
         """Add a block of rows."""

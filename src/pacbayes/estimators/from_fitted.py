@@ -12,17 +12,17 @@ from sklearn.utils.validation import validate_data
 
 from pacbayes._utils.checks import narrow_labels, warn_caller
 from pacbayes._utils.seeds import seed_of
-from pacbayes.certificates.find import find, gather
 from pacbayes.certificates.levels import AUTO
-from pacbayes.certificates.plan import without_reserve
-from pacbayes.certificates.proposals import asks_for_data, given_rules, resolve_prior
+from pacbayes.certificates.plan import without_hedge
+from pacbayes.certificates.posteriors import fit_posteriors, predict_validation
+from pacbayes.certificates.primary import asks_for_data, given_rules, resolve_prior
 from pacbayes.certificates.rules import FixedRule
-from pacbayes.data.division import all_validate
+from pacbayes.data.dataset import Dataset, check_complete, check_rows, check_same_order
 from pacbayes.data.duplicates import largest_overlap
-from pacbayes.data.labelled import Labelled, check_complete, check_rows, check_same_order
 from pacbayes.data.rows import check_values, copy_rows, few_rows, number_of_rows, pick_rows
-from pacbayes.ensemble.classifier_set import check_elsewhere, warn_elsewhere
-from pacbayes.ensemble.evidence import check_evidence_fits
+from pacbayes.data.split import all_validate
+from pacbayes.ensemble.classifier_set import check_prefit, warn_prefit
+from pacbayes.ensemble.validation import check_predictions_fit
 from pacbayes.estimators.fitted import Fitted
 from pacbayes.estimators.planning import build_plan
 from pacbayes.estimators.recipe import Recipe
@@ -38,7 +38,7 @@ def certify_fitted(
     rows: Any,
     y_val: Any,
     *,
-    proposal: Any,
+    primary: Any,
     groups: Any,
     most_frequent: Any,
 ) -> Fitted:
@@ -49,9 +49,9 @@ def certify_fitted(
     if hasattr(estimators, "predict") and not isinstance(estimators, list | tuple):
         estimators = [estimators]
     fitted = list(estimators) if isinstance(estimators, list | tuple) or hasattr(estimators, "__iter__") else estimators
-    alone = isinstance(fitted, list) and len(fitted) == 1 and proposal is None and model.hedge == AUTO
+    alone = isinstance(fitted, list) and len(fitted) == 1 and primary is None and model.hedge == AUTO
     # A single classifier involves no choice: it is fixed before validation and uses all of delta.
-    rules, recipe = _check_choices(model, fitted, 0 if alone else proposal, groups is not None)
+    rules, recipe = _check_choices(model, fitted, 0 if alone else primary, groups is not None)
     check_same_order(X_val=rows, y_val=y_val, groups=groups)
     labels = check_complete(narrow_labels(y_val), "y_val")
     if np.ndim(labels) == 1 and number_of_rows(rows) != len(labels):
@@ -59,7 +59,7 @@ def certify_fitted(
     rows, labels = check_rows(rows, labels)
     validate_data(model, rows, labels, skip_check_array=True)
     check_values(rows)
-    data = Labelled.checked(rows, labels, groups, classes=_classes(fitted, labels))
+    data = Dataset.checked(rows, labels, groups, classes=_classes(fitted, labels))
     recipe.check_classes(data)
     for i, estimator in enumerate(fitted):
         # Models of this library store hashes of their rows, also inside a Pipeline or a search.
@@ -72,24 +72,24 @@ def certify_fitted(
     label = _known_class(most_frequent, data.classes)
     hedge = 0.0 if alone else float(recipe.hedge)
     copies, messages = _deep_copies(fitted, pick_rows(rows, few_rows(labels)))
-    members = check_elsewhere(copies, data)
-    check_evidence_fits(len(members), data.number)
-    division = replace(all_validate(data, model.duplicates), seed=seed_of(model.random_state))
+    members = check_prefit(copies, data)
+    check_predictions_fit(len(members), data.number)
+    split = replace(all_validate(data, model.duplicates), seed=seed_of(model.random_state))
     plan = build_plan(
         recipe,
         data,
         reading_of(rows, data.rows),
-        division=division,
+        split=split,
         hedge=hedge,
-        prior=resolve_prior(model.prior, members.params, None, None, division),
-        rules=() if hedge == 1.0 else rules if hedge > 0.0 else without_reserve(rules),
-        no_skill=label,
+        prior=resolve_prior(model.prior, members.params, None, None, split),
+        rules=() if hedge == 1.0 else rules if hedge > 0.0 else without_hedge(rules),
+        majority_class=label,
     )
-    evidence = gather(members, plan, data)
-    warn_elsewhere(members, data)
+    predictions = predict_validation(members, plan, data)
+    warn_prefit(members, data)
     for message in messages:
         warn_caller(message)
-    return Fitted(members, plan, evidence, find(plan, evidence))
+    return Fitted(members, plan, predictions, fit_posteriors(plan, predictions))
 
 
 def _deep_copies(fitted: list[Any], rows: Any) -> tuple[list[Any], list[str]]:
@@ -119,15 +119,15 @@ def _deep_copies(fitted: list[Any], rows: Any) -> tuple[list[Any], list[str]]:
 
 
 def _check_choices(
-    model: CertifiedModel, fitted: Any, proposal: Any, groups: bool
+    model: CertifiedModel, fitted: Any, primary: Any, groups: bool
 ) -> tuple[tuple[FixedRule, ...], Recipe]:
     """Validate parameters; return the primary rules and the recipe."""
     if not isinstance(fitted, list) or not fitted:
         raise TypeError(f"estimators must be a fitted classifier or a list of fitted classifiers, got {fitted!r}")
     model._validate_params()
-    rules = () if proposal is None else given_rules(proposal, len(fitted))
+    rules = () if primary is None else given_rules(primary, len(fitted))
     recipe = model._recipe()
-    recipe = recipe.check(recipe.choices(groups=groups, prefit=True, proposal=bool(rules)))
+    recipe = recipe.check(recipe.choices(groups=groups, prefit=True, primary=bool(rules)))
     if callable(model.prior) and asks_for_data(model.prior, True):
         raise ValueError("prior must not use training rows: those of prefit classifiers are not available")
     return rules, recipe

@@ -18,15 +18,16 @@ from pacbayes._utils.checks import check_choice
 from pacbayes._utils.values import fingerprint
 from pacbayes.certificates.batch import Batch
 from pacbayes.certificates.certificate import Certificate
+from pacbayes.certificates.decisions import SelectiveResult
 from pacbayes.certificates.difference import warn_of_known
 from pacbayes.certificates.levels import AUTO
+from pacbayes.certificates.monitor import Monitor, count_wrong
 from pacbayes.certificates.voting import BITS, POSTERIOR, SOFT, VOTINGS, vote_sums
-from pacbayes.certificates.watching import Monitor, wrong_answers
-from pacbayes.data.division import DISTINCT
+from pacbayes.data.dataset import check_same_order
 from pacbayes.data.duplicates import Overlap, check_new_rows
-from pacbayes.data.labelled import check_same_order
 from pacbayes.data.preprocessing import naming_remedy
 from pacbayes.data.rows import number_of_rows
+from pacbayes.data.split import DISTINCT
 from pacbayes.ensemble.calibration import DECISIONS, PROBABILITIES, scores_of
 from pacbayes.ensemble.classifier_set import ClassifierSet
 from pacbayes.ensemble.members import Coding
@@ -44,7 +45,7 @@ def _available(reason: str | None) -> bool:
     return True
 
 
-class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no types in scikit-learn
+class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no types in scikit-learn
     """Mixin with the methods of a fitted model for new rows."""
 
     _fitted: Fitted
@@ -187,7 +188,7 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
             None if available else f"{type(estimator).__name__}, the classifier that predicts, has no decision_function"
         )
 
-    def answers(self, X: Any) -> NDArray[np.bool_]:
+    def accepts(self, X: Any) -> NDArray[np.bool_]:
         """Mask of the rows for which the classifier does not abstain.
 
         Parameters
@@ -203,10 +204,10 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         check_is_fitted(self)
         voting = self._voting()
         with naming_remedy(X, self._advice.fill):
-            rows, answered = self._validated(X), self.certificates_[voting].answered
-            if answered is None or answered.threshold is None:
-                return np.full(number_of_rows(rows), answered is None)
-            return np.asarray(self._fitted.confidence(voting, rows) >= answered.threshold)
+            rows, result = self._validated(X), self.certificates_[voting].decision
+            if not isinstance(result, SelectiveResult) or result.threshold is None:
+                return np.full(number_of_rows(rows), not isinstance(result, SelectiveResult))
+            return np.asarray(self._fitted.confidence(voting, rows) >= result.threshold)
 
     def covered(self, X: Any) -> NDArray[np.bool_]:
         """Mask of the rows for which the certified classifier predicts the same label as `predict`.
@@ -225,7 +226,7 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         with naming_remedy(X, self._advice.fill):
             return self._fitted.covered(voting, self._validated(X))
 
-    def of_these(self, X: Any) -> Batch:
+    def certify_batch(self, X: Any) -> Batch:
         """Bound the number of errors among the predictions for a batch of new rows.
 
         The bound is for these rows, while `certificate_` is for all new examples.  It relies on exchangeability of the
@@ -282,7 +283,7 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         monitor = self.certificates_[voting].monitor(alpha, wrong=Watched(self, self._fitted, voting))
         # Different models may have equal certificates; their validation predictions differ.
         monitor.fingerprint = fingerprint(
-            [monitor.fingerprint, self._fitted.plan.known_rows, self._fitted.evidence.answers]
+            [monitor.fingerprint, self._fitted.plan.row_fingerprints, self._fitted.predictions.y_pred]
         )
         return monitor
 
@@ -309,10 +310,10 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         voting = check_choice("voting", self.voting, (AUTO, *VOTINGS))
         plan = self._fitted.plan
         if voting == AUTO:
-            return plan.usual_voting
+            return plan.default_voting
         if plan.refit not in (None, voting):
             raise ValueError(f"voting must be {plan.refit!r} or 'auto': the model was refitted for it, got {voting!r}")
-        if plan.has_cuts and voting != SOFT:
+        if plan.has_threshold and voting != SOFT:
             raise ValueError(f"voting must be 'soft' or 'auto' for this fit, got {voting!r}: {BY_SOFT}")
         if voting not in plan.votings:
             raise ValueError(
@@ -386,7 +387,7 @@ class Watched:
             raise ValueError("the model was fitted again or its voting changed; create a new monitor")
         check_same_order(X=X, y_true=y_true)
         warn_of_known(check_new_rows(self.model, X, "X", "the model"), "X", "the model")
-        wrong = wrong_answers(y_true, self.model.predict(X))
+        wrong = count_wrong(y_true, self.model.predict(X))
         if self.fitted.refit is not None:
             wrong = wrong & self.model.covered(X)
-        return wrong if self.fitted.certificates[self.voting].answered is None else wrong[self.model.answers(X)]
+        return wrong if not self.fitted.certificates[self.voting].abstains else wrong[self.model.accepts(X)]

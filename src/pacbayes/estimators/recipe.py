@@ -13,24 +13,24 @@ from pacbayes._utils.checks import warn_of_level
 from pacbayes.bounds.distance import CONSTANTS, Distance
 from pacbayes.bounds.distances import Catoni
 from pacbayes.certificates.compatibility import Choices, Words, python_words
-from pacbayes.certificates.decisions import Target, Threshold, positive_class
+from pacbayes.certificates.decisions import Decision, Threshold, positive_class
 from pacbayes.certificates.levels import AUTO, hedged_level
-from pacbayes.certificates.proposals import CROSS_VALIDATION, asks_for_data, check_distances
-from pacbayes.certificates.risks import asked_for, check_classes
+from pacbayes.certificates.metrics import check_classes, parse_metrics
+from pacbayes.certificates.primary import CROSS_VALIDATION, asks_for_data, check_distances
 from pacbayes.certificates.voting import SOFT, VOTINGS
-from pacbayes.data.division import (
+from pacbayes.data.dataset import Dataset
+from pacbayes.data.preprocessing import check_preprocessor, resolve_preprocessor
+from pacbayes.data.split import (
     DUPLICATES,
     SHARED,
     SPLITS,
-    Division,
-    DivisionChoices,
-    divide,
+    Split,
+    SplitOptions,
+    default_validation_size,
     find_units,
-    training_division,
-    usual_share,
+    split_rows,
+    training_split,
 )
-from pacbayes.data.labelled import Labelled
-from pacbayes.data.preprocessing import check_prepare, resolve_prepare
 from pacbayes.ensemble.candidates import GridFamily, plan_candidates
 from pacbayes.ensemble.classifier_set import Trained, Work
 from pacbayes.ensemble.families import Family, SVMs, named_candidates, resolve_families, train_families
@@ -51,8 +51,8 @@ SHARED_CONSTRAINTS: dict[str, Any] = {
     "hedge": [StrOptions({AUTO}), Interval(Real, 0, 1, closed="both")],
     "prior": [StrOptions({"uniform", CROSS_VALIDATION}), "array-like", callable],
     "distance": [str, Distance, list, tuple],
-    "limits": [tuple, list],
-    "limits_share": [Interval(Real, 0, 1, closed="neither")],
+    "metrics": [tuple, list],
+    "metrics_share": [Interval(Real, 0, 1, closed="neither")],
     "pos_label": "no_validation",
     "cv": [Interval(Integral, 2, None, closed="left"), None],
     "n_jobs": [Integral, None],
@@ -68,7 +68,7 @@ class Recipe:
     """Parameters of a fit, named as those of `CertifiedClassifier`."""
 
     candidates: Any
-    prepare: Any
+    preprocessor: Any
     voting: str
     delta: float
     validation_size: Any
@@ -76,9 +76,9 @@ class Recipe:
     hedge: float | str
     prior: Any
     distance: Any
-    limits: Any
-    limits_share: float
-    target: Target | None
+    metrics: Any
+    metrics_share: float
+    decision: Decision | None
     pos_label: Any
     refit: bool
     cv: int | None
@@ -97,9 +97,9 @@ class Recipe:
 
     def choices(self, **others: Any) -> Choices:
         """Parameters whose combination is checked."""
-        names = ("voting", "hedge", "split", "cv", "prior", "distance", "target", "refit", "duplicates")
-        limits = asked_for(self.limits, self.pos_label)
-        return Choices(limits=limits, **{name: getattr(self, name) for name in names}, **others)
+        names = ("voting", "hedge", "split", "cv", "prior", "distance", "decision", "refit", "duplicates")
+        metrics = parse_metrics(self.metrics, self.pos_label)
+        return Choices(metrics=metrics, **{name: getattr(self, name) for name in names}, **others)
 
     # -- validation --------------------------------------------------------------------------------------------------
 
@@ -122,8 +122,8 @@ class Recipe:
                 "candidates must not be None, as it is after from_fitted: set candidates, or call "
                 "CertifiedClassifier.from_fitted with fitted classifiers"
             )
-        if not isinstance(self.prepare, str):
-            check_prepare(self.prepare, self.split)
+        if not isinstance(self.preprocessor, str):
+            check_preprocessor(self.preprocessor, self.split)
         families = resolve_families(self.candidates, None, Size(100))
         if any(isinstance(family, SvmFamily) for family in families):
             # Reject invalid settings of grids before training SVMs, which takes time.
@@ -131,36 +131,36 @@ class Recipe:
         for family in families:
             family.check(self.split)
 
-    def check_classes(self, data: Labelled) -> None:
+    def check_classes(self, data: Dataset) -> None:
         """Raise if metrics or decisions refer to unknown classes; warn if delta looks like a confidence."""
         warn_of_level(self.delta)
-        check_classes(self.limits, self.pos_label, data.classes)
-        if isinstance(self.target, Threshold):
+        check_classes(self.metrics, self.pos_label, data.classes)
+        if isinstance(self.decision, Threshold):
             positive_class(self.pos_label, data.classes)
 
     # -- training ----------------------------------------------------------------------------------------------------
 
-    def train(self, data: Labelled, rows: FitInput) -> Trained:
+    def train(self, data: Dataset, rows: FitInput) -> Trained:
         """Split the rows and train the candidates on the training set."""
         warn_left_out(self.candidates, Size.of(data.rows, data.number, self._resolve_preprocessor(data.rows)))
         units = find_units(data, self.duplicates)[1]
         n_units = data.number if units is None else int(units.max()) + 1
-        size = usual_share(n_units) if isinstance(self.validation_size, str) else self.validation_size
-        spec = DivisionChoices(self.split, size, rows.groups, self.duplicates, rows.validation)
+        size = default_validation_size(n_units) if isinstance(self.validation_size, str) else self.validation_size
+        spec = SplitOptions(self.split, size, rows.groups, self.duplicates, rows.validation)
         # Independent splits support SVMs only, whose number does not depend on the number of rows.
         svms = [family for family in self._families(data.rows, 2) if isinstance(family, SvmFamily)]
         n_splits = 1 if self.split == SHARED else sum(family.number for family in svms)
-        division = divide(data, spec, n_splits, seed_of_run(self.random_state, self.checkpoint))
-        return self._train(Work(data, division, self.n_jobs, self.checkpoint, spec.as_dict()))
+        split = split_rows(data, spec, n_splits, seed_of_run(self.random_state, self.checkpoint))
+        return self._train(Work(data, split, self.n_jobs, self.checkpoint, spec.as_dict()))
 
-    def train_all(self, data: Labelled, division: Division) -> Trained:
+    def train_all(self, data: Dataset, split: Split) -> Trained:
         """Train the candidates on all rows."""
         checkpoint = part_of(self.checkpoint, "refit")
-        return self._train(Work(data, training_division(division), self.n_jobs, checkpoint, {"refit": True}))
+        return self._train(Work(data, training_split(split), self.n_jobs, checkpoint, {"refit": True}))
 
     def _train(self, work: Work) -> Trained:
         # Without groups, the number of training rows is the same for every seed.
-        return train_families(self._families(work.data.rows, work.division(0)[0].size), work)
+        return train_families(self._families(work.data.rows, work.split(0)[0].size), work)
 
     def _families(self, rows: Any, n_train: int) -> list[Family]:
         preprocessor = self._resolve_preprocessor(rows)
@@ -169,4 +169,8 @@ class Recipe:
     def _resolve_preprocessor(self, rows: Any) -> Any:
         """Preprocessor of the built-in families; None for "auto" if there are none."""
         built_in = any(isinstance(candidate, str | SVMs) for _, candidate in named_candidates(self.candidates))
-        return resolve_prepare(self.prepare, rows) if built_in or not isinstance(self.prepare, str) else None
+        return (
+            resolve_preprocessor(self.preprocessor, rows)
+            if built_in or not isinstance(self.preprocessor, str)
+            else None
+        )

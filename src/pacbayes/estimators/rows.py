@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from pacbayes._utils.arrays import BoolArray
 from pacbayes._utils.checks import check_not_masked, narrow_labels
-from pacbayes.data.labelled import Labelled, check_complete, check_rows, check_same_kind, check_same_order
+from pacbayes.data.dataset import Dataset, check_complete, check_rows, check_same_kind, check_same_order
 from pacbayes.data.preprocessing import check_finite, naming_column
 from pacbayes.data.rows import check_table, check_values, number_of_rows, pickable_rows
 from pacbayes.data.tables import TableReading
@@ -78,7 +78,7 @@ def fit_input(
     return FitInput(_concatenate_rows(X, X_val), columns["y"], columns["groups"], columns["slices"], mask)
 
 
-def labelled_rows(estimator: Any, rows: FitInput, numeric: bool, advice: Advice) -> Labelled:
+def make_dataset(estimator: Any, rows: FitInput, numeric: bool, advice: Advice) -> Dataset:
     """Validate X and y and set ``n_features_in_`` and ``feature_names_in_``; convert `numeric` rows to numbers."""
     X, y = rows.X, check_complete(narrow_labels(rows.y))
     if numeric:
@@ -91,7 +91,7 @@ def labelled_rows(estimator: Any, rows: FitInput, numeric: bool, advice: Advice)
         if y.size < 2:
             raise ValueError("X must hold at least two rows, got 1 sample")
         check_values(X)
-    return Labelled.checked(X, y, rows.groups, rows.slices)
+    return Dataset.checked(X, y, rows.groups, rows.slices)
 
 
 def new_rows(estimator: Any, X: Any, numeric: bool, advice: Advice) -> Any:

@@ -14,8 +14,8 @@ from pacbayes._utils.units import jobs_of
 from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.compatibility import python_words
 from pacbayes.certificates.decisions import Abstain
-from pacbayes.data.division import SHARED
-from pacbayes.data.preprocessing import ENCODE, IN_PREPARE
+from pacbayes.data.preprocessing import ENCODE, IN_PREPROCESSOR
+from pacbayes.data.split import SHARED
 from pacbayes.ensemble.families import SVMs
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.recipe import PAPER_CONSTRAINTS, SHARED_CONSTRAINTS, Recipe
@@ -48,7 +48,7 @@ class StochasticSVC(CertifiedModel):
     kernel, gamma, n_components, scale
         As for `svm_set`; ``kernel="nystroem"`` is for tens of thousands of rows and more.  Scaling, kernel width and
         landmarks come from the training rows only.
-    prepare : scikit-learn transformer, optional
+    preprocessor : scikit-learn transformer, optional
         Preprocessor for a shared split, such as imputation or one-hot encoding, cloned and fitted on the training rows
         only.  X may then be a data frame with strings and missing values.
     split : {"shared", "independent"}
@@ -81,12 +81,12 @@ class StochasticSVC(CertifiedModel):
         the posterior only, as in the paper; 0 is holdout, without `posterior_`.  "auto" is 0.02 if there is a primary
         rule, and 1 otherwise: with independent splits, where every row is a validation row of some SVM, and with
         ``cv=None``.
-    limits : tuple
+    metrics : tuple
         Further metrics to bound, jointly with the error rate, in ``certificate_.limits``: names such as "error" (of
         each class and slice), "recall", "precision" and "f1" (of each class, or of `pos_label`), and `Cost` objects;
         docs/what-to-certify.md lists all.  They require a primary rule, that is a `hedge` below 1, and are not
         available if the posterior has the smallest bound.
-    limits_share : float
+    metrics_share : float
         Share of `delta` for the bounds on metrics, if there are any; they divide it equally.
     pos_label : label, optional
         Positive class.  Recall, precision, F1 and specificity are bounded for this class only, which tightens the
@@ -118,7 +118,7 @@ class StochasticSVC(CertifiedModel):
         Certificates by voting; each is valid on its own, not jointly.
     hedge_ : float
         The share of `delta_` reserved for choices made on the validation set.
-    proposal_ : dict of ndarray of shape (H,)
+    primary_ : dict of ndarray of shape (H,)
         Weights of the primary rules by voting; empty if `hedge_` is 1.
     posterior_ : Posterior
         The optimal posterior at level ``hedge_ * delta_``; absent if `hedge_` is 0.  Weights of posteriors and primary
@@ -139,7 +139,7 @@ class StochasticSVC(CertifiedModel):
         Parameters of this SVM, and the SVM itself.
     cv_results_ : dict
         Results of the cross-validation within the training set, if any.
-    constant_label_
+    majority_class_
         Majority class of the training rows, the baseline of every certificate.
     vote_errors_ : int or None
         Number of validation errors of the majority vote.  If the vote is that of the posterior, its certificate does
@@ -185,7 +185,7 @@ class StochasticSVC(CertifiedModel):
         | PAPER_CONSTRAINTS
         | dict.fromkeys(("lambdas", *_SVM_PARAMETERS), "no_validation")
         | {
-            "prepare": [HasMethods(["fit", "transform", "get_params"]), None],
+            "preprocessor": [HasMethods(["fit", "transform", "get_params"]), None],
             "max_error": [Interval(Real, 0, 1, closed="neither"), None],
         }
     )
@@ -198,7 +198,7 @@ class StochasticSVC(CertifiedModel):
         gamma: Gamma = "sigest",
         n_components: int = N_COMPONENTS,
         scale: bool | str = True,
-        prepare: Any = None,
+        preprocessor: Any = None,
         split: str = "shared",
         validation_size: float | int | str = 0.5,
         duplicates: str = "keep",
@@ -207,8 +207,8 @@ class StochasticSVC(CertifiedModel):
         delta: float = 0.05,
         constant: str = "exact",
         hedge: float | str = 1,
-        limits: Any = (),
-        limits_share: float = 0.2,
+        metrics: Any = (),
+        metrics_share: float = 0.2,
         pos_label: Any = None,
         max_error: float | None = None,
         voting: str = "stochastic",
@@ -222,7 +222,7 @@ class StochasticSVC(CertifiedModel):
         self.gamma = gamma
         self.n_components = n_components
         self.scale = scale
-        self.prepare = prepare
+        self.preprocessor = preprocessor
         self.split = split
         self.validation_size = validation_size
         self.duplicates = duplicates
@@ -231,8 +231,8 @@ class StochasticSVC(CertifiedModel):
         self.delta = delta
         self.constant = constant
         self.hedge = hedge
-        self.limits = limits
-        self.limits_share = limits_share
+        self.metrics = metrics
+        self.metrics_share = metrics_share
         self.pos_label = pos_label
         self.max_error = max_error
         self.voting = voting
@@ -250,30 +250,30 @@ class StochasticSVC(CertifiedModel):
         max_error = params.pop("max_error")
         return Recipe(
             candidates=[("svm", svms)],
-            target=None if max_error is None else Abstain(max_error),
+            decision=None if max_error is None else Abstain(max_error),
             refit=False,
-            numeric=self.prepare is None,
+            numeric=self.preprocessor is None,
             **params | {"n_jobs": jobs_of(self.n_jobs)},
         )
 
     @staticmethod
     def _words(name: str, *value: Any) -> str:
-        return python_words("max_error", value[0].max_error) if name == "target" else python_words(name, *value)
+        return python_words("max_error", value[0].max_error) if name == "decision" else python_words(name, *value)
 
     @property
     def _takes_numbers(self) -> bool:
         # Depends on the preprocessor of the fit, not on the current parameter.
-        return getattr(self._fitted.members, "prepare", None) is None
+        return getattr(self._fitted.members, "preprocessor", None) is None
 
     @property
     def _advice(self) -> Advice:
         if self.split == SHARED:
-            return Advice(IN_PREPARE, ENCODE)
-        return Advice(IN_PREPARE.replace("(", "(split='shared', ", 1), f"Set split='shared'. {ENCODE}")
+            return Advice(IN_PREPROCESSOR, ENCODE)
+        return Advice(IN_PREPROCESSOR.replace("(", "(split='shared', ", 1), f"Set split='shared'. {ENCODE}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # The preprocessor decides which inputs are valid: missing values, strings, sparse rows.
-        if hasattr(self.prepare, "__sklearn_tags__"):
-            tags.input_tags = get_tags(self.prepare).input_tags
+        if hasattr(self.preprocessor, "__sklearn_tags__"):
+            tags.input_tags = get_tags(self.preprocessor).input_tags
         return tags

@@ -21,33 +21,33 @@ from pacbayes._utils.arrays import Rows
 from pacbayes._utils.checks import MOST, check_distribution, need
 from pacbayes.bounds.distance import CONSTANTS
 from pacbayes.certificates.compatibility import Choices
-from pacbayes.certificates.grids import MOST_CUTS, MOST_THRESHOLDS, Cuts, Thresholds
 from pacbayes.certificates.levels import AUTO
-from pacbayes.certificates.limits import BALANCED, COST
+from pacbayes.certificates.metric_bounds import BALANCED, COST
+from pacbayes.certificates.metrics import METRICS, MetricSpec
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.proposals import (
+from pacbayes.certificates.primary import (
     CROSS_VALIDATION,
     STRENGTHS,
     given_rules,
-    propose,
+    primary_weights,
     resolve_prior,
     soft_weights,
 )
 from pacbayes.certificates.refit import Refit
-from pacbayes.certificates.risks import RISKS, Question
 from pacbayes.certificates.rules import Draws, FixedRule, Single, SoftVote, Vote
 from pacbayes.certificates.sentences import PRIORS
-from pacbayes.certificates.voting import BITS, PROPOSAL, SOFT, Counts, weights_of
-from pacbayes.data.division import DISTINCT, EXAMPLE, GROUP, SPLITS, Division, marked, rows_of_units
+from pacbayes.certificates.thresholds import MAX_GRID_SIZE, MOST_THRESHOLDS, ConfidenceGrid, ThresholdGrid
+from pacbayes.certificates.voting import BITS, PRIMARY, SOFT, Counts, weights_of
+from pacbayes.data.split import DISTINCT, EXAMPLE, GROUP, SPLITS, Split, marked, rows_of_units
 from pacbayes.data.tables import TableReading, TextColumn
 from pacbayes.ensemble.calibration import ANSWERS, KINDS, LARGEST, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
-from pacbayes.ensemble.evidence import Evidence, blocks_of
-from pacbayes.ensemble.members import Calibrated, Estimators, Joined, kept_as
-from pacbayes.ensemble.svm_members import SharedMachines
+from pacbayes.ensemble.members import Calibrated, CompositeMembers, Estimators, smallest_code_dtype
+from pacbayes.ensemble.svm_members import KernelSVMs
+from pacbayes.ensemble.validation import ValidationPredictions, blocks_of
 from pacbayes.estimators.fitted import Fitted
 from pacbayes.svm.kernel import NYSTROEM
-from pacbayes.svm.machines import Machines
+from pacbayes.svm.one_vs_one import OneVsOnePaths
 
 # By how much weights may differ from those that are computed here: another machine may round otherwise.
 _TOLERANCE = 1e-9
@@ -135,42 +135,42 @@ def _is_bet(bet: float) -> bool:
     return 1e-6 <= bet < 1.0
 
 
-def _number_of_units(division: Division) -> int:
-    return division.n_rows if division.units is None else int(division.units.max()) + 1
+def _number_of_units(split: Split) -> int:
+    return split.n_rows if split.units is None else int(split.units.max()) + 1
 
 
-def _divides(division: Division) -> bool:
+def _divides(split: Split) -> bool:
     """Whether the shared parts have all rows of the units that train, and those that count of all others."""
-    assert division.shared is not None
-    units, number = division.units, _number_of_units(division)
+    assert split.shared is not None
+    units, number = split.units, _number_of_units(split)
     # Before anything is made of so many rows as no array has.
-    if units is None and number != sum(part.size for part in division.shared):
+    if units is None and number != sum(part.size for part in split.shared):
         return False
     # Marks instead of sorted numbers: their time is linear in the rows.
-    train, validation = (marked(part if units is None else units[part], number) for part in division.shared)
-    rows = rows_of_units(np.flatnonzero(train), np.flatnonzero(validation), division.unit, units)
-    divided = np.count_nonzero(train) == division.n_train and bool((train != validation).all())
-    return divided and all(map(np.array_equal, rows, division.shared))
+    train, validation = (marked(part if units is None else units[part], number) for part in split.shared)
+    rows = rows_of_units(np.flatnonzero(train), np.flatnonzero(validation), split.unit, units)
+    divided = np.count_nonzero(train) == split.n_train and bool((train != validation).all())
+    return divided and all(map(np.array_equal, rows, split.shared))
 
 
-def _answered(evidence: Evidence) -> bool:
+def _answered(predictions: ValidationPredictions) -> bool:
     """Whether every answer is a label, or there is none."""
-    answers, number = evidence.answers, evidence.labels.size
-    kept = answers.ndim == 2 and answers.size > 0 and answers.dtype == kept_as(number)
-    blocks = (answers[block] for block in blocks_of(*answers.shape)) if kept else ()
-    return kept and all(bool(((block < number) | (block == evidence.absent)).all()) for block in blocks)
+    y_pred, number = predictions.y_pred, predictions.labels.size
+    kept = y_pred.ndim == 2 and y_pred.size > 0 and y_pred.dtype == smallest_code_dtype(number)
+    blocks = (y_pred[block] for block in blocks_of(*y_pred.shape)) if kept else ()
+    return kept and all(bool(((block < number) | (block == predictions.absent)).all()) for block in blocks)
 
 
-def _says(evidence: Evidence, codes: Any, shape: tuple[int, ...], number: int) -> bool:
+def _says(predictions: ValidationPredictions, codes: Any, shape: tuple[int, ...], number: int) -> bool:
     """Whether there are numbers below a limit, kept as answers are."""
-    return codes.dtype == evidence.answers.dtype and codes.size > 0 and _are(codes, shape, 0, number - 1)
+    return codes.dtype == predictions.y_pred.dtype and codes.size > 0 and _are(codes, shape, 0, number - 1)
 
 
-def _fits(machines: Machines, members: SharedMachines) -> bool:
+def _fits(svms: OneVsOnePaths, members: KernelSVMs) -> bool:
     """Whether machines have the classes and lambdas of all, or an error if they sum over other rows."""
-    machines.check_rows(len(members.rows))
-    same = np.array_equal(machines.pairs[0].path.lambdas, members.settings.lambdas)
-    return same and np.array_equal(machines.codes, members.learnt)
+    svms.check_rows(len(members.rows))
+    same = np.array_equal(svms.pairs[0].path.lambdas, members.settings.lambdas)
+    return same and np.array_equal(svms.codes, members.learnt)
 
 
 _Rules = dict[str, Callable[[Any], Any]]
@@ -204,12 +204,12 @@ RULES: dict[type, _Rules] = {
         "log_losses": lambda c: c.families is not None and _are(c.log_losses, c.candidates.shape, 0.0),
         "families": lambda c: c.log_losses is not None and c.families.shape == c.candidates.shape,
     },
-    Cuts: {
+    ThresholdGrid: {
         "positive": lambda g: isinstance(g.positive, _PLAIN),
-        "values": lambda g: _falls(g.values, 0.0, MOST_CUTS),
+        "values": lambda g: _falls(g.values, 0.0, MAX_GRID_SIZE),
         "answered": lambda g: _grows(g.values.shape, g.answered, g.hits, g.answered - g.hits),
     },
-    Division: {
+    Split: {
         "kind": lambda d: d.kind in SPLITS and (d.kind == "shared") == (d.shared is not None),
         "unit": lambda d: d.unit in (EXAMPLE, DISTINCT, GROUP) and (d.unit == EXAMPLE) == (d.units is None),
         "n_rows": lambda d: 1 <= d.n_rows <= MOST,
@@ -224,37 +224,39 @@ RULES: dict[type, _Rules] = {
         "estimators": lambda m: all(callable(getattr(one, "predict", None)) for one in m.estimators),
         "params": lambda m: len(m.params) == len(m) > 0,
     },
-    Evidence: {
+    ValidationPredictions: {
         "n_classes": lambda e: 1 <= e.n_classes <= e.labels.size,
         "labels": lambda e: e.labels.ndim == 1 and all(one < other for one, other in pairwise(e.classes.tolist())),
-        "answers": _answered,
-        "truth": lambda e: _says(e, e.truth, e.answers.shape[1:], e.n_classes),
-        "said": lambda e: _says(e, e.said, (len(e.said), e.truth.size), e.labels.size),
-        "scores": lambda e: _are(e.scores, e.said.shape, -math.inf, math.inf),
-        "slices": lambda e: _are(e.slices, e.truth.shape, 0),
+        "y_pred": _answered,
+        "y_true": lambda e: _says(e, e.y_true, e.y_pred.shape[1:], e.n_classes),
+        "rule_predictions": lambda e: _says(
+            e, e.rule_predictions, (len(e.rule_predictions), e.y_true.size), e.labels.size
+        ),
+        "scores": lambda e: _are(e.scores, e.rule_predictions.shape, -math.inf, math.inf),
+        "slices": lambda e: _are(e.slices, e.y_true.shape, 0),
     },
-    Joined: {
+    CompositeMembers: {
         "parts": lambda m: (
-            all(isinstance(part, SharedMachines | Estimators) for part in m.parts)
+            all(isinstance(part, KernelSVMs | Estimators) for part in m.parts)
             and all(np.array_equal(part.classes, m.classes) for part in m.parts)
         ),
         "names": lambda m: len(m.names) == len(m.parts) > 1,
     },
     Plan: {
-        "division": lambda p: p.division.m > 0,
+        "split": lambda p: p.split.m > 0,
         "delta": lambda p: 0.0 < p.delta < 1.0,
         "hedge": lambda p: 0.0 <= p.hedge <= 1.0,
-        "limits_share": lambda p: 0.0 < p.limits_share < 1.0,
+        "metrics_share": lambda p: 0.0 < p.metrics_share < 1.0,
         "constant": lambda p: p.constant in CONSTANTS,
-        "no_skill": lambda p: isinstance(p.no_skill, _PLAIN),
+        "majority_class": lambda p: isinstance(p.majority_class, _PLAIN),
         "positive": lambda p: isinstance(p.positive, _PLAIN),
         "slices": lambda p: all(isinstance(name, _PLAIN) for name in p.slices),
-        "known_rows": lambda p: (
-            p.known_rows.shape == (p.division.n_rows,) and (p.known_rows[1:] >= p.known_rows[:-1]).all()
+        "row_fingerprints": lambda p: (
+            p.row_fingerprints.shape == (p.split.n_rows,) and (p.row_fingerprints[1:] >= p.row_fingerprints[:-1]).all()
         ),
     },
-    Question: {
-        "name": lambda q: q.name in RISKS and (q.name == COST) == (q.cost is not None),
+    MetricSpec: {
+        "name": lambda q: q.name in METRICS and (q.name == COST) == (q.cost is not None),
         "bets": lambda q: (
             all(map(_is_bet, q.bets))
             and (len(q.bets) == 1) == (q.name == COST)
@@ -262,7 +264,7 @@ RULES: dict[type, _Rules] = {
         ),
     },
     Refit: {"rule": lambda r: _is_for(r.rule, r.members)},
-    SharedMachines: {
+    KernelSVMs: {
         "rows": lambda m: (
             m.rows.ndim == 2
             and _are(m.rows, m.rows.shape)
@@ -271,19 +273,17 @@ RULES: dict[type, _Rules] = {
         ),
         "kernels": lambda m: {(kernel.name == "linear") for kernel in m.kernels} == {m.settings.kernel == "linear"},
         "classes": lambda m: m.classes.ndim == 1,
-        "machines": lambda m: (
-            len(m.machines) == len(m.kernels)
-            and m.learnt[-1] < m.classes.size
-            and all(_fits(one, m) for one in m.machines)
+        "svms": lambda m: (
+            len(m.svms) == len(m.kernels) and m.learnt[-1] < m.classes.size and all(_fits(one, m) for one in m.svms)
         ),
-        "prepare": lambda m: callable(getattr(m.prepare, "transform", None)),
+        "preprocessor": lambda m: callable(getattr(m.preprocessor, "transform", None)),
     },
     Single: _RULE | {"weights": lambda r: _is_whole(r.weights) and np.count_nonzero(r.weights) == 1},
     SoftVote: _RULE | {"soft": lambda r: sorted(r.soft.maps) == np.flatnonzero(r.weights).tolist()},
     # A wrong place is one that a table has not.
     TableReading: {},
     TextColumn: {},
-    Thresholds: {
+    ConfidenceGrid: {
         "values": lambda g: _falls(g.values, -math.inf, MOST_THRESHOLDS),
         "answered": lambda g: _grows(g.values.shape, g.answered, g.wrong),
         "wrong": lambda g: (g.wrong <= g.answered).all(),
@@ -306,32 +306,36 @@ def _is_for(rule: FixedRule, members: Any) -> bool:
 
 
 def _check_plan(plan: Plan) -> None:
-    division, found = plan.division, plan.cross_validation
+    split, found = plan.split, plan.cross_validation
     Choices(
         voting=AUTO if plan.refit is None else plan.refit,
         hedge=plan.hedge,
-        split=division.kind,
-        limits=plan.limits,
-        target=plan.target,
+        split=split.kind,
+        metrics=plan.metrics,
+        decision=plan.decision,
         refit=plan.refit is not None,
-        groups=division.unit == GROUP,
-        prefit=division.trained_elsewhere,
-        proposal=True,
+        groups=split.unit == GROUP,
+        prefit=split.prefit,
+        primary=True,
     ).check()
     need(len(plan.distances) > 0, "Plan.distance", "must be a tuple of distances that are known")
-    n_train = 0 if division.shared is None else division.shared[0].size
+    n_train = 0 if split.shared is None else split.shared[0].size
     if found is not None:
         need(0 < n_train >= int(found.sizes.sum()), "CrossValidation.sizes", "must be training rows")
     _check_prior(plan)
-    need((plan.hedge == 1.0) == (not plan.planned), "Plan.planned", "must be empty without a proposal, and only then")
-    if plan.planned:
+    need(
+        (plan.hedge == 1.0) == (not plan.fixed_rules),
+        "Plan.fixed_rules",
+        "must be empty without a proposal, and only then",
+    )
+    if plan.fixed_rules:
         _check_planned(plan, n_train)
-    bet = any(rule.bet is not None for rule in plan.planned)
-    need(division.unit == GROUP or not bet, "Rule.bet", "must be None where errors are counted row by row")
-    kind = type(None) if plan.target is None else Cuts if plan.has_cuts else Thresholds
-    need(type(plan.thresholds) is kind, "Plan.thresholds", "must be those of the target")
+    bet = any(rule.bet is not None for rule in plan.fixed_rules)
+    need(split.unit == GROUP or not bet, "Rule.bet", "must be None where errors are counted row by row")
+    kind = type(None) if plan.decision is None else ThresholdGrid if plan.has_threshold else ConfidenceGrid
+    need(type(plan.thresholds) is kind, "Plan.thresholds", "must be those of the decision")
     if plan.thresholds is not None:
-        need(not plan.has_cuts or plan.hedge == 0.0, "Plan.hedge", "must be 0 where a threshold is asked for")
+        need(not plan.has_threshold or plan.hedge == 0.0, "Plan.hedge", "must be 0 where a threshold is asked for")
         counted = int(plan.thresholds.answered[-1]) == n_train
         need(counted, f"{kind.__name__}.answered", "must be all training rows in the end")
 
@@ -345,7 +349,7 @@ def _check_prior(plan: Plan) -> None:
     if plan.prior_kind == CROSS_VALIDATION:
         params: list[dict[str, Any]] = [{}] * plan.prior.size
         found = plan.cross_validation
-        expected = None if found is None else resolve_prior(CROSS_VALIDATION, params, None, found, plan.division)
+        expected = None if found is None else resolve_prior(CROSS_VALIDATION, params, None, found, plan.split)
         same = expected is not None and np.allclose(plan.prior, expected, rtol=_TOLERANCE, atol=0.0)
         need(same, "Plan.prior", "must follow from cross-validation")
 
@@ -355,20 +359,20 @@ _Named = dict[tuple[str, str], Counts]
 
 def _check_planned(plan: Plan, n_train: int) -> None:
     """Raise unless the rules are those that cross-validation, or a given proposal, stands for."""
-    rules, found = plan.planned, plan.cross_validation
-    need(found is not None or plan.division.trained_elsewhere, "Plan.cross_validation", "must be there for a proposal")
+    rules, found = plan.fixed_rules, plan.cross_validation
+    need(found is not None or plan.split.prefit, "Plan.cross_validation", "must be there for a proposal")
     number = rules[0].weights.size
     if found is None:
         expected = _weights_by_name(given_rules(weights_of(rules[0].weights), number))
     else:
         need(found.log_losses is not None, "CrossValidation.log_losses", "must be there for a proposal")
         need(int(found.candidates[-1]) < number, "CrossValidation.candidates", "must be classifiers")
-        hard = propose(found.candidates, found.totals, number, found.errors_of_votes)
-        expected = {(SOFT, PROPOSAL): soft_weights(found, number, n_train)} | _weights_by_name(hard)
+        hard = primary_weights(found.candidates, found.totals, number, found.errors_of_votes)
+        expected = {(SOFT, PRIMARY): soft_weights(found, number, n_train)} | _weights_by_name(hard)
     source = "the proposal" if found is None else "the stored cross-validation"
     stored = _weights_by_name(rules)
     if plan.hedge == 0.0:
-        expected = {name: weights for name, weights in expected.items() if name[1] == PROPOSAL}
+        expected = {name: weights for name, weights in expected.items() if name[1] == PRIMARY}
     same = len(stored) == len(rules) and _same_weights(stored, expected)
     need(same, "Rule.weights", f"must follow from {source}")
 
@@ -382,12 +386,12 @@ def _same_weights(stored: _Named, expected: _Named) -> bool:
 
     That decides, too, whether a vote is the same as the proposed one, and therefore left out.
     """
-    proposed = {name for name in expected if name[1] == PROPOSAL}
-    if {name for name in stored if name[1] == PROPOSAL} != proposed:
+    proposed = {name for name in expected if name[1] == PRIMARY}
+    if {name for name in stored if name[1] == PRIMARY} != proposed:
         return False
     for voting, name in stored.keys() | expected.keys():
-        proposal = expected[voting, PROPOSAL]
-        one, other = stored.get((voting, name), proposal), expected.get((voting, name), proposal)
+        primary = expected[voting, PRIMARY]
+        one, other = stored.get((voting, name), primary), expected.get((voting, name), primary)
         if one.shape != other.shape or np.abs(one - other).max() > _TOLERANCE * 2**BITS:
             return False
     return True
@@ -398,44 +402,58 @@ def _same_weights(stored: _Named, expected: _Named) -> bool:
 
 def check_fitted(fitted: Fitted) -> None:
     """Raise unless the values of a fit are about the same classifiers, rows and rules."""
-    plan, evidence, members, number = fitted.plan, fitted.evidence, fitted.members, len(fitted.members)
-    classes, division, said = members.classes, plan.division, evidence.said
-    need(len(evidence) == number, "Evidence.answers", f"must be those of {number} classifiers")
+    plan, predictions, members, number = fitted.plan, fitted.predictions, fitted.members, len(fitted.members)
+    classes, split, said = members.classes, plan.split, predictions.rule_predictions
+    need(len(predictions) == number, "ValidationPredictions.y_pred", f"must be those of {number} classifiers")
     # Of a wider type where an answer that is no class is longer, or no whole number.
-    same = np.can_cast(classes.dtype, evidence.labels.dtype) and np.array_equal(classes, evidence.classes)
-    need(same, "Evidence.labels", "must begin with the classes of the classifiers")
-    _check_answered(division, evidence)
-    need(all(_is_for(rule, members) for rule in plan.planned), "Plan.planned", "must be for the classifiers")
+    same = np.can_cast(classes.dtype, predictions.labels.dtype) and np.array_equal(classes, predictions.classes)
+    need(same, "ValidationPredictions.labels", "must begin with the classes of the classifiers")
+    _check_answered(split, predictions)
+    need(all(_is_for(rule, members) for rule in plan.fixed_rules), "Plan.fixed_rules", "must be for the classifiers")
     need(plan.prior is None or plan.prior.size == number, "Plan.prior", f"must be for {number} classifiers")
     found = plan.cross_validation
     need(found is None or int(found.candidates[-1]) < number, "CrossValidation.candidates", "must be classifiers")
-    need((fitted.found.posterior is None) == (plan.hedge == 0.0), "posterior", "must be there if there is a reserve")
-    need((evidence.scores is None) == (plan.target is None), "Evidence.scores", "must be there for a target")
-    if isinstance(plan.thresholds, Cuts):
+    need(
+        (fitted.posteriors.posterior is None) == (plan.hedge == 0.0), "posterior", "must be there if there is a reserve"
+    )
+    need(
+        (predictions.scores is None) == (plan.decision is None),
+        "ValidationPredictions.scores",
+        "must be there for a decision",
+    )
+    if isinstance(plan.thresholds, ThresholdGrid):
         two = classes.size == 2 and plan.thresholds.positive in classes.tolist()
-        need(two, "Cuts.positive", "must be one of two classes")
-    for question in plan.limits:
+        need(two, "ThresholdGrid.positive", "must be one of two classes")
+    for question in plan.metrics:
         question.check(classes)
-    sliced = plan.slices if evidence.slices is None else int(evidence.slices.max()) >= len(plan.slices)
-    need(not sliced, "Evidence.slices", "must be those planned")
+    sliced = plan.slices if predictions.slices is None else int(predictions.slices.max()) >= len(plan.slices)
+    need(not sliced, "ValidationPredictions.slices", "must be those planned")
     need((fitted.refit is None) == (plan.refit is None), "Fitted.refit", "must be there if it was planned")
     same = fitted.refit is None or np.array_equal(fitted.refit.members.classes, classes)
     need(same, "Refit.members", "must tell the same classes apart")
-    constant = division.trained_elsewhere if plan.no_skill is None else plan.no_skill in classes.tolist()
-    need(constant and (plan.positive is None or plan.positive in classes.tolist()), "Plan.no_skill", "must be a class")
-    need((0 if said is None else len(said)) == len(plan.planned), "Evidence.said", "must be of every planned rule")
+    constant = split.prefit if plan.majority_class is None else plan.majority_class in classes.tolist()
+    need(
+        constant and (plan.positive is None or plan.positive in classes.tolist()),
+        "Plan.majority_class",
+        "must be a class",
+    )
+    need(
+        (0 if said is None else len(said)) == len(plan.fixed_rules),
+        "ValidationPredictions.rule_predictions",
+        "must be of every planned rule",
+    )
     # Of draws it is known that one of their classifiers said it, but not which: more takes the rows.
-    lines = zip(plan.planned, () if said is None else said, strict=True)
-    follows = all(rule.follows(codes, evidence.answers, evidence.labels) for rule, codes in lines)
-    need(follows, "Evidence.said", "must follow from the answers and the weights of each rule")
+    lines = zip(plan.fixed_rules, () if said is None else said, strict=True)
+    follows = all(rule.follows(codes, predictions.y_pred, predictions.labels) for rule, codes in lines)
+    need(follows, "ValidationPredictions.rule_predictions", "must follow from the answers and the weights of each rule")
 
 
-def _check_answered(division: Division, evidence: Evidence) -> None:
+def _check_answered(split: Split, predictions: ValidationPredictions) -> None:
     """Raise unless each classifier has an answer to the rows that validate it, and to no others."""
-    answers, absent = evidence.answers, evidence.absent
-    need(answers.shape[1] == division.n_validating, "Evidence.answers", "must be about the rows that validate")
-    if division.shared is not None:
-        own = all(absent not in line for line in answers)
+    y_pred, absent = predictions.y_pred, predictions.absent
+    need(y_pred.shape[1] == split.n_validating, "ValidationPredictions.y_pred", "must be about the rows that validate")
+    if split.shared is not None:
+        own = all(absent not in line for line in y_pred)
     else:
-        own = all(np.array_equal(np.flatnonzero(line != absent), division(i)[1]) for i, line in enumerate(answers))
-    need(own, "Evidence.answers", "must be of the rows that validate each")
+        own = all(np.array_equal(np.flatnonzero(line != absent), split(i)[1]) for i, line in enumerate(y_pred))
+    need(own, "ValidationPredictions.y_pred", "must be of the rows that validate each")

@@ -17,14 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 
 import pacbayes
 from pacbayes._utils.checks import check_choice, need, need_array, need_whole, warn_caller
-from pacbayes.certificates.find import Found, restored_posterior
 from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.posteriors import Posteriors, restored_posterior
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.voting import integer_weights, weights_of
-from pacbayes.ensemble.evidence import Evidence
-from pacbayes.ensemble.members import Estimators, Joined
-from pacbayes.ensemble.svm_members import SharedMachines
+from pacbayes.ensemble.members import CompositeMembers, Estimators
+from pacbayes.ensemble.svm_members import KernelSVMs
+from pacbayes.ensemble.validation import ValidationPredictions
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.classifier import CertifiedClassifier
 from pacbayes.estimators.fitted import Fitted
@@ -178,14 +178,14 @@ def _state(model: CertifiedModel) -> dict[str, Any]:
     params |= {"checkpoint": None, "n_jobs": None}
     if not isinstance(params["random_state"], int | np.integer):
         params["random_state"] = None
-    posterior = fitted.found.posterior
+    posterior = fitted.posteriors.posterior
     return {
         "class": type(model).__name__,
         "params": params,
         "noted": {name: getattr(model, name) for name in NOTED if hasattr(model, name)},
         "members": fitted.members,
         "plan": fitted.plan,
-        "evidence": fitted.evidence,
+        "evidence": fitted.predictions,
         "posterior": None if posterior is None else (posterior.weights, posterior.distance),
         "refit": fitted.refit,
     }
@@ -194,10 +194,10 @@ def _state(model: CertifiedModel) -> dict[str, Any]:
 def _model(state: dict[str, Any]) -> CertifiedModel:
     """Make the estimator from values that their constructors have checked; all that follows is computed anew."""
     need(isinstance(state, dict) and set(state) == set(STATE), "model", f"must be of {', '.join(STATE)}")
-    plan, evidence = state["plan"], state["evidence"]
-    right = isinstance(plan, Plan) and isinstance(evidence, Evidence)
+    plan, predictions = state["plan"], state["evidence"]
+    right = isinstance(plan, Plan) and isinstance(predictions, ValidationPredictions)
     need(
-        right and isinstance(state["members"], SharedMachines | Estimators | Joined),
+        right and isinstance(state["members"], KernelSVMs | Estimators | CompositeMembers),
         "model",
         "must have the values of a fit",
     )
@@ -205,20 +205,20 @@ def _model(state: dict[str, Any]) -> CertifiedModel:
     need(type(model.voting) is str, "voting", "must be text")
     for name, value in _check_noted(state["noted"]).items():
         setattr(model, name, value)
-    plain = evidence.labels.dtype.kind in "biufUO" and evidence.labels.size <= _MOST_LABELS
-    need(plain, "Evidence.labels", f"must be at most {_MOST_LABELS} numbers or texts")
-    found = Found(_posterior(state["posterior"], plan, evidence))
+    plain = predictions.labels.dtype.kind in "biufUO" and predictions.labels.size <= _MOST_LABELS
+    need(plain, "ValidationPredictions.labels", f"must be at most {_MOST_LABELS} numbers or texts")
+    found = Posteriors(_posterior(state["posterior"], plan, predictions))
     need(state["refit"] is None or isinstance(state["refit"], Refit), "refit", "must be a Refit")
-    fitted = Fitted(state["members"], plan, evidence, found, state["refit"])
+    fitted = Fitted(state["members"], plan, predictions, found, state["refit"])
     check_fitted(fitted)
     return model._take(fitted)
 
 
-def _posterior(stored: Any, plan: Plan, evidence: Evidence) -> Posterior | None:
+def _posterior(stored: Any, plan: Plan, predictions: ValidationPredictions) -> Posterior | None:
     if stored is None:
         return None
     weights, distance = stored
-    need_array(weights, "weights", "f", (len(evidence),))
+    need_array(weights, "weights", "f", (len(predictions),))
     whole = bool((weights >= 0.0).all()) and math.fsum(weights.tolist()) == 1.0
     need(whole, "weights", "must have the sum one")
     need(np.array_equal(weights_of(integer_weights(weights)), weights), "weights", "must be multiples of 2^-52")
@@ -227,8 +227,8 @@ def _posterior(stored: Any, plan: Plan, evidence: Evidence) -> Posterior | None:
         warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
         return restored_posterior(
             weights,
-            evidence.count(plan.division).risks,
-            plan.division.m,
+            predictions.count(plan.split).risks,
+            plan.split.m,
             distance=among[check_choice("distance", distance, among)],
             delta=divide_delta(plan.reserve, len(plan.distances)),
             prior=plan.prior,

@@ -13,7 +13,7 @@ import numpy as np
 
 from pacbayes.files.archive import SCHEMA, check_parts, npy_bytes, packed, read_npy
 from pacbayes.svm.kernel import Kernel, Scaling
-from pacbayes.svm.machines import OneMachine
+from pacbayes.svm.one_vs_one import OneVsOneSVM
 from pacbayes.svm.svm_classifier import SVMClassifier
 
 # Types that skops does not list as trusted and that run no code of a file: our own parameters and SVMs, which may stand
@@ -27,7 +27,7 @@ HARMLESS = (
     "pacbayes.ensemble.families.SVMs",
     "pacbayes.svm.kernel.Kernel",
     "pacbayes.svm.kernel.Scaling",
-    "pacbayes.svm.machines.OneMachine",
+    "pacbayes.svm.one_vs_one.OneVsOneSVM",
     "pacbayes.svm.svm_classifier.SVMClassifier",
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
@@ -137,7 +137,7 @@ def settle_objects(root: Any) -> None:
                 own["n_jobs"] = None
             if isinstance(value, SVMClassifier):
                 value.check_state()
-            elif isinstance(value, OneMachine | Scaling | Kernel):
+            elif isinstance(value, OneVsOneSVM | Scaling | Kernel):
                 value.__post_init__()  # no constructor has looked at it
             # A method holds its object.
             left += [*own.values(), getattr(value, "__self__", None)]

@@ -7,16 +7,16 @@ from pacbayes._utils.values import Decoder, Encoder, Known, check_place
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.distances import get_distance
 from pacbayes.certificates.decisions import Abstain, Threshold
-from pacbayes.certificates.limits import Cost
-from pacbayes.data.number_signs import NumberSigns
+from pacbayes.certificates.metric_bounds import Cost
+from pacbayes.data.number_format import NumberFormat
 from pacbayes.files.checks import RULES, check
 from pacbayes.svm.kernel import Kernel, Scaling
-from pacbayes.svm.machines import Machines, Pair
+from pacbayes.svm.one_vs_one import OneVsOnePaths, Pair
 from pacbayes.svm.path import SVMPath
-from pacbayes.svm.svm_classifier import MachineSettings
+from pacbayes.svm.svm_classifier import SVMSettings
 
 # Whose constructors check.
-_CHECKED = (Abstain, Cost, Kernel, MachineSettings, Machines, NumberSigns, Pair, SVMPath, Scaling, Threshold)
+_CHECKED = (Abstain, Cost, Kernel, SVMSettings, OneVsOnePaths, NumberFormat, Pair, SVMPath, Scaling, Threshold)
 # The classes a file may name, with their checks; nothing else is ever made from one.
 KNOWN: Known = dict.fromkeys(_CHECKED) | dict.fromkeys(RULES, check)
 

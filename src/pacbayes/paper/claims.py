@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from pacbayes.paper.bound_tables import BOLD, COLUMNS
-from pacbayes.paper.figures import ALMOST_ALL, RISKS, TURNING
+from pacbayes.paper.figures import ALMOST_ALL, METRICS, TURNING
 from pacbayes.paper.numbers import printed
 from pacbayes.paper.output import Output, Row, from_csv, markdown_table, number
 from pacbayes.paper.protocol import describe
@@ -232,7 +232,7 @@ def _sample_claims(rows: list[Row], sides: list[Row]) -> list[Row]:
     )
     claim = "no λ has the least training error in 75 % of the samples"
     result = [_verdict(claim, "", (most["share"] < ALMOST_ALL, text))]
-    for kind in RISKS:
+    for kind in METRICS:
         chosen = [row for row in sides if row["risk"] == kind]
         held = sum(row["holds"] for row in chosen)
         claim = f"the bounds hold on most samples of Transfusion, {kind} risk"

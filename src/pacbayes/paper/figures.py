@@ -44,7 +44,7 @@ ALMOST_ALL = 0.75
 
 # The paper does not say which it used; these are a tenth of its large grid.
 _LAMBDAS = np.round(0.1 * np.arange(1, 201), 1)
-RISKS = ("training", "held-out")
+METRICS = ("training", "held-out")
 # The paper's colours of left and right sides.
 _STYLES = {"linear": (-0.15, "tab:blue", "tab:green"), "squared": (0.15, "tab:red", "black")}
 
@@ -239,7 +239,7 @@ def measured_sides(seed: int) -> list[Row]:
         rest = np.setdiff1d(order, np.concatenate([train, held_out]))
         errors = errors_on(data.data, data.target, train, (train, held_out, rest), _LAMBDAS, generator(seed, i))
         true = errors[2] / len(rest)
-        for kind, empirical in zip(RISKS, errors[:2] / SIZE, strict=True):
+        for kind, empirical in zip(METRICS, errors[:2] / SIZE, strict=True):
             rows += [_sides(i + 1, kind, distance, empirical, true) for distance in ("linear", "squared")]
     return rows
 
@@ -259,7 +259,7 @@ def _sides(sample: int, kind: str, distance: str, empirical: Any, true: Any) -> 
 def robustness_text(_: Workspace, rows: list[Row]) -> str:
     """Return the page of `robustness`."""
     lines = []
-    for kind in RISKS:
+    for kind in METRICS:
         for distance in ("linear", "squared"):
             chosen = [row for row in rows if row["risk"] == kind and row["distance"] == distance]
             lines.append([
@@ -281,7 +281,7 @@ def robustness_text(_: Workspace, rows: list[Row]) -> str:
 def _draw_sides(rows: list[Row]) -> "Figure":
     """Draw, for each kind of risk, the left sides as lines and the right sides as crosses."""
     figure, axes = new_figure(1, 2, width=9.0, height=3.6)
-    for axis, kind in zip(axes, RISKS, strict=True):
+    for axis, kind in zip(axes, METRICS, strict=True):
         for distance, (shift, line, cross) in _STYLES.items():
             chosen = [row for row in rows if row["risk"] == kind and row["distance"] == distance]
             places, right = [row["sample"] + shift for row in chosen], [row["right"] for row in chosen]

@@ -19,7 +19,7 @@ from pacbayes._utils.files import write_file
 from pacbayes._utils.seeds import Purpose, generator
 from pacbayes.data import load_dataset
 from pacbayes.ensemble import svm_set
-from pacbayes.ensemble.evidence import risks_of_errors
+from pacbayes.ensemble.validation import risks_of_errors
 from pacbayes.paper.protocol import Protocol
 from pacbayes.svm import sigest
 

@@ -18,14 +18,14 @@ from pacbayes.posteriors.paper_schemes import fixed_point, ordered_subsets
 from pacbayes.posteriors.posterior import Posterior, Problem
 
 #: Default tolerance of the gap between bound and lower bound.
-USUAL_TOL = 1e-9
+DEFAULT_TOL = 1e-9
 
 
 def certified(problem: Problem, tol: float, *, max_evaluations: int = 100_000) -> Posterior:
     """Find the certified global minimum; see `pacbayes.posteriors.certified_search`."""
     search = CertifiedSearch(problem.curve, problem.function)
     # A tolerance below the default continues the search down to rounding; the first lower bound remains valid.
-    minima = [search.run(goal, max_evaluations) for goal in ((tol,) if tol >= USUAL_TOL else (USUAL_TOL, tol))]
+    minima = [search.run(goal, max_evaluations) for goal in ((tol,) if tol >= DEFAULT_TOL else (DEFAULT_TOL, tol))]
     last, lower_bound = minima[-1], max(minimum.lower_bound for minimum in minima)
     point = search.polish()
     weights, values = problem.at(point)
@@ -70,7 +70,7 @@ def optimal_posterior(
     prior: ArrayLike | None = None,
     constant: str = "exact",
     method: str = "certified",
-    tol: float = USUAL_TOL,
+    tol: float = DEFAULT_TOL,
     **options: Any,
 ) -> Posterior:
     r"""Posterior with the smallest PAC-Bayesian bound.

@@ -6,11 +6,11 @@ from pacbayes.report.plots import (
     plot_bounds,
     plot_certificate,
     plot_coverage,
+    plot_decision,
     plot_gibbs_curve,
     plot_monitor,
     plot_plan,
     plot_risks,
-    plot_target,
 )
 
 __all__ = [
@@ -18,11 +18,11 @@ __all__ = [
     "plot_bounds",
     "plot_certificate",
     "plot_coverage",
+    "plot_decision",
     "plot_gibbs_curve",
     "plot_monitor",
     "plot_plan",
     "plot_risks",
-    "plot_target",
     "report_html",
     "write_report",
 ]

@@ -7,6 +7,7 @@ from typing import Any
 from pacbayes._utils.checks import check_choice
 from pacbayes._utils.words import PLURAL, printable_lines
 from pacbayes.certificates.certificate import CONSTANT, Certificate
+from pacbayes.certificates.decisions import SelectiveResult
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.report.guarantee import Confusion, facts, must_hold, uncounted, who_answers
 from pacbayes.report.record import as_fitted, format_names, versions
@@ -73,7 +74,8 @@ def model_card(model: CertifiedModel, format: str = "markdown") -> str:
 def _model_sections(view: ReportView) -> dict[str, dict[str, Any]]:
     """Sections about the model; values of None are for the owner to fill in."""
     model, certificate = view.model, view.certificate
-    has_bound = certificate.reached is None and (certificate.answered is None or certificate.answered.passed)
+    result = certificate.decision
+    has_bound = result is None or (isinstance(result, SelectiveResult) and result.passed)
     return {
         "Model details": {
             "Kind": type(model).__name__,
@@ -94,9 +96,9 @@ def _model_sections(view: ReportView) -> dict[str, dict[str, Any]]:
             "Guarantee": certificate.sentence,
             "Delta": certificate.delta,
             **({"Bound": certificate.bound} if has_bound else {}),
-            "Further bounds": [metric.sentence for metric in certificate.limits] or "none",
+            "Further bounds": [metric.sentence for metric in certificate.metrics] or "none",
             "Baselines": [
-                str(baseline) for name, baseline in certificate.baselines.items() if name in ("hold-out", CONSTANT)
+                str(baseline) for name, baseline in certificate.baselines.items() if name in ("holdout", CONSTANT)
             ],
             "Why these metrics": None,
         },
@@ -105,8 +107,8 @@ def _model_sections(view: ReportView) -> dict[str, dict[str, Any]]:
 
 def _data_sections(view: ReportView) -> dict[str, dict[str, Any]]:
     """Sections about the data and the validation results."""
-    certificate, division, confusion = view.certificate, view.plan.division, Confusion.of(view)
-    unit = PLURAL[division.unit]
+    certificate, split, confusion = view.certificate, view.plan.split, Confusion.of(view)
+    unit = PLURAL[split.unit]
     analyses: dict[str, Any] = {"Errors by class": uncounted(view)}
     if confusion is not None:
         analyses = {
@@ -115,14 +117,14 @@ def _data_sections(view: ReportView) -> dict[str, dict[str, Any]]:
             "Warnings": confusion.warnings(certificate.bound),
         }
     # A refitted model was trained on the validation rows too.
-    training: dict[str, Any] = {f"Training {unit}": division.n_train + (division.m if certificate.refit else 0)}
+    training: dict[str, Any] = {f"Training {unit}": split.n_train + (split.m if certificate.refit else 0)}
     if certificate.refit:
-        training[f"Training {unit} of the certified classifier"] = division.n_train
-    if division.trained_elsewhere:
+        training[f"Training {unit} of the certified classifier"] = split.n_train
+    if split.prefit:
         training = {f"Training {unit}": "unknown (prefit classifiers)"}
     return {
         "Evaluation data": {
-            f"Validation {unit}": division.m,
+            f"Validation {unit}": split.m,
             "Validation results": facts(view)[1:] or "no threshold passed",
             "How they were chosen": certificate.assumptions[0],
             "Source": None,
@@ -147,9 +149,9 @@ def _compare_with_majority_class(certificate: Certificate) -> str:
     baseline = certificate.baselines.get(CONSTANT)
     if baseline is None:
         return "not compared"
-    if baseline.bound is None or certificate.not_better:
-        return certificate.not_better or str(baseline)
-    if certificate.beats_constant:
+    if baseline.bound is None or certificate.worse_than_baseline:
+        return certificate.worse_than_baseline or str(baseline)
+    if certificate.beats_baseline:
         return f"{baseline}; its bound is above that of this model"
     scope = "covered predictions" if certificate.refit else "accepted predictions"
     return f"{baseline}; not comparable with the bound of this model, which is for {scope} only"

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from pacbayes._utils.arrays import BoolArray, FloatArray
 from pacbayes._utils.words import PLURAL, cut, failure, format_share, percent_up
 from pacbayes.certificates.certificate import CONSTANT, Baseline, Missed
-from pacbayes.certificates.grids import on_grid
+from pacbayes.certificates.decisions import SelectiveResult, ThresholdResult
 from pacbayes.certificates.sentences import format_label
-from pacbayes.certificates.voting import POSTERIOR, vote_of_answers
-from pacbayes.data.division import GROUP
+from pacbayes.certificates.thresholds import on_grid
+from pacbayes.certificates.voting import POSTERIOR, weighted_vote
+from pacbayes.data.split import GROUP
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
 
@@ -58,16 +59,16 @@ _LABELS = ("The labels define the errors.", "A prediction that differs from its 
 
 def who_answers(view: ReportView) -> str:
     """Describe how the model predicts."""
-    number, used, threshold = len(view.classifiers), np.count_nonzero(view.model.weights_), view.certificate.reached
+    number, used, result = len(view.classifiers), np.count_nonzero(view.model.weights_), view.certificate.decision
     if used == 1:
         voters = "a single classifier" if number == 1 else f"classifier {view.only_classifier} of {number}"
     else:
         voters = f"all {number} classifiers" if used == number else f"{used} of {number} trained classifiers"
     if view.by_probabilities:
         average = f"according to {voters}" if used == 1 else f"averaged over {voters}"
-        if threshold is not None and threshold.passed:
-            label = format_label(threshold.positive)
-            return f"Predicts {label} if its probability, {average}, is at least {threshold.shown}."
+        if isinstance(result, ThresholdResult) and result.passed:
+            label = format_label(result.positive)
+            return f"Predicts {label} if its probability, {average}, is at least {result.shown}."
         return f"Predicts the class with the highest probability, {average}."
     if used == 1:
         return f"Predicts with {voters}."
@@ -84,9 +85,9 @@ def facts(view: ReportView) -> list[str]:
         "class."
     )
     # Shown separately, as warnings.
-    warnings = (certificate.not_better, str(certificate.often_missed))
+    warnings = (certificate.worse_than_baseline, str(certificate.minority_class_missed))
     results = [line for line in certificate.lines[1:] if line not in warnings]
-    abstains = certificate.answered is not None and certificate.answered.passed
+    abstains = isinstance(certificate.decision, SelectiveResult) and certificate.decision.passed
     acceptance = "The acceptance rate on new examples is not guaranteed."
     return [who_answers(view), *([refit] if certificate.refit else []), *results, *([acceptance] if abstains else [])]
 
@@ -97,7 +98,7 @@ def observed(view: ReportView) -> str:
     if test is None:
         return ""
     errors, rows = test.among_answered(view.voting)
-    if view.certificate.answered is not None:
+    if view.certificate.abstains:
         error_rate = f", with an error rate of {format_share(errors / rows)} ({errors} errors)" if rows else ""
         text = f"It accepted {rows} of {test.rows} test rows ({format_share(rows / test.rows)}){error_rate}."
     else:
@@ -112,7 +113,7 @@ def must_hold(view: ReportView) -> list[tuple[str, str]]:
     long_run = "The bound is for the long run: a small number of new examples may have more errors."
     return [
         _SAMPLING[view.certificate.unit],
-        *([_USER_SPLIT] if view.plan.division.own else []),
+        *([_USER_SPLIT] if view.plan.split.own else []),
         *_ALWAYS,
         _COVERED if view.certificate.refit else _DEPLOYED,
         _LABELS,
@@ -124,11 +125,11 @@ def compared(view: ReportView) -> dict[str, Baseline]:
     """Certificate of the model, followed by its baselines."""
     certificate = view.certificate
     label = "this model, wrong and covered" if certificate.refit else "this model"
-    how = "fixed before validation" if view.plan.division.trained_elsewhere else "chosen by cross-validation"
+    how = "fixed before validation" if view.plan.split.prefit else "chosen by cross-validation"
     baselines = view.model.certificates_["best"].baselines
     return {
         label: Baseline(min(certificate.bound, 1.0), view.validation_risk(view.voting), who_answers(view)),
-        f"one classifier, {how} (hold-out)": baselines["hold-out"],
+        f"one classifier, {how} (holdout)": baselines["holdout"],
         "majority-class baseline": baselines[CONSTANT],
     }
 
@@ -156,19 +157,19 @@ class Confusion:
         """Confusion matrix of a model; None if not available."""
         if uncounted(view):
             return None
-        evidence, unit = view.model._fitted.evidence, view.plan.division.unit
-        y_true, accepted, labels = evidence.truth.astype(np.intp), _accepted(view), evidence.labels.tolist()
+        predictions, unit = view.model._fitted.predictions, view.plan.split.unit
+        y_true, accepted, labels = predictions.y_true.astype(np.intp), _accepted(view), predictions.labels.tolist()
 
         def count(codes: NDArray[Any]) -> NDArray[np.int64]:
             cells = (y_true * len(labels) + codes)[accepted]
-            return np.bincount(cells, minlength=evidence.n_classes * len(labels)).reshape(-1, len(labels))
+            return np.bincount(cells, minlength=predictions.n_classes * len(labels)).reshape(-1, len(labels))
 
         if view.voting == "stochastic" and view.certificate.rule == POSTERIOR:
             support = np.flatnonzero(view.weights)
-            counts = np.asarray(sum(view.weights[i] * count(evidence.answers[i]) for i in support))
+            counts = np.asarray(sum(view.weights[i] * count(predictions.y_pred[i]) for i in support))
         else:
             counts = count(_predict_validation_set(view)).astype(np.float64)
-        rejected = None if accepted.all() else np.bincount(y_true[~accepted], minlength=evidence.n_classes)
+        rejected = None if accepted.all() else np.bincount(y_true[~accepted], minlength=predictions.n_classes)
         names = tuple(cut(" ".join(str(label).split()), _MAX_LABEL_LENGTH) for label in labels)
         return cls(names, counts, rejected, "rows" if unit == GROUP else PLURAL[unit])
 
@@ -223,7 +224,7 @@ class Confusion:
         for name, size, accepted, errors in self._by_class:
             if size == 0:
                 sentences.append(f"Class {name} has no validation rows: its error rate is unknown.")
-            elif Missed(None, accepted, errors).misleads(bound):
+            elif Missed(None, accepted, errors).hides_minority_class(bound):
                 rare = "rare and " if size < _RARE * total else ""
                 rows = f"{format_count(errors)} of its {format_count(accepted)} validation {self.rows}"
                 sentences.append(f"Class {name} is {rare}often missed: {rows} are misclassified.")
@@ -233,9 +234,9 @@ class Confusion:
 
 def uncounted(view: ReportView) -> str:
     """Reason why there is no confusion matrix; empty if there is one."""
-    if view.certificate.answered is not None and not view.certificate.answered.passed:
+    if isinstance(view.certificate.decision, SelectiveResult) and not view.certificate.decision.passed:
         return "The classifier abstains on all rows."
-    if view.plan.division.shared is None:
+    if view.plan.split.shared is None:
         return "Not available: the classifiers share no validation set."
     return ""
 
@@ -254,24 +255,25 @@ def format_count(count: Any) -> str:
 def _predict_validation_set(view: ReportView) -> NDArray[Any]:
     """Label codes that the certified classifier predicts for the validation rows."""
     fitted, certificate, plan = view.model._fitted, view.certificate, view.plan
-    evidence = fitted.evidence
-    if certificate.reached is not None and certificate.reached.passed:
-        assert evidence.scores is not None
-        code = evidence.code_of(certificate.reached.positive)
-        positive = on_grid(evidence.scores[plan.planned.index(plan.soft)]) >= certificate.reached.threshold
+    predictions = fitted.predictions
+    if isinstance(certificate.decision, ThresholdResult) and certificate.decision.passed:
+        assert predictions.scores is not None
+        assert certificate.decision.threshold is not None
+        code = predictions.code_of(certificate.decision.positive)
+        positive = on_grid(predictions.scores[plan.fixed_rules.index(plan.soft)]) >= certificate.decision.threshold
         return np.where(positive, code, 1 - code)
     tested = fitted.certificates.rule(view.voting).tested(fitted.certificates.case, 0.0)
     if tested is not None:
         return np.asarray(tested[0])
-    return vote_of_answers(fitted.weights(view.voting), evidence.answers, evidence.labels)
+    return weighted_vote(fitted.weights(view.voting), predictions.y_pred, predictions.labels)
 
 
 def _accepted(view: ReportView) -> BoolArray:
     """Mask of the accepted validation rows."""
-    evidence, answered = view.model._fitted.evidence, view.certificate.answered
-    if answered is None:
-        return np.ones(evidence.truth.size, dtype=np.bool_)
-    assert evidence.scores is not None
-    assert answered.threshold is not None
-    primary = view.plan.planned.index(view.plan.proposals[view.voting])
-    return np.asarray(on_grid(evidence.scores[primary]) >= answered.threshold)
+    predictions, result = view.model._fitted.predictions, view.certificate.decision
+    if not isinstance(result, SelectiveResult):
+        return np.ones(predictions.y_true.size, dtype=np.bool_)
+    assert predictions.scores is not None
+    assert result.threshold is not None
+    primary = view.plan.fixed_rules.index(view.plan.primary_rules[view.voting])
+    return np.asarray(on_grid(predictions.scores[primary]) >= result.threshold)

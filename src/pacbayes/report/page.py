@@ -17,8 +17,9 @@ import numpy as np
 from pacbayes._utils.checks import import_optional
 from pacbayes._utils.files import check_can_write, write_file
 from pacbayes._utils.words import PLURAL, format_params, format_share, percent_up, printable_lines
-from pacbayes.certificates.grids import Cuts
+from pacbayes.certificates.decisions import ThresholdResult
 from pacbayes.certificates.sentences import format_label
+from pacbayes.certificates.thresholds import ThresholdGrid
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.report import plots, tables
 from pacbayes.report.guarantee import Confusion, compared, facts, format_baseline, must_hold, observed, uncounted
@@ -40,8 +41,8 @@ _MAX_RISK_ROWS = 1_000
 #: Charts by id: title, height in pixels, plot function.
 _CHARTS: dict[str, tuple[str, int, Callable[[ReportView, Axes], Any]]] = {
     "certificate": ("Error bound, compared with simpler methods", 250, plots.plot_certificate),
-    "coverage": ("Error rate by acceptance rate", 300, plots.plot_target),
-    "threshold": ("Recall, precision and false positive rate by threshold", 320, plots.plot_target),
+    "coverage": ("Error rate by acceptance rate", 300, plots.plot_decision),
+    "threshold": ("Recall, precision and false positive rate by threshold", 320, plots.plot_decision),
     "bounds": ("PAC-Bayes bounds and baselines", 280, plots.plot_bounds),
     "risks": ("Weights and error rates of the classifiers", 320, plots.plot_risks),
 }
@@ -227,9 +228,9 @@ def _chart(view: ReportView, ident: str, caption: str, table: TextTable) -> dict
 
 def _main_chart(view: ReportView) -> dict[str, Any]:
     """Chart of the guarantee: the bound with its baselines, or the curve of a decision."""
-    if view.certificate.answered is not None:
+    if view.certificate.abstains:
         return _coverage_chart(view)
-    if view.certificate.reached is not None:
+    if isinstance(view.certificate.decision, ThresholdResult):
         return _threshold_chart(view)
     rows = [
         (
@@ -263,9 +264,9 @@ def _coverage_chart(view: ReportView) -> dict[str, Any]:
 
 def _threshold_chart(view: ReportView) -> dict[str, Any]:
     """Chart of recall, precision and false positive rate by threshold."""
-    grid, result = view.plan.thresholds, view.certificate.reached
-    assert isinstance(grid, Cuts)
-    assert result is not None
+    grid, result = view.plan.thresholds, view.certificate.decision
+    assert isinstance(grid, ThresholdGrid)
+    assert isinstance(result, ThresholdResult)
     columns = {"threshold": [f"{value:.4g}" for value in grid.values.tolist()]}
     for _, words, shares in plots.shares_at_thresholds(view):
         columns[words] = ["–" if np.isnan(share) else format_share(share) for share in shares.tolist()]

@@ -10,11 +10,11 @@ from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.checks import import_optional
 from pacbayes._utils.words import PLURAL, confidence, format_up
 from pacbayes.bounds.binomial import binomial_upper, chances, rows_needed
-from pacbayes.certificates.certify import cut_counts, threshold_counts
-from pacbayes.certificates.decisions import Abstain, Threshold
-from pacbayes.certificates.grids import Cuts
+from pacbayes.certificates.certify import threshold_counts, threshold_grid_counts
+from pacbayes.certificates.decisions import Abstain, SelectiveResult, Threshold, ThresholdResult
+from pacbayes.certificates.monitor import Monitor
 from pacbayes.certificates.sentences import MEASURES
-from pacbayes.certificates.watching import Monitor
+from pacbayes.certificates.thresholds import ThresholdGrid
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.posteriors.posterior import Problem
 from pacbayes.report.guarantee import compared, format_baseline
@@ -38,7 +38,7 @@ def plot_certificate(clf: Model, ax: "Axes | None" = None, *, test: Any = None) 
     """Plot the error bound and validation error of a model and of its baselines.
 
     The baselines are the holdout bound of a classifier chosen within the training set, and the majority class.  Models
-    with a decision are plotted by `plot_target`.
+    with a decision are plotted by `plot_decision`.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def plot_certificate(clf: Model, ax: "Axes | None" = None, *, test: Any = None) 
     See Also
     --------
     pacbayes.write_report : HTML report that includes this plot.
-    plot_target : Plot of a model with a decision.
+    plot_decision : Plot of a model with a decision.
 
     Examples
     --------
@@ -70,8 +70,8 @@ def plot_certificate(clf: Model, ax: "Axes | None" = None, *, test: Any = None) 
     ['this model', 'at most 9.6 %']
     """
     view, axes = _start(clf, ax, test)
-    if view.plan.target is not None:
-        return plot_target(clf, axes)
+    if view.plan.decision is not None:
+        return plot_decision(clf, axes)
     bars = compared(view)
     for i, (label, bar) in enumerate(bars.items()):
         kind, color = ("this model", ACCENT) if i == 0 else ("a baseline", TEST)
@@ -244,7 +244,7 @@ def plot_gibbs_curve(clf: Model, ax: "Axes | None" = None) -> "Axes":
 def plot_coverage(clf: Model, ax: "Axes | None" = None) -> "Axes":
     """Plot the error rate of accepted validation rows by acceptance rate, for `Abstain`.
 
-    The dashed line is the Clopper-Pearson upper bound of each threshold, valid on its own at level delta.  Thresholds
+    The dashed line is the Clopper-Pearson upper bound of each threshold, valid on its own at level delta.  ConfidenceGrid
     are tested in an order that the training set fixes; the one in use is marked.
 
     Parameters
@@ -261,7 +261,7 @@ def plot_coverage(clf: Model, ax: "Axes | None" = None) -> "Axes":
     See Also
     --------
     pacbayes.Abstain : Selective classification.
-    plot_target : Plot of a model with a `Threshold`.
+    plot_decision : Plot of a model with a `Threshold`.
 
     Examples
     --------
@@ -274,9 +274,9 @@ def plot_coverage(clf: Model, ax: "Axes | None" = None) -> "Axes":
     'acceptance rate on the validation set'
     """
     view, axes = _start(clf, ax)
-    if not isinstance(view.plan.target, Abstain):
+    if not isinstance(view.plan.decision, Abstain):
         raise ValueError("clf must have been fitted with Abstain (max_error), got a model that never abstains")
-    curve, max_error = coverage(view), view.plan.target.max_error
+    curve, max_error = coverage(view), view.plan.decision.max_error
     axes.plot(curve.shares, curve.errors, color=RISK, label="error rate of accepted rows")
     axes.plot(curve.shares, curve.bounds, color=RISK, linestyle="--", label="upper bound, each on its own")
     axes.axhline(max_error, color=ACCENT, label="maximum error rate")
@@ -289,7 +289,7 @@ def plot_coverage(clf: Model, ax: "Axes | None" = None) -> "Axes":
     return _set_labels(axes, "acceptance rate on the validation set", "error rate")
 
 
-def plot_target(clf: Model, ax: "Axes | None" = None) -> "Axes":
+def plot_decision(clf: Model, ax: "Axes | None" = None) -> "Axes":
     """Plot recall, precision and false positive rate on the validation set by threshold.
 
     These are estimates, not bounds.  Dashed lines are the requirements, and the threshold in use is marked if there is
@@ -316,22 +316,22 @@ def plot_target(clf: Model, ax: "Axes | None" = None) -> "Axes":
     >>> import matplotlib
     >>> matplotlib.use("Agg")
     >>> from pacbayes import CertifiedClassifier, Threshold
-    >>> from pacbayes.report import plot_target
-    >>> clf = CertifiedClassifier("logistic", target=Threshold(recall=0.5), cv=2, random_state=0)
-    >>> plot_target(clf.fit([[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)])).get_xlabel()
+    >>> from pacbayes.report import plot_decision
+    >>> clf = CertifiedClassifier("logistic", decision=Threshold(recall=0.5), cv=2, random_state=0)
+    >>> plot_decision(clf.fit([[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)])).get_xlabel()
     'threshold of the probability of 1'
     """
     view, axes = _start(clf, ax)
-    target, grid, result = view.plan.target, view.plan.thresholds, view.certificate.reached
-    if not isinstance(target, Threshold):
+    decision, grid, result = view.plan.decision, view.plan.thresholds, view.certificate.decision
+    if not isinstance(decision, Threshold):
         return plot_coverage(view, axes)
-    assert isinstance(grid, Cuts)
-    assert result is not None
+    assert isinstance(grid, ThresholdGrid)
+    assert isinstance(result, ThresholdResult)
     for (name, words, shares), color in zip(shares_at_thresholds(view), (ACCENT, RISK, TEST), strict=True):
         axes.plot(grid.values, shares, color=color, label=words)
-        if name in target.asked:
-            axes.axhline(target.asked[name], color=color, linestyle="--", label=f"required {words}")
-    if result.passed:
+        if name in decision.required:
+            axes.axhline(decision.required[name], color=color, linestyle="--", label=f"required {words}")
+    if result.threshold is not None:
         axes.axvline(result.threshold, color="black", linewidth=1.0, label="threshold in use")
     axes.set_ylim(-0.02, 1.02)
     _in_percent(axes.yaxis)
@@ -371,7 +371,7 @@ def plot_monitor(monitor: Monitor, ax: "Axes | None" = None) -> "Axes":
     if not isinstance(monitor, Monitor):
         raise TypeError(f"monitor must be a Monitor, as clf.monitor() returns, got {type(monitor).__name__}")
     axes = _new_axes(ax)
-    e_values = np.concatenate([[1.0], monitor.evidence])
+    e_values = np.concatenate([[1.0], monitor.e_values])
     axes.plot(np.arange(e_values.size), e_values, color=RISK, label="e-value")
     axes.axhline(monitor.needed, color=ACCENT, linestyle="--", label=f"alarm at {monitor.needed:.6g}")
     if monitor.alarm_at is not None:
@@ -381,7 +381,7 @@ def plot_monitor(monitor: Monitor, ax: "Axes | None" = None) -> "Axes":
 
 
 def plot_plan(
-    error: float, target: float, ax: "Axes | None" = None, *, delta: float = 0.05, chance: float = 0.8
+    error: float, decision: float, ax: "Axes | None" = None, *, delta: float = 0.05, chance: float = 0.8
 ) -> "Axes":
     """Plot the probability that a Clopper-Pearson bound is at most `target`, by number of validation rows.
 
@@ -409,16 +409,16 @@ def plot_plan(
     >>> plot_plan(0.05, 0.08).get_xlabel()
     'validation rows'
     """
-    needed = rows_needed(error, target, delta=delta, chance=chance)
+    needed = rows_needed(error, decision, delta=delta, chance=chance)
     axes, last = _new_axes(ax), max(2 * needed, 10)
     rows = np.unique(np.linspace(1, last, min(last, _MAX_POINTS)).astype(np.int64))
-    axes.plot(rows, chances(rows, error, target, delta=delta), color=RISK, label="probability")
+    axes.plot(rows, chances(rows, error, decision, delta=delta), color=RISK, label="probability")
     axes.axhline(chance, color=ACCENT, linestyle="--", label=f"required probability: {chance:g}")
     axes.axvline(needed, color=ACCENT, label=f"{needed} rows")
     axes.set_ylim(0.0, 1.02)
     axes.set_xlim(0.0, last)
     axes.set_title(f"For an error rate of {100 * error:g} %; δ = {delta:g}", fontsize="medium")
-    return _set_labels(axes, "validation rows", f"probability of a bound of at most {100 * target:g} %")
+    return _set_labels(axes, "validation rows", f"probability of a bound of at most {100 * decision:g} %")
 
 
 class Coverage(NamedTuple):
@@ -438,10 +438,10 @@ class Coverage(NamedTuple):
 
 def coverage(view: ReportView) -> Coverage:
     """Errors among accepted rows by threshold, of a model that abstains."""
-    rows, wrong = threshold_counts(view.plan, view.model._fitted.evidence, view.voting)
+    rows, wrong = threshold_counts(view.plan, view.model._fitted.predictions, view.voting)
     rows, wrong = rows[rows > 0], wrong[rows > 0]
-    selective, chosen = view.certificate.answered, None
-    if selective is not None and selective.passed:
+    selective, chosen = view.certificate.decision, None
+    if isinstance(selective, SelectiveResult) and selective.passed:
         chosen = int(np.flatnonzero(rows == selective.rows)[-1])
     bounds = [float(binomial_upper(k, n, view.plan.delta)) for n, k in zip(rows.tolist(), wrong.tolist(), strict=True)]
     return Coverage(rows / view.classifiers.m, wrong / rows, np.array(bounds), rows.tolist(), wrong.tolist(), chosen)
@@ -449,7 +449,7 @@ def coverage(view: ReportView) -> Coverage:
 
 def shares_at_thresholds(view: ReportView) -> Iterator[tuple[str, str, FloatArray]]:
     """Yield name, label and values by threshold of recall, precision and false positive rate; NaN without rows."""
-    confusion = cut_counts(view.plan, view.model._fitted.evidence)
+    confusion = threshold_grid_counts(view.plan, view.model._fitted.predictions)
     for name, (_, words, _) in MEASURES.items():
         rows, wrong = confusion.errors(name)
         shares = wrong / np.maximum(rows, 1)

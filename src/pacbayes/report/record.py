@@ -14,7 +14,7 @@ import pacbayes
 from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.values import fingerprint
 from pacbayes._utils.words import PLURAL, cut, format_value
-from pacbayes.data.division import DISTINCT
+from pacbayes.data.split import DISTINCT
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
@@ -47,14 +47,14 @@ def as_fitted(model: CertifiedModel) -> CertifiedModel:
     0.05
     """
     plan = model._fitted.plan
-    fixed = {name: getattr(plan, name) for name in ("delta", "constant", "hedge", "limits_share", "target")} | {
-        "split": plan.division.kind,
-        "duplicates": "together" if plan.division.unit == DISTINCT else "keep",
+    fixed = {name: getattr(plan, name) for name in ("delta", "constant", "hedge", "metrics_share", "decision")} | {
+        "split": plan.split.kind,
+        "duplicates": "together" if plan.split.unit == DISTINCT else "keep",
         "prior": "uniform" if plan.prior is None else plan.prior,
         "distance": plan.distance[0] if len(plan.distance) == 1 else list(plan.distance),
-        "limits": tuple(metric.cost or metric.name for metric in plan.limits),
+        "metrics": tuple(metric.cost or metric.name for metric in plan.metrics),
         "pos_label": plan.positive,
-        "max_error": getattr(plan.target, "max_error", None),
+        "max_error": getattr(plan.decision, "max_error", None),
         "refit": plan.refit is not None,
         "cv": None if plan.cross_validation is None else int(plan.cross_validation.sizes.size),
     }
@@ -66,23 +66,21 @@ def as_fitted(model: CertifiedModel) -> CertifiedModel:
 
 def data_table(view: ReportView) -> TextTable:
     """Table of the rows and classifiers, with fingerprints of the data if available."""
-    model, classifiers, division = view.model, view.classifiers, view.plan.division
-    units = PLURAL[division.unit]
-    for_each = "" if division.kind == "shared" else " in an independent split for each classifier"
-    refit_rows = f" (certified classifier), {division.n_train + division.m} (refit)" if view.certificate.refit else ""
+    model, classifiers, split = view.model, view.classifiers, view.plan.split
+    units = PLURAL[split.unit]
+    for_each = "" if split.kind == "shared" else " in an independent split for each classifier"
+    refit_rows = f" (certified classifier), {split.n_train + split.m} (refit)" if view.certificate.refit else ""
     notes, hashes = [""] * len(model.classes_), ["not available; use write_report(..., data=(X, y))"] * 2
     if view.data is not None:
         counts = np.unique(view.data[1], return_counts=True)[1]
         notes, hashes = [f" ({count} rows)" for count in counts], [fingerprint(part) for part in view.data]
     names, converged = getattr(model, "feature_names_in_", None), classifiers.converged
     rows = {
-        "rows": division.n_rows,
+        "rows": split.n_rows,
         f"training {units}": (
-            "unknown (prefit classifiers)"
-            if division.trained_elsewhere
-            else f"{division.n_train}{for_each}{refit_rows}"
+            "unknown (prefit classifiers)" if split.prefit else f"{split.n_train}{for_each}{refit_rows}"
         ),
-        f"validation {units} m": f"{division.m}{for_each}",
+        f"validation {units} m": f"{split.m}{for_each}",
         _DUPLICATES: "unknown" if classifiers.copies is None else classifiers.copies,
         "classes": format_names(model.classes_.tolist(), notes),
         "columns": getattr(model, "n_features_in_", None),

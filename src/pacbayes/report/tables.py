@@ -9,17 +9,18 @@ import numpy as np
 
 from pacbayes._utils.words import PLURAL, confidence, format_level, format_params, format_share, format_up, percent_up
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates.certificate import BEFOREHAND, CONSTANT, FOUND, TRAINING, VALIDATION, Certificate
-from pacbayes.certificates.limits import CLASS
-from pacbayes.certificates.sentences import format_label, format_target, shares_of_delta
+from pacbayes.certificates.certificate import CONSTANT, FOUND, PRESPECIFIED, TRAINING, VALIDATION, Certificate
+from pacbayes.certificates.decisions import SelectiveResult, ThresholdResult
+from pacbayes.certificates.metric_bounds import CLASS
+from pacbayes.certificates.sentences import format_label, format_max_error, shares_of_delta
 from pacbayes.certificates.voting import POSTERIOR, SOFT
-from pacbayes.data.division import GROUP
+from pacbayes.data.split import GROUP
 from pacbayes.report.view import ReportView
 
 # The table of weights lists classifiers up to this total weight, or this number of rows.
 _TOTAL_WEIGHT, _MAX_ROWS = 0.99, 8
 # What determined a rule.
-_SOURCES = {TRAINING: "training set", VALIDATION: "validation set", BEFOREHAND: "fixed before validation"}
+_SOURCES = {TRAINING: "training set", VALIDATION: "validation set", PRESPECIFIED: "fixed before validation"}
 # Note on metrics with duplicates="together".
 _DUPLICATES_ONCE = {"distinct example": " Duplicates of an example count once."}
 
@@ -129,7 +130,7 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
         delta, observed = repr(view.plan.delta), view.observed
         rows.append(
             {
-                "classifier": f"majority class ({format_label(view.model.constant_label_)})",
+                "classifier": f"majority class ({format_label(view.model.majority_class_)})",
                 "error rate at most": _format_percent(baseline.bound),
                 "validation error": format_share(baseline.empirical_risk),
                 "acceptance rate": "100.0 %",
@@ -156,8 +157,8 @@ def _certificate_row(view: ReportView, voting: str, full: bool) -> dict[str, str
         "error rate at most": _format_error_bound(certificate),
         "validation error": "–" if risk is None else format_share(risk),
     }
-    if certificate.answered is not None:
-        row["acceptance rate"] = format_share(certificate.answered.share)
+    if isinstance(certificate.decision, SelectiveResult):
+        row["acceptance rate"] = format_share(certificate.decision.share)
     if view.observed is not None:
         row["test error"] = _format_test(*view.observed.among_answered(voting))
     if not full:
@@ -191,15 +192,15 @@ def _certificate_caption(view: ReportView) -> str:
             "The bound of the majority vote is twice that of the stochastic classifier; it does not depend on the "
             "errors of the vote."
         )
-    if view.certificate.answered is not None:
+    if isinstance(view.certificate.decision, SelectiveResult):
         parts.append("Error rates are those of accepted rows; the maximum error rate was tested with all of delta.")
-    elif view.certificate.reached is not None:
+    elif isinstance(view.certificate.decision, ThresholdResult):
         parts.append("Only the soft vote predicts; its requirements were tested with all of delta.")
     else:
-        parts += shares_of_delta(hedge, view.plan.division.trained_elsewhere)
+        parts += shares_of_delta(hedge, view.plan.split.prefit)
         if SOFT in certificates and 0.0 < hedge < 1.0:
             parts.append("The soft vote has all of delta.")
-    unbeaten = [certificate.holds_for for certificate in certificates.values() if certificate.beats_constant is False]
+    unbeaten = [certificate.holds_for for certificate in certificates.values() if certificate.beats_baseline is False]
     if unbeaten:
         parts.append(f"Not better than the majority-class baseline: {', '.join(unbeaten)}.")
     if view.observed is not None:
@@ -216,7 +217,7 @@ def bounds_table(view: ReportView, full: bool = False) -> TextTable:
         (posterior.distance, "stochastic classifier", posterior.bound, posterior.empirical_risk, posterior.kl, optimal)
         for posterior in view.posteriors
     ]
-    holdout = "primary classifier" if view.plan.division.trained_elsewhere else "cross-validated classifier"
+    holdout = "primary classifier" if view.plan.split.prefit else "cross-validated classifier"
     notes = []
     for name, baseline in view.model.certificates_["stochastic"].baselines.items():
         classifier = "best single classifier" if name == "Occam" else holdout
@@ -290,19 +291,19 @@ def _weight_caption(view: ReportView, groups: Sequence[WeightGroup], n_listed: i
 def part_table(view: ReportView) -> TextTable | None:
     """Table of the bounds on further metrics; None if there are none."""
     plan, certificate = view.plan, view.certificate
-    if not plan.limits:
+    if not plan.metrics:
         return None
-    errors_only = all(metric.name == "error" for metric in plan.limits)
+    errors_only = all(metric.name == "error" for metric in plan.metrics)
     title, columns = "Bounds on further metrics", ("metric", "bound", "count", "rows")
     if errors_only:
         title = "Error bounds by class and slice" if plan.slices else "Error bounds by class"
         rate = "rate of covered errors at most" if certificate.refit else "error rate at most"
         columns = ("subset", rate, "errors", "rows")
-    if not certificate.limits:
+    if not certificate.metrics:
         reason = "Not available: the rule that predicts was chosen on the validation set."
         return TextTable(title, columns, [], reason)
     rows = []
-    for metric in certificate.limits:
+    for metric in certificate.metrics:
         label = metric.label + (f" ({metric.also})" if metric.also else "")
         label = f"true {label}" if metric.kind == CLASS and metric.name == "error" else label
         bound = percent_up(metric.bound) if errors_only else metric.claim
@@ -330,12 +331,12 @@ def _format_test(errors: int, rows: int) -> str:
 
 
 def _format_error_bound(certificate: Certificate) -> str:
-    if certificate.reached is not None:
-        return "(see its threshold)" if certificate.reached.passed else "(no threshold passed)"
-    if certificate.answered is None:
+    if isinstance(certificate.decision, ThresholdResult):
+        return "(see its threshold)" if certificate.decision.passed else "(no threshold passed)"
+    selective = certificate.decision
+    if selective is None:
         return _format_percent(certificate.bound)
-    selective = certificate.answered
-    return f"{format_target(selective.target)} of accepted rows" if selective.passed else "(abstains on all rows)"
+    return f"{format_max_error(selective.max_error)} of accepted rows" if selective.passed else "(abstains on all rows)"
 
 
 def _format_percent(bound: float) -> str:

@@ -12,14 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from pacbayes._utils.arrays import BoolArray, FloatArray, Rows, cached_property
 from pacbayes.bounds.distances import DISTANCES, get_distance
 from pacbayes.certificates.certificate import Certificate
-from pacbayes.certificates.find import choose_posterior
+from pacbayes.certificates.decisions import SelectiveResult
 from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.posteriors import choose_posterior
 from pacbayes.certificates.voting import POSTERIOR, SOFT, weights_of
+from pacbayes.data.dataset import check_complete, check_same_kind, check_same_order
 from pacbayes.data.duplicates import check_new_rows
-from pacbayes.data.labelled import check_complete, check_same_kind, check_same_order
 from pacbayes.data.rows import number_of_rows, pick_rows
 from pacbayes.ensemble.classifier_set import ClassifierSet
-from pacbayes.ensemble.evidence import risks_of_errors
+from pacbayes.ensemble.validation import risks_of_errors
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.posteriors.posterior import Posterior
 
@@ -53,7 +54,7 @@ class ObservedErrors:
             fitted = self.model._fitted
             # A refit, or a threshold, supports a single voting; for the others use the certified rules.
             not_refitted = fitted.refit is not None and not fitted.certificates[voting].refit
-            if not_refitted or (fitted.plan.has_cuts and voting != SOFT):
+            if not_refitted or (fitted.plan.has_threshold and voting != SOFT):
                 labels = fitted.certified(voting, self.model._validated(self.X))
             else:
                 labels = self._voting(voting).predict(self.X)
@@ -69,8 +70,8 @@ class ObservedErrors:
     def among_answered(self, voting: str) -> tuple[int, int]:
         """Numbers of errors among accepted rows, and of accepted rows."""
         wrong = self.wrong(voting)
-        if self.model.certificates_[voting].answered is not None:
-            wrong = wrong[self._voting(voting).answers(self.X)]
+        if self.model.certificates_[voting].abstains:
+            wrong = wrong[self._voting(voting).accepts(self.X)]
         return int(np.count_nonzero(wrong)), int(wrong.size)
 
     @cached_property
@@ -82,7 +83,7 @@ class ObservedErrors:
     @property
     def constant(self) -> int | None:
         """The number of errors of the majority-class baseline; None if the majority class is unknown."""
-        label = self.model.constant_label_
+        label = self.model.majority_class_
         return None if label is None else int(np.count_nonzero(label != self.labels))
 
     @cached_property
@@ -178,7 +179,7 @@ class ReportView:
     def bound_name(self) -> str:
         """Label of the certificate's bound in plots."""
         classifier = self.certificate.holds_for.removesuffix(" with its key")
-        return f"bound of {classifier}" + ("" if self.certificate.answered is None else " on accepted rows")
+        return f"bound of {classifier}" + ("" if not self.certificate.abstains else " on accepted rows")
 
     def validation_risk(self, voting: str) -> float | None:
         """Error rate of a voting on the validation set, among accepted rows if it abstains; None if not available.
@@ -186,8 +187,8 @@ class ReportView:
         The error rate of the majority vote is for display if its bound follows from that of the stochastic classifier.
         """
         certificate = self.model.certificates_[voting]
-        if certificate.answered is not None:
-            return certificate.empirical_risk if certificate.answered.passed else None
+        if isinstance(certificate.decision, SelectiveResult):
+            return certificate.empirical_risk if certificate.decision.passed else None
         return self.model.vote_risk_ if voting == "majority" else certificate.empirical_risk
 
     @cached_property
@@ -221,7 +222,7 @@ class ReportView:
     @cached_property
     def posterior(self) -> Posterior:
         """The posterior of the model, or else the optimal one at level delta."""
-        posterior = self.model._fitted.found.posterior
+        posterior = self.model._fitted.posteriors.posterior
         return self._best(self.plan.distances) if posterior is None else posterior
 
     @cached_property
@@ -258,7 +259,7 @@ def _pair(name: str, pair: Any) -> tuple[Any, NDArray[Any]]:
 def _check_data(model: CertifiedModel, data: Any) -> tuple[Any, NDArray[Any]]:
     """Validate the data of the fit: number of rows and classes must match the model."""
     X, labels = _pair("data", data)
-    expected = model._fitted.plan.division.n_rows
+    expected = model._fitted.plan.split.n_rows
     if labels.size != expected:
         raise ValueError(f"data must be the {expected} rows the model was fitted with, got {labels.size}")
     if not np.array_equal(np.unique(labels), model.classes_):

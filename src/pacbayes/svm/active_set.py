@@ -26,7 +26,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 
 from pacbayes._utils.arrays import EPS, FloatArray, Rows
 from pacbayes._utils.memory import memory_limit
-from pacbayes._utils.threads import on_cores
+from pacbayes._utils.threads import parallel_for
 from pacbayes.svm.smo import add_rows
 
 # Steps until the sets must have settled; three is usual.
@@ -130,7 +130,7 @@ class FreeFactor:
             rows = np.arange(start, stop)
             room[rows, rows] += self._ridge
 
-        on_cores(fill, range(first, size, _BLOCK))
+        parallel_for(fill, range(first, size, _BLOCK))
         self._divide(room[halfway:size], np.zeros(size - halfway, dtype=np.int64), 0)
         for start in range(first, size, _BLOCK):
             self._factorise(start, min(start + _BLOCK, size))
@@ -143,7 +143,7 @@ class FreeFactor:
             rows = slice(row, min(row + _ROWS, size))
             room[rows, start:stop] -= room[rows, :start] @ room[start:stop, :start].T
 
-        on_cores(subtract, range(start, size, _ROWS))
+        parallel_for(subtract, range(start, size, _ROWS))
         factor, inverse = _factor(room[start:stop, start:stop])
         room[start:stop, start:stop] = factor
 
@@ -151,7 +151,7 @@ class FreeFactor:
             rows = slice(row, min(row + _ROWS, size))
             room[rows, start:stop] = room[rows, start:stop] @ inverse.T
 
-        on_cores(divide, range(stop, size, _ROWS))
+        parallel_for(divide, range(stop, size, _ROWS))
         self._blocks.append((start, stop, inverse))
 
     def _bury(self, lives: NDArray[np.bool_]) -> None:
@@ -188,7 +188,7 @@ class FreeFactor:
                     some[:, start:stop] -= some[:, known] @ self._room[start:stop, known].T
                     some[:, start:stop] = some[:, start:stop] @ inverse.T
 
-        on_cores(work, range(0, len(rows), _PART))
+        parallel_for(work, range(0, len(rows), _PART))
 
     def _reserve(self, size: int) -> None:
         """Make room for so many rows, with some to spare, if memory allows."""
@@ -204,7 +204,7 @@ class FreeFactor:
             rows = slice(start, min(start + _ROWS, self._variables.size))
             room[rows, : rows.stop] = self._room[rows, : rows.stop]
 
-        on_cores(copy, range(0, self._variables.size, _ROWS))
+        parallel_for(copy, range(0, self._variables.size, _ROWS))
         self._room = room
 
 

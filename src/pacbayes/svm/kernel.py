@@ -15,7 +15,7 @@ from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.checks import check_choice, check_number, need, need_array, need_choice
 from pacbayes._utils.progress import compile_notice, progress
 from pacbayes._utils.seeds import generator
-from pacbayes._utils.threads import on_cores, one_core
+from pacbayes._utils.threads import one_core, parallel_for
 
 KERNELS = ("rbf", "linear")
 # An approximation of rbf by few rows; see landmarks.py.
@@ -223,7 +223,7 @@ class Kernel:
                 values[:start, band] = values[band, :start].T
                 advance(1)
 
-            on_cores(work, starts)
+            parallel_for(work, starts)
         return values
 
     def of_shared(
@@ -247,7 +247,7 @@ class Kernel:
                 fill = compiled.gaussian_in_single if values.dtype == np.float32 else compiled.gaussian_of_distances
                 fill(shared, rows[some], columns, self.gamma, values[some], *buffer)
 
-        on_cores(work, range(0, rows.size, height))
+        parallel_for(work, range(0, rows.size, height))
         return values
 
 
@@ -303,7 +303,7 @@ def _of_pairs(A: FloatArray, B: FloatArray | None, kind: str, gamma: float | Non
     tile = compiled.TILE
     if B is not None:
         places = _places(values.shape, A.shape[1], tile, triangle=False)
-        on_cores(lambda place: compiled.pairs_between(*arguments, *compiled.buffer(tile), *place), places)
+        parallel_for(lambda place: compiled.pairs_between(*arguments, *compiled.buffer(tile), *place), places)
         return values
     places = _places(values.shape, A.shape[1], tile, triangle=True)
     with progress("kernel matrix", len(places)) as advance:
@@ -312,7 +312,7 @@ def _of_pairs(A: FloatArray, B: FloatArray | None, kind: str, gamma: float | Non
             compiled.pairs_within(*arguments, *compiled.buffer(tile), *place)
             advance(1)
 
-        on_cores(work, places)
+        parallel_for(work, places)
     return values
 
 
@@ -372,7 +372,7 @@ def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> floa
     See Also
     --------
     svm_set : Where it is the default width.
-    svm_path : Machines on a kernel matrix of this width.
+    svm_path : SVMs on a kernel matrix of this width.
 
     References
     ----------

@@ -1,4 +1,4 @@
-r"""Machines on landmarks by Nyström's features: a Gaussian kernel from the values of all rows with a few of them.
+r"""SVMs on landmarks by Nyström's features: a Gaussian kernel from the values of all rows with a few of them.
 
 With landmarks :math:`z_1, \dots, z_D` among the training rows, their kernel matrix :math:`U \Lambda U^T` and
 :math:`k(x) = (k(z_1, x), \dots, k(z_D, x))`, the features are :math:`\phi(x) = \Lambda^{-1/2} U^T k(x)`, equation
@@ -37,9 +37,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from pacbayes._utils.arrays import FloatArray, Rows
 from pacbayes._utils.memory import BLOCK_BYTES
 from pacbayes._utils.progress import progress
-from pacbayes._utils.threads import on_cores
+from pacbayes._utils.threads import parallel_for
 from pacbayes.svm.kernel import Kernel
-from pacbayes.svm.machines import Machines, Pair, pairs_of
+from pacbayes.svm.one_vs_one import OneVsOnePaths, Pair, pairs_of
 from pacbayes.svm.path import SVMPath
 
 #: Landmarks where nobody says how many.
@@ -120,7 +120,7 @@ def nystroem_map(landmarks: FloatArray, kernel: Kernel) -> NystroemMap:
     return NystroemMap(landmarks, kernel, vectors[:, kept] / np.sqrt(values[kept]))
 
 
-def train_on_features(found: NystroemMap, features: FloatArray, codes: Rows, lambdas: FloatArray) -> Machines:
+def train_on_features(found: NystroemMap, features: FloatArray, codes: Rows, lambdas: FloatArray) -> OneVsOnePaths:
     """Train linear machines for every pair of classes among `codes` and return them as machines on the landmarks."""
     present = np.unique(codes)
     pairs = pairs_of(present)
@@ -135,7 +135,7 @@ def train_on_features(found: NystroemMap, features: FloatArray, codes: Rows, lam
             path = SVMPath(lambdas, found.coefficients(weights), intercept, steps, violation, violation <= TOL)
             # The Gaussian kernel is 1 on its diagonal.
             trained.append(Pair(first, second, every, path, 1.0))
-    return Machines(present, tuple(trained))
+    return OneVsOnePaths(present, tuple(trained))
 
 
 class RowProducts:
@@ -160,7 +160,7 @@ class RowProducts:
         def work(block: slice) -> None:
             np.matmul(self.matrix[block], vector, out=products[block])
 
-        on_cores(work, self._blocks)
+        parallel_for(work, self._blocks)
         return products
 
     def transposed_times(self, vector: FloatArray) -> FloatArray:
@@ -171,7 +171,7 @@ class RowProducts:
             block = self._blocks[place]
             np.matmul(vector[block], self.matrix[block], out=parts[place])
 
-        on_cores(work, range(len(self._blocks)))
+        parallel_for(work, range(len(self._blocks)))
         return _sum_in_order(parts)
 
     def gram(self, which: Rows) -> FloatArray:
@@ -188,7 +188,7 @@ class RowProducts:
             rows[:, width] = 1.0
             np.matmul(rows.T, rows, out=parts[place])
 
-        on_cores(work, range(len(blocks)))
+        parallel_for(work, range(len(blocks)))
         return _sum_in_order(parts)
 
 

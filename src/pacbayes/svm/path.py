@@ -192,7 +192,7 @@ def svm_path(K: ArrayLike, y: ArrayLike, lambdas: ArrayLike, *, tol: float = 1e-
 
     See Also
     --------
-    svm_set : Machines from rows, with their validation errors.
+    svm_set : SVMs from rows, with their validation errors.
     sigest : The width of a Gaussian kernel.
     sklearn.svm.SVC : One machine.
 

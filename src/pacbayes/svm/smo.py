@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import EPS, FloatArray, Rows
 from pacbayes._utils.progress import compiled
-from pacbayes._utils.threads import on_cores
+from pacbayes._utils.threads import parallel_for
 
 # A pair of (nearly) equal rows has no curvature: this floor makes the step long enough to reach a bound, as in LIBSVM.
 _FLAT = 1e-12
@@ -402,7 +402,7 @@ def add_rows(matrix: NDArray[Any], rows: Rows, coefs: FloatArray, out: FloatArra
     >>> sums
     array([2., 2.])
     """
-    on_cores(lambda columns: _add_range(matrix, rows, coefs, out, *columns), _ranges(out.size))
+    parallel_for(lambda columns: _add_range(matrix, rows, coefs, out, *columns), _ranges(out.size))
 
 
 def compile_for(dtype: np.dtype[Any]) -> None:

@@ -27,7 +27,7 @@ from pacbayes.svm.kernel import (
     number_of_widths,
 )
 from pacbayes.svm.landmarks import N_COMPONENTS, choose_landmarks, nystroem_map, train_on_features
-from pacbayes.svm.machines import Machines, OneMachine, blocks, train_machines
+from pacbayes.svm.one_vs_one import OneVsOnePaths, OneVsOneSVM, blocks, train_one_vs_one
 from pacbayes.svm.path import check_lambdas
 
 
@@ -94,14 +94,14 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
             raise ValueError(f"y must hold at least two classes, got class {classes[0].item()!r} only")
         with one_thread():
             rng = generator(self.random_state)
-            scaling, kernel, places, machines = train_one(
+            scaling, kernel, places, svms = train_one(
                 features, codes, lambdas, self.kernel, gamma, scale, n_components, rng, rng
             )
-        machine = machines.one(0)
+        machine = svms.one(0)
         return self.take_over(classes, scaling, kernel, machine, scaling(features[places[machine.support]]))
 
     def take_over(
-        self, classes: NDArray[Any], scaling: Scaling, kernel: Kernel, machine: OneMachine, support_vectors: FloatArray
+        self, classes: NDArray[Any], scaling: Scaling, kernel: Kernel, machine: OneVsOneSVM, support_vectors: FloatArray
     ) -> Self:
         """Become fitted by what training elsewhere found; the support vectors are scaled."""
         self.classes_ = classes[machine.codes]
@@ -116,11 +116,11 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         if not hasattr(self, "_machine"):  # not fitted
             return
         need(isinstance(self._labels, np.ndarray) and self._labels.ndim == 1, "SVMClassifier._labels", "must be labels")
-        parts = ((self._machine, OneMachine), (self._scaling, Scaling), (self._kernel, Kernel))
+        parts = ((self._machine, OneVsOneSVM), (self._scaling, Scaling), (self._kernel, Kernel))
         for part, kind in parts:
             need(type(part) is kind, "SVMClassifier", f"must have a {kind.__name__}")
             part.__post_init__()
-        need(int(self._machine.codes[-1]) < self._labels.size, "OneMachine.codes", "must be classes")
+        need(int(self._machine.codes[-1]) < self._labels.size, "OneVsOneSVM.codes", "must be classes")
         size, width = self._machine.coefs.shape[1], self._scaling.shift.size
         need_array(self.support_vectors_, "SVMClassifier.support_vectors_", "f", (size, width))
         need(
@@ -160,7 +160,7 @@ def train_one(
     n_components: int,
     of_width: np.random.Generator,
     of_landmarks: np.random.Generator,
-) -> tuple[Scaling, Kernel, Rows, Machines]:
+) -> tuple[Scaling, Kernel, Rows, OneVsOnePaths]:
     """Train a machine with a scaling and a width of its own; the rows are those that its coefficients belong to."""
     scaling = fit_scaling(features, scale)
     rows = scaling(features)
@@ -169,12 +169,12 @@ def train_one(
         places = choose_landmarks(len(rows), n_components, of_landmarks)
         found = nystroem_map(rows[places], fitted)
         return scaling, fitted, places, train_on_features(found, found.features(rows), codes, lambdas)
-    machines = train_machines(lambda part: fitted.gram(rows[part]), codes, lambdas)
-    return scaling, fitted, np.arange(len(rows)), machines
+    svms = train_one_vs_one(lambda part: fitted.gram(rows[part]), codes, lambdas)
+    return scaling, fitted, np.arange(len(rows)), svms
 
 
 @dataclass(frozen=True, eq=False)
-class MachineSettings:
+class SVMSettings:
     """What the machines of a set were asked to be, one for each width and lambda."""
 
     lambdas: FloatArray
@@ -186,14 +186,14 @@ class MachineSettings:
     seed: int
 
     def __post_init__(self) -> None:
-        need_array(self.lambdas, "MachineSettings.lambdas", "f", (None,))
+        need_array(self.lambdas, "SVMSettings.lambdas", "f", (None,))
         check_lambdas(self.lambdas)
-        need_choice(self.kernel, "MachineSettings.kernel", SVM_KERNELS)
+        need_choice(self.kernel, "SVMSettings.kernel", SVM_KERNELS)
         check_gamma(self.gamma)
-        need(type(self.scale) in (bool, str), "MachineSettings.scale", "must be True, False or a word")
+        need(type(self.scale) in (bool, str), "SVMSettings.scale", "must be True, False or a word")
         check_scale(self.scale)
-        need_whole(self.n_components, "MachineSettings.n_components", 1)
-        need(type(self.seed) is int and 0 <= self.seed < 2**4096, "MachineSettings.seed", "must be a seed")
+        need_whole(self.n_components, "SVMSettings.n_components", 1)
+        need(type(self.seed) is int and 0 <= self.seed < 2**4096, "SVMSettings.seed", "must be a seed")
 
     def params(self, gamma: float | None) -> list[dict[str, Any]]:
         """Return what distinguishes the classifiers of one width."""
@@ -210,7 +210,7 @@ class MachineSettings:
         classes: NDArray[Any],
         scaling: Scaling,
         kernel: Kernel,
-        machine: OneMachine,
+        machine: OneVsOneSVM,
         support_vectors: FloatArray,
     ) -> SVMClassifier:
         """Return the i-th classifier, fitted."""

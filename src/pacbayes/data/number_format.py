@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pacbayes._utils.arrays import cached_property
-from pacbayes.data.refusals import Hint
+from pacbayes.data.rejections import Hint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,14 +17,14 @@ _BLANKS = " \u00a0\u202f"
 
 
 @dataclass(frozen=True)
-class NumberSigns:
+class NumberFormat:
     """The sign before the decimals, and the one between thousands, None if there is none.
 
     Examples
     --------
-    >>> NumberSigns(".", ",").number("3,682.50"), NumberSigns(",").number("3,5"), NumberSigns(",", ".").number("1.000")
+    >>> NumberFormat(".", ",").number("3,682.50"), NumberFormat(",").number("3,5"), NumberFormat(",", ".").number("1.000")
     (3682.5, 3.5, 1000.0)
-    >>> NumberSigns(".", ",").number("3,68"), NumberSigns(",").number("3.5")
+    >>> NumberFormat(".", ",").number("3,68"), NumberFormat(",").number("3.5")
     (None, None)
     """
 
@@ -40,7 +40,7 @@ class NumberSigns:
             raise ValueError(f"decimal and thousands must differ, got {self.decimal!r} for both")
 
     @classmethod
-    def given(cls, decimal: str | None, thousands: str | None) -> "NumberSigns | None":
+    def given(cls, decimal: str | None, thousands: str | None) -> "NumberFormat | None":
         """Return what was asked for; None if nothing was."""
         return None if decimal is None and thousands is None else cls(decimal or ".", thousands)
 
@@ -74,7 +74,7 @@ class NumberSigns:
         --------
         >>> import pandas as pd
         >>> frame = pd.DataFrame({"a": ["1,200", "7", None], "b": ["1,2", "x", "y"]})
-        >>> NumberSigns(".", ",").read(frame, ())["a"].tolist()
+        >>> NumberFormat(".", ",").read(frame, ())["a"].tolist()
         [1200.0, 7.0, nan]
         """
         from pandas.api.types import is_bool_dtype, is_numeric_dtype
@@ -107,27 +107,27 @@ class NumberSigns:
 
 
 #: As programs write them.
-AS_USUAL = NumberSigns()
+AS_USUAL = NumberFormat()
 # The simpler first: of those that read all cells the first is said, and another where a comma may be either.
 _OTHERS = (
-    (NumberSigns(".", ","), "if the comma stands between thousands"),
-    (NumberSigns(","), "if the comma stands before decimals"),
-    (NumberSigns(",", "."), "if the comma stands before decimals and the point between thousands"),
-    (NumberSigns(".", "'"), "if the apostrophe stands between thousands"),
-    (NumberSigns(".", " "), "if the blank stands between thousands"),
-    (NumberSigns(",", " "), "if the comma stands before decimals and the blank between thousands"),
+    (NumberFormat(".", ","), "if the comma stands between thousands"),
+    (NumberFormat(","), "if the comma stands before decimals"),
+    (NumberFormat(",", "."), "if the comma stands before decimals and the point between thousands"),
+    (NumberFormat(".", "'"), "if the apostrophe stands between thousands"),
+    (NumberFormat(".", " "), "if the blank stands between thousands"),
+    (NumberFormat(",", " "), "if the comma stands before decimals and the blank between thousands"),
 )
 
 
-def ways_to_read(cells: Iterable[Any], hint: Hint) -> tuple[str, ...]:
+def suggest_number_formats(cells: Iterable[Any], hint: Hint) -> tuple[str, ...]:
     """Return which options read all of these cells as numbers; none if they are numbers already, or no option does.
 
     Examples
     --------
-    >>> from pacbayes.data.refusals import in_shell
-    >>> ways_to_read(["3,682.50", "12"], in_shell)
+    >>> from pacbayes.data.rejections import in_shell
+    >>> suggest_number_formats(["3,682.50", "12"], in_shell)
     ('if the comma stands between thousands give --thousands ","',)
-    >>> len(ways_to_read(["3,682"], in_shell)), ways_to_read(["a", "3,5"], in_shell), ways_to_read(["3.5"], in_shell)
+    >>> len(suggest_number_formats(["3,682"], in_shell)), suggest_number_formats(["a", "3,5"], in_shell), suggest_number_formats(["3.5"], in_shell)
     (2, (), ())
     """
     texts = set(cells)
@@ -135,7 +135,7 @@ def ways_to_read(cells: Iterable[Any], hint: Hint) -> tuple[str, ...]:
         return ()
     if all(AS_USUAL.number(cell) is not None for cell in texts):
         return ()
-    found: list[NumberSigns] = []
+    found: list[NumberFormat] = []
     ways = []
     for signs, why in _OTHERS:
         simpler = any(one.decimal == signs.decimal and one.thousands in (None, signs.thousands) for one in found)

@@ -13,13 +13,13 @@ from pacbayes._utils.arrays import FloatArray, Rows
 from pacbayes._utils.checks import MOST, need, need_array, need_number, need_rows
 from pacbayes._utils.memory import BLOCK_BYTES
 from pacbayes._utils.progress import progress
-from pacbayes._utils.threads import on_cores, one_core
+from pacbayes._utils.threads import one_core, parallel_for
 from pacbayes.svm.kernel import load_compiled
 from pacbayes.svm.path import SVMPath, solve_path
 
 # A change costs about this many times more per row scored than a coefficient in a matrix product.
 _CHANGE_PRICE = 16
-# Machines in one part of a product, at most.
+# SVMs in one part of a product, at most.
 _MACHINES_PER_PART = 64
 # Decisions closer to zero than this part of the sum of the terms' sizes are rounding, hence ties.
 _TIE = 1e-13
@@ -85,7 +85,7 @@ class PathScores:
                 products = coefs @ rows
             compare(products, self.sizes[some], coefs, self.path.intercept[some], self.ties[some], rows, positive[some])
 
-        on_cores(work, range(0, len(positive), size))
+        parallel_for(work, range(0, len(positive), size))
 
 
 def path_scores(path: SVMPath, kernel_size: float) -> PathScores:
@@ -144,7 +144,7 @@ def _check_rows(n: int, K: FloatArray) -> None:
 
 @dataclass(frozen=True)
 class Pair:
-    """Machines that tell class `first` from class `second`, which is the positive one."""
+    """SVMs that tell class `first` from class `second`, which is the positive one."""
 
     first: int
     second: int
@@ -160,7 +160,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Machines:
+class OneVsOnePaths:
     """All pairs of classes that occur in the training sample, with one path each."""
 
     codes: Rows
@@ -168,12 +168,14 @@ class Machines:
 
     def __post_init__(self) -> None:
         """Raise unless there is a path of as many machines for every pair of classes, in order."""
-        _check_codes(self.codes, "Machines.codes")
+        _check_codes(self.codes, "OneVsOnePaths.codes")
         of_pairs = type(self.pairs) is tuple and all(isinstance(pair, Pair) for pair in self.pairs)
-        need(of_pairs, "Machines.pairs", "must be a tuple of Pair")
+        need(of_pairs, "OneVsOnePaths.pairs", "must be a tuple of Pair")
         found = [(pair.first, pair.second) for pair in self.pairs]
         whole = all(type(code) is int for pair in found for code in pair)  # 0.0 and False are equal to 0, and no index
-        need(whole and found == pairs_of(self.codes), "Machines.pairs", "must be all pairs of the classes, in order")
+        need(
+            whole and found == pairs_of(self.codes), "OneVsOnePaths.pairs", "must be all pairs of the classes, in order"
+        )
         lambdas = self.pairs[0].path.lambdas
         same = all(np.array_equal(pair.path.lambdas, lambdas) for pair in self.pairs)
         need(same, "SVMPath.lambdas", "must be the same for all pairs")
@@ -185,7 +187,7 @@ class Machines:
             need_rows(pair.rows, "Pair.rows", number)
             need(len(self.pairs) > 1 or pair.rows.size == number, "Pair.rows", "must be all training rows")
 
-    def some(self, which: Rows) -> tuple["Machines", NDArray[np.bool_]]:
+    def some(self, which: Rows) -> tuple["OneVsOnePaths", NDArray[np.bool_]]:
         """Return some machines of each pair on the rows that support any of them, and which rows these are."""
         kept = np.zeros(self.n_rows, dtype=bool)
         duals = [pair.path.dual_coef[which] for pair in self.pairs]
@@ -267,13 +269,13 @@ class Machines:
         positive = decisions >= 0.0
         return most_votes(self.codes, (positive[:, :, place] for place in range(len(self.pairs))))
 
-    def one(self, i: int) -> "OneMachine":
+    def one(self, i: int) -> "OneVsOneSVM":
         """Return the i-th machine of every pair with the training rows it needs."""
         coefs = np.zeros((len(self.pairs), self.n_rows))
         for coef, pair in zip(coefs, self.pairs, strict=True):
             coef[pair.rows] = pair.path.dual_coef[i]
         support = np.flatnonzero(coefs.any(axis=0))
-        return OneMachine(
+        return OneVsOneSVM(
             self.codes,
             np.array([(pair.first, pair.second) for pair in self.pairs]),
             support,
@@ -284,7 +286,7 @@ class Machines:
 
 
 @dataclass(frozen=True)
-class OneMachine:
+class OneVsOneSVM:
     """The machines of all pairs for one lambda, on the rows that support any of them."""
 
     codes: Rows
@@ -296,15 +298,15 @@ class OneMachine:
 
     def __post_init__(self) -> None:
         """Raise unless there are coefficients for every pair of the classes and every support vector."""
-        _check_codes(self.codes, "OneMachine.codes")
+        _check_codes(self.codes, "OneVsOneSVM.codes")
         pairs = pairs_of(self.codes)
-        need_array(self.pairs, "OneMachine.pairs", "i", (len(pairs), 2))
-        need(np.array_equal(self.pairs, pairs), "OneMachine.pairs", "must be all pairs of the classes, in order")
-        need_rows(self.support, "OneMachine.support", MOST)
-        need_array(self.coefs, "OneMachine.coefs", "f", (len(pairs), self.support.size), finite=False)
-        need(self.coefs.flags.c_contiguous, "OneMachine.coefs", "must be stored by rows")
-        need_array(self.intercepts, "OneMachine.intercepts", "f", (len(pairs),), finite=False)
-        need_array(self.kernel_sizes, "OneMachine.kernel_sizes", "f", (len(pairs),), finite=False)
+        need_array(self.pairs, "OneVsOneSVM.pairs", "i", (len(pairs), 2))
+        need(np.array_equal(self.pairs, pairs), "OneVsOneSVM.pairs", "must be all pairs of the classes, in order")
+        need_rows(self.support, "OneVsOneSVM.support", MOST)
+        need_array(self.coefs, "OneVsOneSVM.coefs", "f", (len(pairs), self.support.size), finite=False)
+        need(self.coefs.flags.c_contiguous, "OneVsOneSVM.coefs", "must be stored by rows")
+        need_array(self.intercepts, "OneVsOneSVM.intercepts", "f", (len(pairs),), finite=False)
+        need_array(self.kernel_sizes, "OneVsOneSVM.kernel_sizes", "f", (len(pairs),), finite=False)
 
     def decisions(self, K: FloatArray) -> FloatArray:
         """Return decisions of shape (n, pairs) for support rows by new rows: above zero the second class."""
@@ -337,13 +339,13 @@ class OneMachine:
         return np.searchsorted(self.codes, self.pairs)
 
 
-def train_machines(
+def train_one_vs_one(
     gram: Callable[[Rows], NDArray[Any]],
     codes: Rows,
     lambdas: FloatArray,
     n_jobs: int = 1,
     linear_from: int | None = None,
-) -> Machines:
+) -> OneVsOnePaths:
     """Train a path for every pair of classes among `codes`; `gram` gives the kernel matrix of some training rows.
 
     From `linear_from` rows on linear algebra may be used, see `solve_path`.
@@ -373,7 +375,7 @@ def train_machines(
             pairs = [train(*job) for job in jobs]
         else:
             pairs = Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(train_elsewhere)(*job) for job in jobs)
-    return Machines(present, tuple(pairs))
+    return OneVsOnePaths(present, tuple(pairs))
 
 
 def most_votes(codes: Rows, positive: Iterable[NDArray[np.bool_]]) -> NDArray[np.intp]:

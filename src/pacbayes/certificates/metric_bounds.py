@@ -15,7 +15,7 @@ from pacbayes._utils.arrays import FloatArray, Labels, round_up
 from pacbayes._utils.checks import check_distribution, check_numbers, read_only
 from pacbayes.bounds.bets import joint_upper
 from pacbayes.certificates import sentences
-from pacbayes.certificates.levels import part_level, plain, upper_of
+from pacbayes.certificates.levels import level_per_bound, plain, upper_of
 
 #: On which side of the truth a limit is.
 UPPER, LOWER = "upper", "lower"
@@ -52,14 +52,14 @@ class ClassErrors:
     def upper(self, shares: Sequence[float]) -> float:
         """Return the upper limit of the errors where classes have these shares, rounded up."""
         if not self.bets:
-            own = part_level(self.level, 1.0, len(self.rows))
-            limits = [upper_of(k, n, own) for k, n in zip(self.errors, self.rows, strict=True)]
-            return mean_up(limits, shares)
+            own = level_per_bound(self.level, 1.0, len(self.rows))
+            metrics = [upper_of(k, n, own) for k, n in zip(self.errors, self.rows, strict=True)]
+            return mean_up(metrics, shares)
         counts = [[n - k, k] for k, n in zip(self.errors, self.rows, strict=True)]
         return joint_upper([[0.0, 1.0]] * len(counts), self.bets, self.level, shares, counts)
 
 
-def mean_up(limits: Sequence[float], shares: Sequence[float]) -> float:
+def mean_up(metrics: Sequence[float], shares: Sequence[float]) -> float:
     """Return the mean of upper limits by shares that sum to 1, rounded up.
 
     Examples
@@ -68,11 +68,11 @@ def mean_up(limits: Sequence[float], shares: Sequence[float]) -> float:
     True
     """
     total = math.fsum(shares)
-    return min(round_up(math.fsum(u * s for u, s in zip(limits, shares, strict=True)) / total, 8.0), 1.0)
+    return min(round_up(math.fsum(u * s for u, s in zip(metrics, shares, strict=True)) / total, 8.0), 1.0)
 
 
 @dataclass(frozen=True)
-class Limit:
+class MetricBound:
     """What a rule's risk is at most, or at least, and the validation rows behind it.
 
     See Also
@@ -89,9 +89,9 @@ class Limit:
 
     Examples
     --------
-    >>> print(Limit("recall", "ill", "lower", 0.8101, 38, 40, "class"))
+    >>> print(MetricBound("recall", "ill", "lower", 0.8101, 38, 40, "class"))
     recall of class 'ill': at least 81.0 %; found 38 of its 40 validation rows
-    >>> print(Limit("error", "ill", "upper", 0.1899, 2, 40, "class", "false negatives"))
+    >>> print(MetricBound("error", "ill", "upper", 0.1899, 2, 40, "class", "false negatives"))
     class 'ill' (false negatives): errs on at most 19.0 % of it; 2 errors on 40 validation rows
     """
 
@@ -131,7 +131,7 @@ class Limit:
     @property
     def sentence(self) -> str:
         """The limit as a sentence."""
-        return sentences.limit_sentence(self)
+        return sentences.metric_sentence(self)
 
     @property
     def label(self) -> str:
@@ -139,12 +139,12 @@ class Limit:
 
         Examples
         --------
-        >>> Limit("error", "yes", "upper", 0.2, 2, 40, "slice", column="black").label
+        >>> MetricBound("error", "yes", "upper", 0.2, 2, 40, "slice", column="black").label
         "black = 'yes'"
-        >>> Limit("f1", 1, "lower", 0.2, 2, 40, "class").label, Limit("cost", None, "upper", 0.2, 2, 40).label
+        >>> MetricBound("f1", 1, "lower", 0.2, 2, 40, "class").label, MetricBound("cost", None, "upper", 0.2, 2, 40).label
         ('F1 of class 1', 'cost')
         """
-        return sentences.limit_label(self)
+        return sentences.metric_label(self)
 
     @property
     def shown(self) -> str:
@@ -154,17 +154,17 @@ class Limit:
     @property
     def most(self) -> str:
         """The bound in words: on which side of the truth, and rounded away from it."""
-        return sentences.limit_most(self)
+        return sentences.metric_value(self)
 
     @property
     def claim(self) -> str:
         """What is guaranteed."""
-        return sentences.limit_claim(self)
+        return sentences.metric_claim(self)
 
     @property
     def seen(self) -> str:
         """What was counted."""
-        return sentences.limit_seen(self)
+        return sentences.metric_observed(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,8 +173,8 @@ class Cost:
 
     See Also
     --------
-    CertifiedClassifier : Takes it among `limits`.
-    Limit : What is guaranteed.
+    CertifiedClassifier : Takes it among `metrics`.
+    MetricBound : What is guaranteed.
 
     References
     ----------
@@ -251,42 +251,42 @@ class Cost:
         return table
 
 
-def with_shares(limits: Sequence[Limit], shares: Any, unit: str) -> Limit:
+def with_shares(metrics: Sequence[MetricBound], shares: Any, unit: str) -> MetricBound:
     """Return the limit of errors where classes have other shares; see `Certificate.with_class_shares`."""
-    classes, bounds = _class_limits(limits)
+    classes, bounds = _class_limits(metrics)
     if not isinstance(shares, dict) or set(shares) != set(classes):
         raise ValueError(f"shares must be a dict with a share for each of the classes {classes}, got {shares!r}")
     given, _ = check_distribution("shares", [shares[name] for name in classes], len(classes))
     found = [bound(given.tolist()) for bound in bounds]
-    counted = _of_every_class(limits) or [one for one in limits if one.parts is not None]
+    counted = _of_every_class(metrics) or [one for one in metrics if one.parts is not None]
     errors = sum(one.count if one.side == UPPER else one.rows - one.count for one in counted)
     rows, covered = sum(one.rows for one in counted), counted[0].covered
-    return Limit("error", dict(shares), UPPER, min(found), int(errors), rows, SHARES, unit=unit, covered=covered)
+    return MetricBound("error", dict(shares), UPPER, min(found), int(errors), rows, SHARES, unit=unit, covered=covered)
 
 
-def _of_every_class(limits: Sequence[Limit], names: Sequence[str] = ("error", "recall")) -> list[Limit]:
+def _of_every_class(metrics: Sequence[MetricBound], names: Sequence[str] = ("error", "recall")) -> list[MetricBound]:
     """Return the limits of errors, or of recall, class by class; empty where there are none for each class."""
-    by_name = [[one for one in limits if (one.name, one.kind) == (name, CLASS)] for name in names]
+    by_name = [[one for one in metrics if (one.name, one.kind) == (name, CLASS)] for name in names]
     return next((own for own in by_name if len(own) > 1), [])
 
 
-def _class_limits(limits: Sequence[Limit]) -> tuple[list[Any], list[Callable[[list[float]], float]]]:
+def _class_limits(metrics: Sequence[MetricBound]) -> tuple[list[Any], list[Callable[[list[float]], float]]]:
     """Return the classes, and functions from their shares to limits of the errors; all hold at once."""
     found: list[Callable[[list[float]], float]] = []
     classes: list[Any] = []
     for name in ("error", "recall"):
-        own = _of_every_class(limits, (name,))
+        own = _of_every_class(metrics, (name,))
         if own:
             classes = [one.of for one in own]
             bounds = [one.bound if one.side == UPPER else min(round_up(1.0 - one.bound), 1.0) for one in own]
             found.append(partial(mean_up, bounds))
-    for one in limits:
+    for one in metrics:
         if one.parts is not None:
             classes = list(one.parts.classes)
             found.append(one.parts.upper)
     if not found:
         raise ValueError(
-            "with_class_shares needs limits of every class: ask for limits=('error',), 'recall' or 'balanced_error' "
+            "with_class_shares needs limits of every class: ask for metrics=('error',), 'recall' or 'balanced_error' "
             "when you fit"
         )
     return classes, found

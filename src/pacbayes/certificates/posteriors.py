@@ -16,30 +16,30 @@ import numpy as np
 from pacbayes._utils.arrays import FloatArray, usual_float_errors
 from pacbayes._utils.checks import check_level
 from pacbayes.bounds.distance import Distance
-from pacbayes.certificates.grids import Cuts, confidence, on_grid
 from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.proposals import check_distances
+from pacbayes.certificates.primary import check_distances
+from pacbayes.certificates.thresholds import ThresholdGrid, confidence, on_grid
 from pacbayes.certificates.voting import SOFT, integer_weights, weights_of
-from pacbayes.data.labelled import Labelled
+from pacbayes.data.dataset import Dataset
 from pacbayes.data.rows import pick_rows
-from pacbayes.ensemble.evidence import Evidence, observe
 from pacbayes.ensemble.members import Members
-from pacbayes.posteriors.optimal import USUAL_TOL, certified
+from pacbayes.ensemble.validation import ValidationPredictions, observe
+from pacbayes.posteriors.optimal import DEFAULT_TOL, certified
 from pacbayes.posteriors.posterior import Posterior, Problem
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Posteriors:
     """What the validation rows chose.
 
     See Also
     --------
-    find : What makes one.
+    fit_posteriors : What makes one.
 
     Examples
     --------
-    >>> Found().posterior is None
+    >>> Posteriors().posterior is None
     True
     """
 
@@ -47,7 +47,7 @@ class Found:
     posterior: Posterior | None = None
 
 
-def find(plan: Plan, evidence: Evidence) -> Found:
+def fit_posteriors(plan: Plan, predictions: ValidationPredictions) -> Posteriors:
     """Return what the validation rows choose, where the plan keeps a part of delta for it.
 
     See Also
@@ -59,20 +59,20 @@ def find(plan: Plan, evidence: Evidence) -> Found:
     --------
     >>> from pacbayes import ClassifierSet
     >>> classifiers = ClassifierSet.from_predictions([[0, 1, 1, 0], [0, 1, 0, 0]], [0, 1, 0, 0])
-    >>> find(Plan(classifiers.splits), classifiers.evidence).posterior.weights.round(2)
+    >>> fit_posteriors(Plan(classifiers.splits), classifiers.predictions).posterior.weights.round(2)
     array([0., 1.])
     """
     if plan.hedge == 0.0:
-        return Found()
+        return Posteriors()
     posterior = choose_posterior(
-        evidence.count(plan.division).risks,
-        plan.division.m,
+        predictions.count(plan.split).risks,
+        plan.split.m,
         distance=plan.distances,
         delta=plan.reserve,
         prior=plan.prior,
         constant=plan.constant,
     )
-    return Found(posterior)
+    return Posteriors(posterior)
 
 
 def choose_posterior(
@@ -133,7 +133,7 @@ def restored_posterior(
             weights,
             lower_bound=found.lower_bound,
             method=found.method,
-            converged=problem.evaluate(weights).bound - found.lower_bound <= USUAL_TOL,
+            converged=problem.evaluate(weights).bound - found.lower_bound <= DEFAULT_TOL,
             n_iter=found.n_iter,
             message="the weights are those of a file",
         )
@@ -145,38 +145,38 @@ def _exact(
     kept = ("lower_bound", "beta", "method", "converged", "n_iter", "message", "details")
     with usual_float_errors():
         problem = Problem.checked(risks, m, distance, delta, prior, constant)
-        found = certified(problem, USUAL_TOL)
+        found = certified(problem, DEFAULT_TOL)
         weights = weights_of(integer_weights(found.weights))
         return problem.posterior(weights, **{name: getattr(found, name) for name in kept})
 
 
-def gather(members: Members, plan: Plan, data: Labelled, n_jobs: int | None = None) -> Evidence:
+def predict_validation(members: Members, plan: Plan, data: Dataset, n_jobs: int | None = None) -> ValidationPredictions:
     """Ask every classifier about every row that validates it, once, and note what every planned rule makes of it.
 
     A rule is planned only where all classifiers share their validation rows.
     """
-    evidence = observe(members, data, plan.division, n_jobs)
-    if not plan.planned:
-        return evidence
-    rows, n_classes, shares = plan.division.validating, int(data.classes.size), None
-    if SOFT in plan.proposals:
+    predictions = observe(members, data, plan.split, n_jobs)
+    if not plan.fixed_rules:
+        return predictions
+    rows, n_classes, shares = plan.split.validating, int(data.classes.size), None
+    if SOFT in plan.primary_rules:
         shares = plan.soft.shares(members, members.prepared(pick_rows(data.rows, rows)))
     said = np.stack(
         [
-            rule.of_answers(evidence.answers, evidence.labels, lambda: data.hashes(plan.key)[rows], shares)
-            for rule in plan.planned
+            rule.combine(predictions.y_pred, predictions.labels, lambda: data.hashes(plan.key)[rows], shares)
+            for rule in plan.fixed_rules
         ]
     )
-    evidence = replace(evidence, said=said.astype(evidence.answers.dtype))
-    if plan.target is None:
-        return evidence
+    predictions = replace(predictions, rule_predictions=said.astype(predictions.y_pred.dtype))
+    if plan.decision is None:
+        return predictions
     # Of the soft vote, whatever the way of predicting: any score is valid that the training rows fixed.
     soft = plan.soft
     assert shares is not None
-    if isinstance(plan.thresholds, Cuts):
+    if isinstance(plan.thresholds, ThresholdGrid):
         probabilities = soft.soft.spread(shares, n_classes)
         scores = np.full(said.shape, -np.inf)
-        scores[plan.planned.index(soft)] = on_grid(probabilities[:, evidence.code_of(plan.thresholds.positive)])
-        return replace(evidence, scores=scores)
+        scores[plan.fixed_rules.index(soft)] = on_grid(probabilities[:, predictions.code_of(plan.thresholds.positive)])
+        return replace(predictions, scores=scores)
     margins = soft.confidences(shares, n_classes)
-    return replace(evidence, scores=np.stack([confidence(margins, one) for one in said]))
+    return replace(predictions, scores=np.stack([confidence(margins, one) for one in said]))

@@ -26,8 +26,8 @@ from pacbayes._utils.files import write_file
 from pacbayes._utils.progress import compiled
 from pacbayes._utils.words import PLURAL, card
 from pacbayes.certificates import sentences
-from pacbayes.data.division import GROUP
-from pacbayes.data.labelled import check_complete, check_groups, check_same_kind, check_same_order, one_label_each
+from pacbayes.data.dataset import check_complete, check_groups, check_same_kind, check_same_order, one_label_each
+from pacbayes.data.split import GROUP
 
 #: How many times the limit the eight bets expect the risk to be; where that is near 1 or above, see `bets_against`.
 TIMES = tuple(round(1.25 * 6.4 ** (k / 7), 4) for k in range(8))
@@ -46,12 +46,12 @@ _DOWN = 1.0 - 8.0 * EPS
 _MOST_ROWS = 10**8
 
 
-def wrong_answers(y_true: ArrayLike, y_pred: ArrayLike) -> NDArray[np.bool_]:
+def count_wrong(y_true: ArrayLike, y_pred: ArrayLike) -> NDArray[np.bool_]:
     """Return for every row whether what was predicted is not what is true.
 
     Examples
     --------
-    >>> wrong_answers(["a", "b"], ["a", "a"])
+    >>> count_wrong(["a", "b"], ["a", "a"])
     array([False,  True])
     """
     check_same_order(y_true=y_true, y_pred=y_pred)
@@ -165,7 +165,7 @@ class Monitor:
     Monitor(no alarm after 200 rows, 0 errors; limit 5.0 %, alpha=0.01)
     >>> monitor.update_errors([0, 1] * 20)
     Monitor(alarm after 220 rows, of 240; 20 errors; limit 5.0 %, alpha=0.01)
-    >>> monitor.evidence.shape, monitor.alarm
+    >>> monitor.e_values.shape, monitor.alarm
     ((240,), True)
     """
 
@@ -176,7 +176,7 @@ class Monitor:
         *,
         unit: str = "example",
         about: str = "the classifier",
-        wrong: Wrong = wrong_answers,
+        wrong: Wrong = count_wrong,
         fingerprint: str = "",
     ) -> None:
         self.limit = check_number("limit", limit, "a number from 0 to 1")
@@ -276,7 +276,7 @@ class Monitor:
         return _shown(self._losses[: self._rows])
 
     @property
-    def evidence(self) -> FloatArray:
+    def e_values(self) -> FloatArray:
         """The evidence after every row, rounded down; before the first it is 1."""
         return _shown(self._evidence[: self._rows])
 
@@ -303,7 +303,7 @@ class Monitor:
         return f"Monitor({seen}; limit {sentences.written_percent(self.limit)}, alpha={self.alpha:g})"
 
     def _repr_html_(self) -> str:
-        last = float(self.evidence[-1]) if self.rows else 1.0
+        last = float(self.e_values[-1]) if self.rows else 1.0
         facts = {PLURAL[self.unit]: str(self.rows), "errors": f"{self.errors:g}", "evidence now": f"{last:.3g}"}
         facts["alarm at"], facts["α"] = f"{self.needed:.6g}", f"{self.alpha:g}"
         return card("Alarm" if self.alarm else "No alarm", [str(self)], facts)
@@ -430,7 +430,7 @@ def _shown(values: FloatArray) -> FloatArray:
 
 
 def _follow(
-    losses: FloatArray, seen: float, capital: FloatArray, lose: FloatArray, win: FloatArray, evidence: FloatArray
+    losses: FloatArray, seen: float, capital: FloatArray, lose: FloatArray, win: FloatArray, e_values: FloatArray
 ) -> None:
     """Move the capital of every bet over losses in [0, 1], after `seen` others, and note the evidence after each.
 
@@ -442,7 +442,7 @@ def _follow(
         for k in range(capital.size):
             capital[k] = min((capital[k] + new) * (lose[k] + x * (win[k] - lose[k])) * _DOWN, _MOST)
             total += capital[k]
-        evidence[i] = (total / capital.size + 1.0 / (t + 1.0)) * _DOWN
+        e_values[i] = (total / capital.size + 1.0 / (t + 1.0)) * _DOWN
 
 
 @cache

@@ -22,7 +22,7 @@ from pacbayes import (
     svm_set,
     write_report,
 )
-from pacbayes.data.labelled import check_same_order
+from pacbayes.data.dataset import check_same_order
 
 
 def test_classifiers_that_write_into_their_rows_do_not_disturb_the_others():
@@ -74,7 +74,7 @@ def bayes(**choices):
 
 
 def by_slice(**choices):
-    return bayes(limits=("error",), **choices)
+    return bayes(metrics=("error",), **choices)
 
 
 def beside(**others):
@@ -102,7 +102,10 @@ def beside(**others):
         ("X and groups", lambda: svm_set(ROWS, TABLE["y"], [1.0], groups=BACK["g"])),
         ("y_true and y_pred", lambda: certify_predictions(TABLE["y"], BACK["y"])),
         ("y_true and groups", lambda: certify_predictions(TABLE["y"], TABLE["y"], groups=BACK["g"])),
-        ("y_true and slices", lambda: certify_predictions(TABLE["y"], TABLE["y"], limits=("error",), slices=BACK["g"])),
+        (
+            "y_true and slices",
+            lambda: certify_predictions(TABLE["y"], TABLE["y"], metrics=("error",), slices=BACK["g"]),
+        ),
         ("a and b", lambda: compare_classifiers(TABLE["y"], BACK["y"], None, TABLE["y"])),
         ("X and y", lambda: compare_classifiers(BAYES, BAYES, ROWS, BACK["y"])),
         ("wrong_a and wrong_b", lambda: certify_difference(TABLE["late"], BACK["late"])),

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples
 from pacbayes._utils.arrays import Codes, Labels, Rows, cached_property
 from pacbayes._utils.checks import check_not_masked, narrow_labels
 from pacbayes.data.duplicates import equal_labelled_rows
-from pacbayes.data.rows import csr_rows, hashes_if_few, pick_rows, row_hashes
+from pacbayes.data.rows import csr_rows, pick_rows, row_hashes, row_hashes_or_none
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class Slices:
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
+class Dataset:
     """Rows with labels, groups, slices and weights.
 
     Attributes
@@ -100,7 +100,7 @@ class Labelled:
 
     Examples
     --------
-    >>> data = Labelled.checked([[1.0], [2.0], [1.0]], np.array(["no", "yes", "no"]))
+    >>> data = Dataset.checked([[1.0], [2.0], [1.0]], np.array(["no", "yes", "no"]))
     >>> data.classes.tolist(), data.codes, data.same
     (['no', 'yes'], array([0, 1, 0]), array([0, 1, 0]))
     """
@@ -121,7 +121,7 @@ class Labelled:
         slices: Any = None,
         *,
         classes: Labels | None = None,
-    ) -> "Labelled":
+    ) -> "Dataset":
         """Create from rows and labels that `check_rows` or scikit-learn validated; `classes` may contain others."""
         if classes is None:
             classes, codes = np.unique(labels, return_inverse=True)
@@ -148,16 +148,16 @@ class Labelled:
             cache[key] = row_hashes(self.rows, key)
         return cache[key]  # type: ignore[no-any-return]
 
-    def known_again(self, key: bytes) -> NDArray[np.int64] | None:
+    def row_fingerprints(self, key: bytes) -> NDArray[np.int64] | None:
         """Sorted row hashes, used to detect reuse of the rows; None if rows are unhashable or too many."""
-        return hashes_if_few(self.rows, lambda: self.hashes(key))
+        return row_hashes_or_none(self.rows, lambda: self.hashes(key))
 
-    def pick(self, which: Rows) -> "Labelled":
+    def pick(self, which: Rows) -> "Dataset":
         """Copy some of the rows, with their labels only."""
-        return Labelled(pick_rows(self.rows, which), self.labels[which], self.classes, self.codes[which])
+        return Dataset(pick_rows(self.rows, which), self.labels[which], self.classes, self.codes[which])
 
 
-def check_training_labels(data: Labelled) -> None:
+def check_training_labels(data: Dataset) -> None:
     """Raise if y has a single class or is probably a regression target."""
     if data.classes.size < 2:
         raise ValueError(f"y must hold at least two classes, got class {data.classes.tolist()[0]!r} only")

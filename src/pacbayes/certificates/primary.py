@@ -18,10 +18,10 @@ from pacbayes._utils.checks import check_distribution
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.distances import CATONI, Catoni, get_distance
 from pacbayes.certificates.rules import Draws, FixedRule, Single, SoftVote, Vote
-from pacbayes.certificates.voting import PROPOSAL, Counts, integer_weights, parts_of_one, weights_of
-from pacbayes.data.division import Division
+from pacbayes.certificates.voting import PRIMARY, Counts, integer_weights, parts_of_one, weights_of
+from pacbayes.data.split import Split
 from pacbayes.ensemble.cross_validation import CrossValidation, middle_of_fewest
-from pacbayes.ensemble.members import Answers, Calibrated
+from pacbayes.ensemble.members import Calibrated, Predictions
 
 #: How strongly votes may prefer classifiers with few errors: from all alike to one alone.
 STRENGTHS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, math.inf)
@@ -94,7 +94,7 @@ def averaged_parts(errors: ArrayLike, errors_of_votes: Sequence[int]) -> Counts:
     return integer_weights(vote_weights(errors_of_votes, AVERAGE_STRENGTH) @ votes)
 
 
-def propose(
+def primary_weights(
     candidates: Rows, errors: ArrayLike, number: int, errors_of_votes: Sequence[int] | None = None
 ) -> tuple[FixedRule, ...]:
     """Return the rules that errors of some of so many classifiers recommend: for each way of predicting a proposal.
@@ -105,7 +105,7 @@ def propose(
 
     Examples
     --------
-    >>> for rule in propose(np.arange(3), [4, 4, 9], 3):
+    >>> for rule in primary_weights(np.arange(3), [4, 4, 9], 3):
     ...     print(rule.voting, rule.name, np.ldexp(rule.weights.astype(float), -52).round(3))
     stochastic proposal [0.5 0.5 0. ]
     majority proposal [0.389 0.389 0.222]
@@ -127,9 +127,9 @@ def propose(
     proposed = averaged_parts(found, errors_of_votes) if errors_of_votes else vote_parts(found, VOTE_STRENGTH)
     ladder = [(SINGLE if s == math.inf else f"vote s={s:g}", spread(vote_parts(found, s))) for s in STRENGTHS]
     return (
-        Draws(PROPOSAL, spread(integer_weights(draw_weights(found)))),
-        *_votes([(PROPOSAL, spread(proposed)), *ladder]),
-        Single(PROPOSAL, spread(vote_parts(found, math.inf))),
+        Draws(PRIMARY, spread(integer_weights(draw_weights(found)))),
+        *_votes([(PRIMARY, spread(proposed)), *ladder]),
+        Single(PRIMARY, spread(vote_parts(found, math.inf))),
     )
 
 
@@ -167,7 +167,7 @@ def soft_weights(found: CrossValidation, number: int, n: int) -> Counts:
     return parts
 
 
-def propose_soft(found: CrossValidation, number: int, n: int, soft: Calibrated) -> SoftVote:
+def primary_soft_vote(found: CrossValidation, number: int, n: int, soft: Calibrated) -> SoftVote:
     """Return the soft vote that cross-validation recommends.
 
     `soft` has the maps of all classifiers that were cross-validated.  Nothing stands beside it: while the best single
@@ -175,14 +175,14 @@ def propose_soft(found: CrossValidation, number: int, n: int, soft: Calibrated) 
     """
     parts = soft_weights(found, number, n)
     used = Calibrated(soft.classes, {i: soft.maps[i] for i in np.flatnonzero(parts).tolist()})
-    return SoftVote(PROPOSAL, parts, soft=used)
+    return SoftVote(PRIMARY, parts, soft=used)
 
 
-def given_rules(proposal: Any, number: int) -> tuple[FixedRule, ...]:
+def given_rules(primary: Any, number: int) -> tuple[FixedRule, ...]:
     """Return the rules that a proposal stands for, not yet tested: one of so many classifiers, or weights of all.
 
     For classifiers from elsewhere, whose user fixed it beforehand.  Weights are those of the draws and of the vote, and
-    propose the classifier with the largest (the first of several) for predicting with one.  Beside a proposed vote
+    primary_weights the classifier with the largest (the first of several) for predicting with one.  Beside a proposed vote
     stand that classifier alone, and the vote of all alike.
 
     Examples
@@ -198,20 +198,20 @@ def given_rules(proposal: Any, number: int) -> tuple[FixedRule, ...]:
     Traceback (most recent call last):
     ValueError: proposal must be the number of one of the 3 classifiers, from 0 to 2, or weights; got 3
     """
-    if isinstance(proposal, bool | np.bool_ | str):
-        raise TypeError(f"proposal must be the number of a classifier or a weight for each, got {proposal!r}")
-    if isinstance(proposal, int | np.integer):
-        if not 0 <= proposal < number:
+    if isinstance(primary, bool | np.bool_ | str):
+        raise TypeError(f"proposal must be the number of a classifier or a weight for each, got {primary!r}")
+    if isinstance(primary, int | np.integer):
+        if not 0 <= primary < number:
             raise ValueError(
                 f"proposal must be the number of one of the {number} classifiers, from 0 to {number - 1}, or weights; "
-                f"got {proposal}"
+                f"got {primary}"
             )
-        parts = parts_of_one(int(proposal), number)
+        parts = parts_of_one(int(primary), number)
     else:
-        parts = integer_weights(check_distribution("proposal", proposal, number)[0])
+        parts = integer_weights(check_distribution("primary", primary, number)[0])
     single = parts_of_one(int(np.argmax(parts)), number)
-    votes = _votes([(PROPOSAL, parts), (SINGLE, single), (EQUAL, integer_weights(np.ones(number)))])
-    return Draws(PROPOSAL, parts), *votes, Single(PROPOSAL, single)
+    votes = _votes([(PRIMARY, parts), (SINGLE, single), (EQUAL, integer_weights(np.ones(number)))])
+    return Draws(PRIMARY, parts), *votes, Single(PRIMARY, single)
 
 
 def _votes(named: list[tuple[str, Counts]]) -> list[Vote]:
@@ -229,7 +229,7 @@ MOST_ANSWERS = 2**28
 _BLOCK = 4_000_000
 
 
-def errors_of_votes(answers: Answers, codes: Rows, fold: Rows, sizes: Rows) -> tuple[int, ...]:
+def errors_of_votes(y_pred: Predictions, codes: Rows, fold: Rows, sizes: Rows) -> tuple[int, ...]:
     """Return the errors in cross-validation of the votes of all strengths, from the answers of candidates, (c, n).
 
     In each fold a vote has the weights that the candidates' errors in the other folds give it; folds of size zero, for
@@ -237,13 +237,13 @@ def errors_of_votes(answers: Answers, codes: Rows, fold: Rows, sizes: Rows) -> t
 
     Examples
     --------
-    >>> answers = np.array([[0, 1, 0, 1, 1, 0], [1, 0, 0, 1, 1, 0], [0, 0, 0, 0, 1, 1]])
+    >>> y_pred = np.array([[0, 1, 0, 1, 1, 0], [1, 0, 0, 1, 1, 0], [0, 0, 0, 0, 1, 1]])
     >>> codes, fold = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
-    >>> errors_of_votes(answers, codes, fold, np.array([2, 2, 2]))
+    >>> errors_of_votes(y_pred, codes, fold, np.array([2, 2, 2]))
     (1, 1, 2, 2, 2, 2, 3)
     """
     errors = np.zeros(len(STRENGTHS), dtype=np.int64)
-    wrong = answers != codes
+    wrong = y_pred != codes
     used = np.flatnonzero(sizes)
     # A class that no training row has wins no vote that matters here.
     n_classes = int(codes.max()) + 1
@@ -255,17 +255,17 @@ def errors_of_votes(answers: Answers, codes: Rows, fold: Rows, sizes: Rows) -> t
         step = max(1, _BLOCK // len(elsewhere))
         for start in range(0, test.size, step):
             rows = test[start : start + step]
-            errors += _errors_of(parts, answers[:, rows], codes[rows], n_classes)
+            errors += _errors_of(parts, y_pred[:, rows], codes[rows], n_classes)
     return tuple(errors.tolist())
 
 
-def _errors_of(parts: Counts, answers: Answers, codes: Rows, n_classes: int) -> Rows:
+def _errors_of(parts: Counts, y_pred: Predictions, codes: Rows, n_classes: int) -> Rows:
     """Return the errors of votes of some weights on some rows, which need not have all of so many classes.
 
     The weights are whole numbers with a sum below 2^53: votes are exact, and ties go to the first class.
     """
     weights = parts.astype(np.float64)
-    sums = np.stack([weights @ (answers == code) for code in range(n_classes)], axis=-1)
+    sums = np.stack([weights @ (y_pred == code) for code in range(n_classes)], axis=-1)
     errors: Rows = np.count_nonzero(sums.argmax(axis=-1) != codes, axis=1)
     return errors
 
@@ -380,7 +380,7 @@ def resolve_prior(
     params: list[dict[str, Any]],
     training_rows: Callable[[], tuple[Any, Any]] | None,
     cross_validated: CrossValidation | None,
-    division: Division,
+    split: Split,
 ) -> FloatArray | None:
     """Return the prior's weights, normalised; None for the uniform one.
 
@@ -391,7 +391,7 @@ def resolve_prior(
             return None
         assert cross_validated is not None
         # Rows of a group, and copies, count as one.
-        scale = division.n_train / division(0)[0].size
+        scale = split.n_train / split(0)[0].size
         return cross_validation_prior(cross_validated, len(params), scale)
     if callable(prior):
         own = copy.deepcopy(params)

@@ -11,8 +11,8 @@ import pandas as pd
 from pacbayes._utils.arrays import BoolArray, Labels, Rows
 from pacbayes._utils.checks import check_choice
 from pacbayes._utils.seeds import Purpose, generator
+from pacbayes.data.dataset import Dataset, check_training_labels
 from pacbayes.data.duplicates import more_equal_than_chance, overlap, warn_of_copies
-from pacbayes.data.labelled import Labelled, check_training_labels
 from pacbayes.data.leakage import warn_of_columns
 
 #: One split for all classifiers, or an independent split for each, as in the paper.
@@ -23,7 +23,7 @@ EXAMPLE, DISTINCT, GROUP = "example", "distinct example", "group"
 
 
 @dataclass(frozen=True, eq=False)
-class Division:
+class Split:
     """Training and validation sets of every classifier; independent of the labels.
 
     The split of the i-th classifier depends on the seed and i only.
@@ -74,13 +74,13 @@ class Division:
         yield from map(self, range(number if self.shared is None else 1))
 
     @property
-    def trained_elsewhere(self) -> bool:
+    def prefit(self) -> bool:
         """Whether all rows are validation rows, because the classifiers are prefit."""
         return self.n_train == 0
 
     @property
     def validating(self) -> Rows:
-        """Sorted rows that are validation rows of some classifier: the columns of `Evidence`."""
+        """Sorted rows that are validation rows of some classifier: the columns of `ValidationPredictions`."""
         return np.arange(self.n_rows) if self.shared is None else self.shared[1]
 
     @property
@@ -100,7 +100,7 @@ class Division:
         return None if self.units is None else self.units[rows]
 
 
-def plan_division(
+def plan_split(
     n_rows: int,
     *,
     kind: str,
@@ -108,7 +108,7 @@ def plan_division(
     seed: int,
     unit: str = EXAMPLE,
     units: Rows | None = None,
-) -> Division:
+) -> Split:
     """Split rows, or the units they belong to, at random.
 
     The split is not stratified: the training set would reveal the class counts of the validation set, and the two would
@@ -116,8 +116,8 @@ def plan_division(
 
     Examples
     --------
-    >>> division = plan_division(20, kind="shared", validation_size=0.3, seed=0)
-    >>> division.n_train, division.m
+    >>> split = plan_split(20, kind="shared", validation_size=0.3, seed=0)
+    >>> split.n_train, split.m
     (14, 6)
     """
     check_choice("split", kind, SPLITS)
@@ -131,26 +131,26 @@ def plan_division(
             f"{validation_size!r} of {n} {unit_name}: {max(n_train, 0)} and {m}"
         )
     if kind == INDEPENDENT:
-        return Division(kind, n_train, m, n_rows, seed, None, unit, units)
+        return Split(kind, n_train, m, n_rows, seed, None, unit, units)
     order = generator(seed, Purpose.SHARED).permutation(n)
     return _shared_division(order[m:], order[:m], n_rows, seed, unit, units)
 
 
 def _shared_division(
     train: Rows, validation: Rows, n_rows: int, seed: int, unit: str, units: Rows | None, own: bool = False
-) -> Division:
+) -> Split:
     """Split that all classifiers share, from its training and validation units."""
     shared = rows_of_units(train, validation, unit, units)
-    return Division(SHARED, train.size, validation.size, n_rows, seed, shared, unit, units, own=own)
+    return Split(SHARED, train.size, validation.size, n_rows, seed, shared, unit, units, own=own)
 
 
-def own_division(validation: BoolArray, seed: int, unit: str = EXAMPLE, units: Rows | None = None) -> Division:
+def user_split(validation: BoolArray, seed: int, unit: str = EXAMPLE, units: Rows | None = None) -> Split:
     """User-defined split from a mask of the validation rows, which must not divide units.
 
     Examples
     --------
-    >>> division = own_division(np.array([False, False, True, True, True]), seed=0)
-    >>> division.n_train, division.m, division(0)[1]
+    >>> split = user_split(np.array([False, False, True, True, True]), seed=0)
+    >>> split.n_train, split.m, split(0)[1]
     (2, 3, array([2, 3, 4]))
     """
     sides = [np.flatnonzero(side) for side in (~validation, validation)]
@@ -174,38 +174,38 @@ def own_division(validation: BoolArray, seed: int, unit: str = EXAMPLE, units: R
     return _shared_division(sides[0], sides[1], validation.size, seed, unit, units, own=True)
 
 
-def usual_share(number: int) -> float:
+def default_validation_size(number: int) -> float:
     r"""Default fraction of validation rows, or groups.
 
     It is :math:`\min(1/2, (1000/n)^{0.18}/2)`: with more rows, bounds are tight already, and training benefits more.
 
     Examples
     --------
-    >>> usual_share(500), round(usual_share(10_000), 3)
+    >>> default_validation_size(500), round(default_validation_size(10_000), 3)
     (0.5, 0.33)
     """
     return min(0.5, 0.5 * math.pow(1000.0 / number, 0.18))
 
 
-def validating_division(n: int, unit: str = EXAMPLE, units: Rows | None = None) -> Division:
+def validation_split(n: int, unit: str = EXAMPLE, units: Rows | None = None) -> Split:
     """Split for prefit classifiers: all `n` rows are validation rows.
 
     Examples
     --------
-    >>> division = validating_division(5, DISTINCT, np.array([0, 1, 0, 2, 1]))
-    >>> division.trained_elsewhere, division.m, division(0)[1]
+    >>> split = validation_split(5, DISTINCT, np.array([0, 1, 0, 2, 1]))
+    >>> split.prefit, split.m, split(0)[1]
     (True, 3, array([0, 1, 3]))
     """
     m = n if units is None else int(units.max()) + 1
     return _shared_division(np.arange(0), np.arange(m), n, 0, unit, units)
 
 
-def training_division(validated: Division) -> Division:
+def training_split(validated: Split) -> Split:
     """Split for a refit: all rows are training rows.
 
     Examples
     --------
-    >>> everything = training_division(plan_division(20, kind="shared", validation_size=0.3, seed=0))
+    >>> everything = training_split(plan_split(20, kind="shared", validation_size=0.3, seed=0))
     >>> everything.n_train, everything.m, everything(0)[0].size
     (20, 0, 20)
     """
@@ -263,23 +263,23 @@ def _validation_units(size: Any, n: int, unit_name: str) -> int:
     raise TypeError(f"validation_size must be a fraction or a number of {unit_name}, got {size!r}")
 
 
-def _check_training_classes(division: Division, codes: Rows, classes: Labels, number: int) -> None:
+def _check_training_classes(split: Split, codes: Rows, classes: Labels, number: int) -> None:
     """Raise if the training set of any of `number` classifiers has a single class."""
-    for i, (train, _) in enumerate(division.samples(number)):
+    for i, (train, _) in enumerate(split.samples(number)):
         if (codes[train] == codes[train[0]]).all():
-            training_set = "the training set" if division.shared is not None else f"the training set of classifier {i}"
+            training_set = "the training set" if split.shared is not None else f"the training set of classifier {i}"
             raise ValueError(
                 f"y must have at least two classes in every training set; all {train.size} rows of {training_set} are "
                 f"of class {classes.tolist()[codes[train[0]]]!r}"
             )
 
 
-def _count_copies(same: Rows, division: Division, number: int) -> int:
+def _count_copies(same: Rows, split: Split, number: int) -> int:
     """Maximum number of validation rows with a duplicate in the training set, over classifiers."""
     n_distinct = int(same.max()) + 1
     return max(
         int(np.count_nonzero(marked(same[train], n_distinct)[same[validation]]))
-        for train, validation in division.samples(number)
+        for train, validation in split.samples(number)
     )
 
 
@@ -303,12 +303,12 @@ def check_duplicates(duplicates: Any, groups: Any) -> None:
 
 
 @dataclass(frozen=True)
-class DivisionChoices:
+class SplitOptions:
     """Parameters of a split, validated.
 
     Examples
     --------
-    >>> DivisionChoices("shared", 0.5, ["anna", "ben"], "together")
+    >>> SplitOptions("shared", 0.5, ["anna", "ben"], "together")
     Traceback (most recent call last):
     ValueError: duplicates must not be 'together' with groups: equal rows of different groups cannot be one draw, and
     every group counts once, including its duplicates
@@ -331,12 +331,12 @@ class DivisionChoices:
         return dict(vars(self))
 
 
-def find_units(data: Labelled, duplicates: str) -> tuple[str, Rows | None]:
+def find_units(data: Dataset, duplicates: str) -> tuple[str, Rows | None]:
     """Find the sampling unit, and the unit index of each row (None if units are rows).
 
     Examples
     --------
-    >>> find_units(Labelled.checked([[1.0], [2.0], [1.0]], np.array([0, 0, 0]), groups=["a", "b", "b"]), "keep")
+    >>> find_units(Dataset.checked([[1.0], [2.0], [1.0]], np.array([0, 0, 0]), groups=["a", "b", "b"]), "keep")
     ('group', array([0, 1, 1]))
     """
     if data.groups is not None:
@@ -350,49 +350,47 @@ def find_units(data: Labelled, duplicates: str) -> tuple[str, Rows | None]:
     return DISTINCT, data.same
 
 
-def divide(data: Labelled, choices: DivisionChoices, number: int, seed: int) -> Division:
+def split_rows(data: Dataset, choices: SplitOptions, number: int, seed: int) -> Split:
     """Split rows for `number` classifiers; warn of duplicates across the split and of leaking columns.
 
     Examples
     --------
-    >>> data = Labelled.checked(np.arange(8.0).reshape(8, 1), np.array(["no", "yes"] * 4))
-    >>> division = divide(data, DivisionChoices("shared", 0.5, None, "keep"), 3, seed=0)
-    >>> division.n_train, division.m, division.copies
+    >>> data = Dataset.checked(np.arange(8.0).reshape(8, 1), np.array(["no", "yes"] * 4))
+    >>> split = split_rows(data, SplitOptions("shared", 0.5, None, "keep"), 3, seed=0)
+    >>> split.n_train, split.m, split.copies
     (4, 4, 0)
     """
     check_training_labels(data)
     unit, units = find_units(data, choices.duplicates)
     if choices.validation is not None:
-        division = own_division(choices.validation, seed, unit, units)
-        if choices.duplicates == "keep":  # own_division checks the duplicates of "together"
-            check_apart(data, division)
+        split = user_split(choices.validation, seed, unit, units)
+        if choices.duplicates == "keep":  # user_split checks the duplicates of "together"
+            check_no_overlap(data, split)
     else:
         size = choices.validation_size
-        division = plan_division(
-            data.number, kind=choices.split, validation_size=size, seed=seed, unit=unit, units=units
-        )
-    _check_training_classes(division, data.codes, data.classes, number)
-    if division.shared is not None:  # with independent splits, every row is a validation row of some classifier
-        warn_of_columns(data.rows, data.codes, division.shared[0], units, data.groups is not None)
+        split = plan_split(data.number, kind=choices.split, validation_size=size, seed=seed, unit=unit, units=units)
+    _check_training_classes(split, data.codes, data.classes, number)
+    if split.shared is not None:  # with independent splits, every row is a validation row of some classifier
+        warn_of_columns(data.rows, data.codes, split.shared[0], units, data.groups is not None)
     if data.same is None:
-        return division
-    copies = _count_copies(data.same, division, number)
+        return split
+    copies = _count_copies(data.same, split, number)
     if choices.duplicates != "independent":
         warn_of_copies(data.rows, data.codes, data.same, copies, data.groups)
-    return replace(division, copies=copies)
+    return replace(split, copies=copies)
 
 
-def check_apart(data: Labelled, division: Division) -> None:
+def check_no_overlap(data: Dataset, split: Split) -> None:
     """Raise if more duplicates cross the split than chance explains; equation (own-division)."""
-    if data.known_again(b"") is None:
+    if data.row_fingerprints(b"") is None:
         return
     hashes = data.hashes(b"").view(np.int64)
-    sides = [hashes[rows] for rows in division(0)]
+    sides = [hashes[rows] for rows in split(0)]
     overlapping = overlap(*sides)
     if data.groups is not None:
         # Only groups are independent: compare one row of each, that with the smallest hash, which is the same for
         # duplicates of a group.
-        sides = [pd.Series(hashes[rows]).groupby(data.groups[rows]).min().to_numpy() for rows in division(0)]
+        sides = [pd.Series(hashes[rows]).groupby(data.groups[rows]).min().to_numpy() for rows in split(0)]
     if overlapping is not None and more_equal_than_chance(*sides):
         raise ValueError(
             f"the validation set must not overlap with the training set, but {overlapping.said} of the training set, "
@@ -402,6 +400,6 @@ def check_apart(data: Labelled, division: Division) -> None:
         )
 
 
-def all_validate(data: Labelled, duplicates: str) -> Division:
+def all_validate(data: Dataset, duplicates: str) -> Split:
     """Split of a dataset for prefit classifiers."""
-    return validating_division(data.number, *find_units(data, duplicates))
+    return validation_split(data.number, *find_units(data, duplicates))

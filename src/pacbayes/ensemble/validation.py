@@ -18,10 +18,10 @@ from pacbayes._utils.arrays import BoolArray, FloatArray, Labels, Rows, cached_p
 from pacbayes._utils.checks import need, read_only
 from pacbayes._utils.memory import check_fits
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
-from pacbayes.data.division import GROUP, Division
-from pacbayes.data.labelled import Labelled
+from pacbayes.data.dataset import Dataset
 from pacbayes.data.rows import pick_rows
-from pacbayes.ensemble.members import Answers, Coding, Estimators, Joined, Members, kept_as
+from pacbayes.data.split import GROUP, Split
+from pacbayes.ensemble.members import Coding, CompositeMembers, Estimators, Members, Predictions, smallest_code_dtype
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,22 +168,22 @@ _PAIRS_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class ValidationPredictions:
     """What classifiers, and rules made of them, said of validation rows, and what was true.
 
-    The columns are the rows that validate any classifier, ascending (`Division.validating`).
+    The columns are the rows that validate any classifier, ascending (`Split.validating`).
 
     Attributes
     ----------
     labels : ndarray
         What the numbers stand for: the classes, sorted, then answers that are no class.
     n_classes : int
-    answers : ndarray of unsigned integers, shape (H, n)
+    y_pred : ndarray of unsigned integers, shape (H, n)
         What each classifier said of each row; the largest number that the type holds where the row does not validate
         this classifier.
-    truth : ndarray of unsigned integers, shape (n,)
+    y_true : ndarray of unsigned integers, shape (n,)
         The class of each row.
-    said : ndarray of unsigned integers, shape (R, n), or None
+    rule_predictions : ndarray of unsigned integers, shape (R, n), or None
         What each planned rule said of each row; None where none was planned.
     scores : ndarray of shape (R, n), or None
         Where a target was asked for: how sure each planned rule was of what it said; minus infinity: it cannot say.
@@ -192,31 +192,31 @@ class Evidence:
 
     Examples
     --------
-    >>> answers, truth = np.array([[0, 1, 1], [0, 1, 0]], dtype=np.uint8), np.array([0, 1, 0], dtype=np.uint8)
-    >>> evidence = Evidence(np.array(["no", "yes"]), 2, answers, truth)
-    >>> evidence.wrong()
+    >>> y_pred, y_true = np.array([[0, 1, 1], [0, 1, 0]], dtype=np.uint8), np.array([0, 1, 0], dtype=np.uint8)
+    >>> predictions = ValidationPredictions(np.array(["no", "yes"]), 2, y_pred, y_true)
+    >>> predictions.wrong()
     array([[False, False,  True],
            [False, False, False]])
     """
 
     labels: Labels
     n_classes: int
-    answers: Answers
-    truth: Answers
-    said: Answers | None = None
+    y_pred: Predictions
+    y_true: Predictions
+    rule_predictions: Predictions | None = None
     scores: FloatArray | None = None
     slices: Rows | None = None
 
     def __post_init__(self) -> None:
-        read_only(self.labels, self.answers, self.truth, self.said, self.scores, self.slices)
+        read_only(self.labels, self.y_pred, self.y_true, self.rule_predictions, self.scores, self.slices)
 
     def __len__(self) -> int:
-        return len(self.answers)
+        return len(self.y_pred)
 
     @property
     def absent(self) -> int:
         """The number that says: this row does not validate this classifier."""
-        return int(np.iinfo(self.answers.dtype).max)
+        return int(np.iinfo(self.y_pred.dtype).max)
 
     @property
     def classes(self) -> Labels:
@@ -229,30 +229,30 @@ class Evidence:
 
     def validates(self) -> BoolArray | None:
         """Return which rows validate which classifier, shape (H, n); None where all validate each."""
-        found = self.answers != self.absent
+        found = self.y_pred != self.absent
         return None if found.all() else found
 
     def wrong(self) -> BoolArray:
         """Return which of its validation rows each classifier gets wrong, shape (H, n)."""
-        return np.asarray((self.answers != self.truth) & (self.answers != self.absent))
+        return np.asarray((self.y_pred != self.y_true) & (self.y_pred != self.absent))
 
-    def count(self, division: Division) -> Counted:
+    def count(self, split: Split) -> Counted:
         """Return the errors of every classifier, counted as the rows were divided."""
         found = [
-            _count((self.answers[block] != self.truth) & (self.answers[block] != self.absent), division)
-            for block in blocks_of(*self.answers.shape)
+            _count((self.y_pred[block] != self.y_true) & (self.y_pred[block] != self.absent), split)
+            for block in blocks_of(*self.y_pred.shape)
         ]
-        return Counted(np.concatenate(found), _sizes(division), division.m)
+        return Counted(np.concatenate(found), _sizes(split), split.m)
 
-    def count_answers(self, answers: NDArray[Any], division: Division) -> Counted:
+    def count_errors(self, y_pred: NDArray[Any], split: Split) -> Counted:
         """Return the errors of rules that answered all rows, shape (R, n), as Counted."""
-        wrong = answers != self.truth
-        return Counted(_count(wrong, division), _sizes(division), division.m)
+        wrong = y_pred != self.y_true
+        return Counted(_count(wrong, split), _sizes(split), split.m)
 
-    def count_constant(self, code: int, division: Division) -> Counted:
+    def count_fixed_label(self, code: int, split: Split) -> Counted:
         """Return the errors of always giving the same answer, on the validation rows of the first classifier."""
-        wrong = (self.truth != code) & (self.answers[0] != self.absent)
-        return Counted(_count(wrong[None], division), _sizes(division), division.m)
+        wrong = (self.y_true != code) & (self.y_pred[0] != self.absent)
+        return Counted(_count(wrong[None], split), _sizes(split), split.m)
 
     @cached_property
     def tandem_risks(self) -> FloatArray:
@@ -260,7 +260,7 @@ class Evidence:
 
         1 for two classifiers that no row validates both.
         """
-        n, validates = self.answers.shape[1], self.validates()
+        n, validates = self.y_pred.shape[1], self.validates()
         counts = _pairs(self.wrong())
         sizes = np.full_like(counts, n) if validates is None else _pairs(validates)
         return quotients_up(np.where(sizes > 0, counts, 1), np.maximum(sizes, 1))
@@ -272,31 +272,31 @@ def blocks_of(number: int, n: int) -> Iterator[slice]:
     yield from (slice(start, min(start + step, number)) for start in range(0, number, step))
 
 
-def _count(wrong: BoolArray, division: Division) -> Rows:
+def _count(wrong: BoolArray, split: Split) -> Rows:
     """Return the errors of each classifier, shape (R, 1), or in each group, shape (R, G)."""
-    need(wrong.shape[1] == division.n_validating, "Evidence", "must be about the rows that validate")
-    if division.unit != GROUP:
+    need(wrong.shape[1] == split.n_validating, "ValidationPredictions", "must be about the rows that validate")
+    if split.unit != GROUP:
         return np.count_nonzero(wrong, axis=1, keepdims=True).astype(np.int64)
-    assert division.units is not None
-    groups, number = division.units[division.validating], int(division.units.max()) + 1
+    assert split.units is not None
+    groups, number = split.units[split.validating], int(split.units.max()) + 1
     errors = [np.bincount(groups[row], minlength=number) for row in wrong]
     return np.array(errors, dtype=np.int64).reshape(len(wrong), number)
 
 
-def unit_losses(losses: FloatArray, division: Division) -> FloatArray:
+def unit_losses(losses: FloatArray, split: Split) -> FloatArray:
     """Return the losses of the validation rows, or of each validation group the mean of its rows, rounded up.
 
     Examples
     --------
-    >>> from pacbayes.data.division import validating_division
-    >>> unit_losses(np.array([1.0, 0.0, 0.5]), validating_division(3, GROUP, np.array([0, 0, 1])))
+    >>> from pacbayes.data.split import validation_split
+    >>> unit_losses(np.array([1.0, 0.0, 0.5]), validation_split(3, GROUP, np.array([0, 0, 1])))
     array([0.5, 0.5])
     """
-    need(losses.shape == (division.n_validating,), "Evidence", "must be about the rows that validate")
-    if division.unit != GROUP:
+    need(losses.shape == (split.n_validating,), "ValidationPredictions", "must be about the rows that validate")
+    if split.unit != GROUP:
         return losses
-    assert division.units is not None
-    groups = division.units[division.validating]
+    assert split.units is not None
+    groups = split.units[split.validating]
     if bool(((losses == 0.0) | (losses == 1.0)).all()):
         sizes = np.bincount(groups)
         present = sizes > 0
@@ -306,9 +306,9 @@ def unit_losses(losses: FloatArray, division: Division) -> FloatArray:
     return np.concatenate([risks_of_losses(part[None]) for part in np.split(losses[order], starts[1:])])
 
 
-def _sizes(division: Division) -> Rows | None:
+def _sizes(split: Split) -> Rows | None:
     """Return the rows of every group; None where every row is a draw of its own."""
-    return np.bincount(division.units) if division.unit == GROUP and division.units is not None else None
+    return np.bincount(split.units) if split.unit == GROUP and split.units is not None else None
 
 
 def _pairs(table: BoolArray) -> Rows:
@@ -322,12 +322,12 @@ def _pairs(table: BoolArray) -> Rows:
     return found
 
 
-def check_evidence_fits(number: int, n: int, max_bytes: int | None = None) -> None:
+def check_predictions_fit(number: int, n: int, max_bytes: int | None = None) -> None:
     """Raise `MemoryError` if the answers of so many classifiers would not fit, before any is trained.
 
     Examples
     --------
-    >>> check_evidence_fits(10**6, 10**6, max_bytes=10**9)
+    >>> check_predictions_fit(10**6, 10**6, max_bytes=10**9)
     Traceback (most recent call last):
     MemoryError: the answers of 1000000 classifiers to 1000000 rows needs 3 TB, more than max_bytes = 1 GB. Give fewer
     classifiers or rows.
@@ -337,52 +337,52 @@ def check_evidence_fits(number: int, n: int, max_bytes: int | None = None) -> No
     check_fits(3 * number * n, max_bytes, what, "Give fewer classifiers or rows.")
 
 
-def observe(members: Members, data: Labelled, division: Division, n_jobs: int | None = None) -> Evidence:
+def observe(members: Members, data: Dataset, split: Split, n_jobs: int | None = None) -> ValidationPredictions:
     """Ask every classifier about every row that validates it, once.
 
     Examples
     --------
     >>> from sklearn.dummy import DummyClassifier
-    >>> from pacbayes.data.division import all_validate
+    >>> from pacbayes.data.split import all_validate
     >>> fitted = DummyClassifier(strategy="constant", constant=0).fit([[0], [0]], [0, 1])
-    >>> data = Labelled.checked([[0], [0], [0]], np.array([0, 0, 1]))
-    >>> observe(Estimators([fitted], [{}], data.classes), data, all_validate(data, "keep")).answers
+    >>> data = Dataset.checked([[0], [0], [0]], np.array([0, 0, 1]))
+    >>> observe(Estimators([fitted], [{}], data.classes), data, all_validate(data, "keep")).y_pred
     array([[0, 0, 0]], dtype=uint8)
     """
-    rows, coding = division.validating, Coding(data.classes)
-    answers = _asked(members, data, division, coding, n_jobs)
-    truth = data.codes[rows].astype(answers.dtype)
+    rows, coding = split.validating, Coding(data.classes)
+    y_pred = _asked(members, data, split, coding, n_jobs)
+    y_true = data.codes[rows].astype(y_pred.dtype)
     slices = None if data.slices is None else data.slices.codes[rows].astype(np.int64)
-    return Evidence(coding.labels, int(data.classes.size), answers, truth, slices=slices)
+    return ValidationPredictions(coding.labels, int(data.classes.size), y_pred, y_true, slices=slices)
 
 
-def _asked(members: Members, data: Labelled, division: Division, coding: Coding, n_jobs: int | None) -> Answers:
+def _asked(members: Members, data: Dataset, split: Split, coding: Coding, n_jobs: int | None) -> Predictions:
     """Return what every classifier says of the rows that validate it."""
     if isinstance(members, Estimators):
-        return _asked_one_by_one(members, data, division, coding, n_jobs)
-    if isinstance(members, Joined):
+        return _asked_one_by_one(members, data, split, coding, n_jobs)
+    if isinstance(members, CompositeMembers):
         # Of joined sets every row validates each classifier.
-        parts = [_asked(part, data, division, coding, n_jobs) for part in members.parts]
-        return np.concatenate([part.astype(kept_as(coding.labels.size), copy=False) for part in parts])
-    prepared = members.prepared(pick_rows(data.rows, division.validating))
-    return members.answers(prepared, np.arange(len(members)), coding)
+        parts = [_asked(part, data, split, coding, n_jobs) for part in members.parts]
+        return np.concatenate([part.astype(smallest_code_dtype(coding.labels.size), copy=False) for part in parts])
+    prepared = members.prepared(pick_rows(data.rows, split.validating))
+    return members.predict(prepared, np.arange(len(members)), coding)
 
 
 def _asked_one_by_one(
-    members: Estimators, data: Labelled, division: Division, coding: Coding, n_jobs: int | None
-) -> Answers:
+    members: Estimators, data: Dataset, split: Split, coding: Coding, n_jobs: int | None
+) -> Predictions:
     """Return what each classifier says of its own validation rows, and of others that it is not asked about them."""
-    number, n, shared = len(members), division.validating.size, division.shared is not None
+    number, n, shared = len(members), split.validating.size, split.shared is not None
     # Of rows that all validate nothing need be picked, which not every kind of rows allows.
-    some = data.rows if n == data.number else pick_rows(data.rows, division.validating)
-    own = [np.arange(n) if shared else division(i)[1] for i in range(number)]
+    some = data.rows if n == data.number else pick_rows(data.rows, split.validating)
+    own = [np.arange(n) if shared else split(i)[1] for i in range(number)]
 
     def rows(i: int) -> Any:
         return some if shared else pick_rows(data.rows, own[i])
 
     found = list(members.ask(range(number), rows, coding, n_jobs, validating=True))
-    kept = kept_as(coding.labels.size)
-    answers = np.full((number, n), np.iinfo(kept).max, dtype=kept)
-    for line, codes, mine in zip(answers, found, own, strict=True):
+    kept = smallest_code_dtype(coding.labels.size)
+    y_pred = np.full((number, n), np.iinfo(kept).max, dtype=kept)
+    for line, codes, mine in zip(y_pred, found, own, strict=True):
         line[mine] = codes
-    return answers
+    return y_pred
