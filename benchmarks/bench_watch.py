@@ -128,7 +128,7 @@ def speed():
         for start in range(0, number, size):
             monitor.update_errors(wrong[start : start + size])
         rows.append([size, number, f"{time.perf_counter() - began:.3f}"])
-        ends.append(monitor.predictions[:100_000])
+        ends.append(monitor.e_values[:100_000])
     table("Seconds", ["rows in a batch", "rows", "seconds"], rows)
     print(f"The same path, to the bit: {all(np.array_equal(one, ends[0]) for one in ends)}")
 

@@ -57,7 +57,7 @@ def test_the_evidence_is_never_above_that_of_exact_arithmetic(limit):
     rng = np.random.default_rng(0)
     for share in (0.0, min(2 * limit, 1.0), 0.5, 1.0):
         wrong = rng.random(50) < share
-        found = Monitor(limit).update_errors(wrong).predictions
+        found = Monitor(limit).update_errors(wrong).e_values
         exact = exact_path(limit, wrong.astype(int).tolist())
         assert all(Fraction(float(e)) <= true for e, true in zip(found, exact, strict=True))
         np.testing.assert_allclose(found, [float(one) for one in exact], rtol=1e-12)
@@ -69,8 +69,8 @@ def test_the_evidence_of_groups_is_never_above_that_of_exact_arithmetic():
     monitor = Monitor(0.3, unit="group").update_errors(wrong, groups=groups)
     assert monitor.losses.tolist() == losses
     exact = exact_path(0.3, losses)
-    assert all(Fraction(float(e)) <= true for e, true in zip(monitor.predictions, exact, strict=True))
-    np.testing.assert_allclose(monitor.predictions, [float(one) for one in exact], rtol=1e-12)
+    assert all(Fraction(float(e)) <= true for e, true in zip(monitor.e_values, exact, strict=True))
+    np.testing.assert_allclose(monitor.e_values, [float(one) for one in exact], rtol=1e-12)
 
 
 @pytest.mark.parametrize("limit", [0.05, 0.3, 0.9])
@@ -103,7 +103,7 @@ def test_batches_of_any_size_give_the_same_path(size):
     whole, parts = Monitor(0.05).update_errors(wrong), Monitor(0.05)
     for start in range(0, wrong.size, size):
         parts.update_errors(wrong[start : start + size]).update_errors([])
-    assert np.array_equal(parts.predictions, whole.predictions)
+    assert np.array_equal(parts.e_values, whole.e_values)
     assert parts.alarm_at == whole.alarm_at
     assert parts.alarm_at is not None
     assert (parts.rows, parts.errors) == (5000, wrong.sum())
@@ -113,30 +113,30 @@ def test_rows_count_in_the_order_of_arrival():
     wrong = np.random.default_rng(3).random(400) < 0.05
     given, first = Monitor(0.05).update_errors(wrong), Monitor(0.05).update_errors(np.sort(wrong)[::-1])
     assert given.losses.tolist() == wrong.tolist()
-    assert first.predictions.max() > 100 * given.predictions.max()
+    assert first.e_values.max() > 100 * given.e_values.max()
 
 
 def test_an_alarm_stays_and_tells_when():
     monitor = Monitor(0.05, alpha=0.02).update_errors([0] * 50 + [1] * 10)
-    first = int(np.argmax(monitor.predictions >= 50)) + 1
+    first = int(np.argmax(monitor.e_values >= 50)) + 1
     assert monitor.alarm_at == first > 50
     monitor.update_errors([0] * 5000)
-    assert monitor.predictions[-1] < 1
+    assert monitor.e_values[-1] < 1
     assert monitor.alarm
     assert monitor.alarm_at == first
 
 
 def test_an_alarm_takes_more_than_rounding():
-    predictions = Monitor(0.05).update_errors([1] * 3).predictions[-1]
-    assert not Monitor(0.05, alpha=1 / predictions).update_errors([1] * 3).alarm
-    assert Monitor(0.05, alpha=1.000001 / predictions).update_errors([1] * 3).alarm
+    e_value = Monitor(0.05).update_errors([1] * 3).e_values[-1]
+    assert not Monitor(0.05, alpha=1 / e_value).update_errors([1] * 3).alarm
+    assert Monitor(0.05, alpha=1.000001 / e_value).update_errors([1] * 3).alarm
     # Where 1/alpha, in real numbers, is above the evidence by less than rounding shows.
     misled = 0
     for limit in np.linspace(0.01, 0.3, 200):
-        predictions = float(Monitor(limit).update_errors([1] * 3).predictions[-1])
-        alpha = 1 / predictions
-        if Fraction(alpha) * Fraction(predictions) < 1:
-            misled += 1 / alpha <= predictions
+        e_value = float(Monitor(limit).update_errors([1] * 3).e_values[-1])
+        alpha = 1 / e_value
+        if Fraction(alpha) * Fraction(e_value) < 1:
+            misled += 1 / alpha <= e_value
             assert not Monitor(limit, alpha).update_errors([1] * 3).alarm
     assert misled > 0
 
@@ -144,18 +144,18 @@ def test_an_alarm_takes_more_than_rounding():
 def test_many_rows_stay_finite():
     wrong = np.random.default_rng(4).random(1_000_000) < 0.05
     monitor = Monitor(0.05).update_errors(wrong)
-    assert np.isfinite(monitor.predictions).all()
+    assert np.isfinite(monitor.e_values).all()
     monitor.update_errors(np.ones(100_000)).update_errors(np.zeros(100_000))
-    assert np.isfinite(monitor.predictions).all()
-    assert monitor.predictions.max() > 1e290
-    assert 0 < monitor.predictions[-1] < 1e-3
+    assert np.isfinite(monitor.e_values).all()
+    assert monitor.e_values.max() > 1e290
+    assert 0 < monitor.e_values[-1] < 1e-3
 
 
 def test_limits_at_both_ends():
     assert not Monitor(1.0, alpha=0.99).update_errors([1] * 2000).update_errors([0, 1] * 500).alarm
     assert "can be no alarm" in str(Monitor(1.0))
     never = Monitor(0.0).update_errors([0] * 100)
-    assert never.predictions.max() <= 1
+    assert never.e_values.max() <= 1
     assert never.update_errors([1]).alarm_at == 101
     assert not Monitor(0.5, alpha=5e-324).update_errors([1] * 3000).alarm
 
@@ -176,10 +176,10 @@ def test_groups_count_once_in_the_order_in_which_they_begin():
 @pytest.mark.parametrize("wrong", [[0.5], [2], [float("nan")], [[0, 1]], 3, ["a"], np.ma.array([1, 0], mask=[1, 0])])
 def test_what_is_no_error_is_refused_and_changes_nothing(wrong):
     monitor = Monitor(0.2).update_errors([1, 0])
-    before = monitor.predictions.tolist()
+    before = monitor.e_values.tolist()
     with pytest.raises(ValueError, match="wrong must"):
         monitor.update_errors(wrong)
-    assert monitor.predictions.tolist() == before
+    assert monitor.e_values.tolist() == before
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_wrong_arguments(arguments, said):
 def test_labels():
     certificate = certify_predictions(["a", "b"] * 100, ["a", "b"] * 98 + ["b", "a"] * 2)
     monitor = certificate.monitor(alpha=0.001)
-    assert (monitor.limit, monitor.alpha, monitor.unit) == (certificate.bound, 0.001, "example")
+    assert (monitor.bound, monitor.alpha, monitor.unit) == (certificate.bound, 0.001, "example")
     monitor.update(["a", "b", "b"], ["a", "a", "b"]).update(y_true=["a"], y_pred=["b"])
     assert monitor.losses.tolist() == [0, 1, 0, 1]
     with pytest.raises(ValueError, match="y_true contains NaN or None"):
@@ -246,7 +246,7 @@ def test_words():
 
 def test_nobody_writes_into_what_was_seen():
     monitor = Monitor(0.05).update_errors([0, 1])
-    for values in (monitor.losses, monitor.predictions):
+    for values in (monitor.losses, monitor.e_values):
         with pytest.raises(ValueError, match="read-only"):
             values[0] = 5.0
 
@@ -259,7 +259,7 @@ def test_a_file_holds_the_rows_and_all_else_follows(tmp_path):
     loaded = Monitor.load(tmp_path / "watch.json").update_errors(wrong[1500:])
     resumed = Monitor(0.05, alpha=0.003).resume(tmp_path / "watch.json").update_errors(wrong[1500:])
     for one in (loaded, resumed, pickle.loads(pickle.dumps(half)).update_errors(wrong[1500:])):
-        assert np.array_equal(one.predictions, whole.predictions)
+        assert np.array_equal(one.e_values, whole.e_values)
         assert (one.alarm_at, one.alpha, one.limit) == (whole.alarm_at, 0.003, 0.05)
     groups = Monitor(0.3, unit="group", about="it").update_errors(*as_groups([0.125, 0, 1])[:1], groups=[0, 1, 2] * 8)
     groups.save(tmp_path / "groups.json")

@@ -24,11 +24,11 @@ def clf():
 def test_it_counts_the_errors_of_what_predicts_against_its_own_limit(voting):
     model = StochasticSVC([0.1, 1.0], hedge="auto", random_state=0).fit(*rows(300, 1)).set_params(voting=voting)
     (X, y), monitor = rows(200, 2), model.monitor(alpha=0.002)
-    assert (monitor.limit, monitor.alpha) == (model.certificates_[voting].bound, 0.002)
+    assert (monitor.bound, monitor.alpha) == (model.certificates_[voting].bound, 0.002)
     monitor.update(X[:50], y[:50]).update(X=X[50:], y_true=y[50:])
     assert monitor.losses.tolist() == (model.predict(X) != y).tolist()
     assert np.array_equal(
-        monitor.predictions, Monitor(monitor.limit, 0.002).update_errors(model.predict(X) != y).predictions
+        monitor.e_values, Monitor(monitor.bound, 0.002).update_errors(model.predict(X) != y).predictions
     )
     assert model.certificates_[voting].holds_for in str(monitor)
 
@@ -40,7 +40,7 @@ def test_rows_that_are_not_answered_do_not_count():
     assert answered.any()
     assert not answered.all()
     monitor = model.monitor().update(X, y)
-    assert monitor.limit == 0.1
+    assert monitor.bound == 0.1
     assert monitor.losses.tolist() == (model.predict(X) != y)[answered].tolist()
     assert "where it answers" in str(monitor)
 
@@ -60,7 +60,7 @@ def test_groups():
     monitor = model.monitor().update(new, labels, groups=np.repeat(["d", "c", "b", "a"], 10))
     wrong = (model.predict(new) != labels).reshape(4, 10)
     assert monitor.losses.tolist() == wrong.mean(axis=1).tolist()
-    assert monitor.limit == model.certificate_.bound
+    assert monitor.bound == model.certificate_.bound
     with pytest.raises(ValueError, match="groups must name the group of every row"):
         model.monitor().update(new, labels)
 
@@ -105,7 +105,7 @@ def test_it_goes_on_from_a_file(clf, tmp_path):
     (X, y), (X2, y2) = rows(150, 12), rows(150, 13, 0.3)
     clf.monitor().update(X, y).save(tmp_path / "watch.json")
     again = clf.monitor().resume(tmp_path / "watch.json").update(X2, y2)
-    assert np.array_equal(again.predictions, clf.monitor().update(X, y).update(X2, y2).predictions)
+    assert np.array_equal(again.e_values, clf.monitor().update(X, y).update(X2, y2).predictions)
     assert again.alarm_at > 150
 
 

@@ -47,7 +47,7 @@ def test_false_alarms_where_the_risk_depends_on_the_past():
     for _ in range(300):
         monitor = Monitor(0.2, 0.1)
         for _ in range(60):
-            hopeful = monitor.rows == 0 or monitor.predictions[-1] > 0.3
+            hopeful = monitor.rows == 0 or monitor.e_values[-1] > 0.3
             monitor.update_errors(rng.random(10) < (0.2 if hopeful else 0.0))
         false += monitor.alarm
     assert binom.sf(false - 1, 300, 0.1) > 1e-3

@@ -178,7 +178,7 @@ def format_params(params: Mapping[str, Any]) -> str:
 def _last_step(value: Any) -> Any:
     """Return the classifier at the end of a pipeline that was made here, anything else as it is."""
     steps = getattr(value, "named_steps", None) or {}
-    return steps["model"] if "model" in steps and set(steps) <= {"prepare", "scale", "model"} else value
+    return steps["model"] if "model" in steps and set(steps) <= {"preprocessor", "scale", "model"} else value
 
 
 def format_value(value: Any) -> str:

@@ -1,6 +1,6 @@
 """Watching a certificate: labelled rows arrive, and evidence gathers that it does not hold for them.
 
-While the risk of the next row is at most the limit, whatever came before, equation (still-true), the evidence of
+While the risk of the next row is at most the bound, whatever came before, equation (still-true), the evidence of
 equation (evidence) is a supermartingale, and large at any time with a small probability only, equation (ville) of
 docs/mathematics.md.
 """
@@ -29,13 +29,13 @@ from pacbayes.certificates import sentences
 from pacbayes.data.dataset import check_complete, check_groups, check_same_kind, check_same_order, one_label_each
 from pacbayes.data.split import GROUP
 
-#: How many times the limit the eight bets expect the risk to be; where that is near 1 or above, see `bets_against`.
+#: How many times the bound the eight bets expect the risk to be; where that is near 1 or above, see `bets_against`.
 TIMES = tuple(round(1.25 * 6.4 ** (k / 7), 4) for k in range(8))
 #: What makes losses of the arguments of `update`: 1 for a row that counts as wrong, 0 for one that does not.
 Wrong = Callable[..., ArrayLike]
 # What a file of a monitor begins with.
-_FORMAT = "pacbayes monitor 2"
-# At a limit of 0 one error is enough.
+_FORMAT = "pacbayes monitor 3"
+# At a bound of 0 one error is enough.
 _AT_ONCE = 1e300
 _FIRST_ROOM = 256
 # No capital is larger: it may be lowered at any time, and infinity would not come back.
@@ -66,13 +66,13 @@ def count_wrong(y_true: ArrayLike, y_pred: ArrayLike) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Bets:
-    """By what bets against a limit multiply their capital: at the loss 0, and at the loss 1."""
+    """By what bets against a bound multiply their capital: at the loss 0, and at the loss 1."""
 
     lose: FloatArray
     win: FloatArray
 
 
-def bets_against(limit: float, times: tuple[float, ...] = TIMES) -> Bets:
+def bets_against(bound: float, times: tuple[float, ...] = TIMES) -> Bets:
     r"""Return the factors of bets on risks :math:`p > B`, rounded down: :math:`(1-p)/(1-B)` and :math:`p/B`.
 
     At the losses 0 and 1 of equation (factor) of docs/mathematics.md.
@@ -88,7 +88,7 @@ def bets_against(limit: float, times: tuple[float, ...] = TIMES) -> Bets:
     >>> large.win.round(3)[[0, -1]], large.lose.round(3)[[0, -1]]
     (array([1.2  , 1.875]), array([0.8  , 0.125]))
     """
-    B, lose, win = Fraction(limit), [], []
+    B, lose, win = Fraction(bound), [], []
     for c in map(Fraction, times):
         p = min(c * B, 1 - (1 - B) / c)
         lose.append(_down((1 - p) / (1 - B)) if B < 1 else float(1 / c))
@@ -105,7 +105,7 @@ def _down(exact: Fraction) -> float:
 class Monitor:
     r"""Evidence, row by row, that a certificate does not hold for the rows that arrive.
 
-    Let :math:`x_t` be the error of row t (0 or 1; of a group its share of errors) and B the limit.  Eight bets, on
+    Let :math:`x_t` be the error of row t (0 or 1; of a group its share of errors) and B the bound.  Eight bets, on
     risks p from 1.25 B to 8 B, begin anew with every row:
 
     .. math:: A_t(p) = \big(A_{t-1}(p) + w_t\big)\Big(1 + \frac{p - B}{B(1 - B)}(x_t - B)\Big), \qquad
@@ -119,12 +119,12 @@ class Monitor:
 
     Parameters
     ----------
-    limit : float
+    bound : float
         B, from 0 to 1: what the risk should not be above.
     alpha : float
         The probability of a false alarm, ever.
     unit : {"example", "distinct example", "group"}
-        What the limit counts.
+        What the bound counts.
     about : str
         Whose errors they are.
     wrong : callable
@@ -134,7 +134,7 @@ class Monitor:
 
     Attributes
     ----------
-    limit, alpha, unit, about, fingerprint
+    bound, alpha, unit, about, fingerprint
         As given.
     alarm_at : int or None
         After how many rows (groups) the alarm came; it stays.
@@ -162,16 +162,16 @@ class Monitor:
     --------
     >>> monitor = Monitor(0.05)
     >>> monitor.update_errors([0] * 200)
-    Monitor(no alarm after 200 rows, 0 errors; limit 5.0 %, alpha=0.01)
+    Monitor(no alarm after 200 rows, 0 errors; bound 5.0 %, alpha=0.01)
     >>> monitor.update_errors([0, 1] * 20)
-    Monitor(alarm after 220 rows, of 240; 20 errors; limit 5.0 %, alpha=0.01)
+    Monitor(alarm after 220 rows, of 240; 20 errors; bound 5.0 %, alpha=0.01)
     >>> monitor.e_values.shape, monitor.alarm
     ((240,), True)
     """
 
     def __init__(
         self,
-        limit: float,
+        bound: float,
         alpha: float = 0.01,
         *,
         unit: str = "example",
@@ -179,16 +179,16 @@ class Monitor:
         wrong: Wrong = count_wrong,
         fingerprint: str = "",
     ) -> None:
-        self.limit = check_number("limit", limit, "a number from 0 to 1")
-        if not 0.0 <= self.limit <= 1.0:
-            raise ValueError(f"limit must lie in [0, 1], got {limit!r}")
+        self.bound = check_number("bound", bound, "a number from 0 to 1")
+        if not 0.0 <= self.bound <= 1.0:
+            raise ValueError(f"bound must lie in [0, 1], got {bound!r}")
         self.alpha = check_number("alpha", alpha, "a number between 0 and 1")
         if not 0.0 < self.alpha < 1.0:
             raise ValueError(f"alpha must be strictly between 0 and 1, got {alpha!r}")
         need_choice(unit, "unit", PLURAL)
         self.unit, self.about, self._wrong, self.fingerprint = unit, about, wrong, fingerprint
         self.alarm_at: int | None = None
-        self._bets, self._capital = bets_against(self.limit), np.zeros(len(TIMES))
+        self._bets, self._capital = bets_against(self.bound), np.zeros(len(TIMES))
         self._rows, self._losses, self._evidence = 0, np.empty(_FIRST_ROOM), np.empty(_FIRST_ROOM)
 
     # -- rows --------------------------------------------------------------------------------------------------------
@@ -300,7 +300,7 @@ class Monitor:
         seen = f"no alarm after {self.rows} {units}, {errors}"
         if self.alarm_at is not None:
             seen = f"alarm after {self.alarm_at} {units}, of {self.rows}; {errors}"
-        return f"Monitor({seen}; limit {sentences.written_percent(self.limit)}, alpha={self.alpha:g})"
+        return f"Monitor({seen}; bound {sentences.written_percent(self.bound)}, alpha={self.alpha:g})"
 
     def _repr_html_(self) -> str:
         last = float(self.e_values[-1]) if self.rows else 1.0
@@ -323,7 +323,7 @@ class Monitor:
         losses = self.losses[places]
         return {
             "format": _FORMAT,
-            "limit": self.limit,
+            "bound": self.bound,
             "alpha": self.alpha,
             "unit": self.unit,
             "about": self.about,
@@ -370,7 +370,7 @@ class Monitor:
         for name, text in texts.items():
             need(isinstance(text, str), name, "must be text")
         need_choice(found["unit"], "unit", PLURAL)
-        monitor = cls(found["limit"], found["alpha"], unit=found["unit"], **texts)
+        monitor = cls(found["bound"], found["alpha"], unit=found["unit"], **texts)
         need_whole(found["rows"], "rows", 0, _MOST_ROWS)
         places, values = found["errors_at"], found["losses"]
         whole = isinstance(places, list) and all(type(one) is int for one in places)
@@ -397,7 +397,7 @@ class Monitor:
         stored = Monitor.load(path)
         if self.rows:
             raise ValueError(f"resume is for a monitor that has seen no row yet, this one has seen {self.rows}")
-        for name in ("limit", "alpha", "unit"):
+        for name in ("bound", "alpha", "unit"):
             if getattr(stored, name) != getattr(self, name):
                 raise ValueError(
                     f"{str(path)!r} is of another monitor: {name} {getattr(stored, name)!r} there, "

@@ -549,7 +549,7 @@ def monitor_text(monitor: Any) -> str:
     rows, units = monitor.rows, PLURAL[monitor.unit]
     said = "Alarm" if monitor.alarm else "No alarm"
     where = f"in {rows}" if monitor.alarm_at is None else f"after {monitor.alarm_at} of {rows}"
-    limit = f"the limit is {written_percent(monitor.limit)}{counted_once(monitor.unit)}"
+    limit = f"the limit is {written_percent(monitor.bound)}{counted_once(monitor.unit)}"
     seen = f"{_capital(limit)}."
     if rows:
         share, every = format_share(monitor.errors / rows), f"all {rows} {units}"
@@ -567,7 +567,7 @@ def _meaning(monitor: Any) -> str:
             "certificate is true and nothing changed, an alarm is ever seen with probability at most "
             f"{failure(monitor.alpha)}."
         )
-    if monitor.limit >= 1.0:
+    if monitor.bound >= 1.0:
         return "A limit of 100 % says nothing, so there can be no alarm."
     largest = max(1.0, float(monitor.predictions.max(initial=0.0)))
     return (

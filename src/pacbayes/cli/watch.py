@@ -175,12 +175,12 @@ def _in_order(texts: Any, name: str) -> Any:
 
 def _summary(monitor: "Monitor", row: int | None, unanswered: int) -> dict[str, Any]:
     """Return what is known as plain values."""
-    names = ("alarm", "alarm_at", "limit", "alpha", "unit", "rows", "errors", "needed")
-    predictions = monitor.e_values
+    names = ("alarm", "alarm_at", "bound", "alpha", "unit", "rows", "errors", "needed")
+    e_values = monitor.e_values
     return {name: getattr(monitor, name) for name in names} | {
         "alarm_row": row,
         "not_answered": unanswered,
-        "evidence": float(predictions[-1]) if monitor.rows else 1.0,
-        "largest_evidence": max(1.0, float(predictions.max(initial=0.0))),
+        "e_value": float(e_values[-1]) if monitor.rows else 1.0,
+        "largest_e_value": max(1.0, float(e_values.max(initial=0.0))),
         "text": str(monitor),
     }

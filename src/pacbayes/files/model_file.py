@@ -45,11 +45,11 @@ from pacbayes.files.values import ModelDecoder, ModelEncoder
 from pacbayes.posteriors.posterior import Posterior
 
 # What this version writes, and all it reads; raised whenever what is stored changes.
-FORMAT = 16
+FORMAT = 17
 # What scikit-learn notes of the rows of a fit.
 NOTED = ("n_features_in_", "feature_names_in_")
 # What is stored of a model.
-STATE = ("class", "params", "noted", "members", "plan", "evidence", "posterior", "refit")
+STATE = ("class", "params", "noted", "members", "plan", "predictions", "posterior", "refit")
 ESTIMATORS: dict[str, type[CertifiedModel]] = {kind.__name__: kind for kind in (StochasticSVC, CertifiedClassifier)}
 # Votes take room for every row and label.
 _MOST_LABELS = 100_000
@@ -185,7 +185,7 @@ def _state(model: CertifiedModel) -> dict[str, Any]:
         "noted": {name: getattr(model, name) for name in NOTED if hasattr(model, name)},
         "members": fitted.members,
         "plan": fitted.plan,
-        "evidence": fitted.predictions,
+        "predictions": fitted.predictions,
         "posterior": None if posterior is None else (posterior.weights, posterior.distance),
         "refit": fitted.refit,
     }
@@ -194,7 +194,7 @@ def _state(model: CertifiedModel) -> dict[str, Any]:
 def _model(state: dict[str, Any]) -> CertifiedModel:
     """Make the estimator from values that their constructors have checked; all that follows is computed anew."""
     need(isinstance(state, dict) and set(state) == set(STATE), "model", f"must be of {', '.join(STATE)}")
-    plan, predictions = state["plan"], state["evidence"]
+    plan, predictions = state["plan"], state["predictions"]
     right = isinstance(plan, Plan) and isinstance(predictions, ValidationPredictions)
     need(
         right and isinstance(state["members"], KernelSVMs | Estimators | CompositeMembers),
