@@ -71,7 +71,7 @@ MAY_DIFFER = {
     "ThresholdGrid.values": "thresholds may be any that were fixed beforehand: each is tested",
     "ThresholdGrid.answered": "they say in which order thresholds are tested",
     "ThresholdGrid.hits": "they say in which order thresholds are tested",
-    "ValidationPredictions.rule_predictions": "of draws it is known that one of their classifiers said it, but not which; see SOFT_SAID",
+    "ValidationPredictions.rule_predictions": "a draw is one of its classifiers' predictions; see SOFT_SAID",
     "model.posterior[]": "a bound holds for all weights at once, and is that of the weights as they are",
 }
 #: What a soft vote said takes the rows to be known: with other probabilities any class may be the most probable.

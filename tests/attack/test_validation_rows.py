@@ -98,7 +98,13 @@ def test_hold_out_choice_and_prior_do_not_notice_validation_rows(scale, kernel, 
         return weights / weights.sum()
 
     X, y = sample(seed, kernel)
-    choices = {"kernel": kernel, "n_components": 9, "scale": scale, "preprocessor": PREPARE[preprocessor], "prior": prior}
+    choices = {
+        "kernel": kernel,
+        "n_components": 9,
+        "scale": scale,
+        "preprocessor": PREPARE[preprocessor],
+        "prior": prior,
+    }
     clf = StochasticSVC(LAMBDAS, hedge=0.1, cv=3, random_state=seed, n_jobs=1, **choices)
     before = quiet(clf.fit, X, y)
     note, weights = before.certificate_.baselines["holdout"].note, before.prior_.tobytes()

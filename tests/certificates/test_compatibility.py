@@ -30,7 +30,11 @@ CASES = [
         "refit=True is not for voting='stochastic'",
         "--refit is not for --voting stochastic",
     ),
-    ({"refit": True, "decision": Abstain(0.1)}, "refit=True is not for decision=", "--refit is not for --max-error 0.1"),
+    (
+        {"refit": True, "decision": Abstain(0.1)},
+        "refit=True is not for decision=",
+        "--refit is not for --max-error 0.1",
+    ),
     ({"refit": True, **METRICS_ASSUMPTION}, "metrics with refit=True", "with --refit must be among"),
     ({"prior": "cross-validation", **APART}, "prior='cross-validation' comes", "--prior cross-validation comes"),
     (

@@ -1,4 +1,4 @@
-"""Validation predictions: what cannot be is refused, counts equal a loop over rows, and every validation row is asked about once."""
+"""Validation predictions: impossible values are refused, counts equal a loop, each row is predicted once."""
 
 from collections import Counter
 from fractions import Fraction

@@ -225,7 +225,7 @@ class Certificate:
     #: Limits of other risks (errors by class, recall, costs, ...) that hold at once with the bound; empty where nobody
     #: asked, or where the rule has none.
     metrics: tuple[MetricBound, ...] = ()
-    #: Result of `Abstain`, whose bound is about accepted rows, or of `Threshold`, whose bound is 1; None without a decision.
+    #: Result of `Abstain`, whose bound is about accepted rows, or of `Threshold`, whose bound is 1; or None.
     decision: SelectiveResult | ThresholdResult | None = None
     #: Whether a refit on all rows predicts: then bound and limits are about answers that are covered, which the
     #: certified classifier gives too.

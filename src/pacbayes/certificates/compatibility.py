@@ -143,8 +143,8 @@ _REFUSALS: tuple[tuple[Callable[[Choices], Any], str], ...] = (
     ),
     (
         lambda c: c.refit and c.not_carried,
-        f"[metrics] with {{refit}} must be among {', '.join(CARRIED)}, got <not_carried>: only losses of single answers "
-        "carry over to those that are covered",
+        f"[metrics] with {{refit}} must be among {', '.join(CARRIED)}, got <not_carried>: only losses of single "
+        "predictions carry over to those that are covered",
     ),
     (
         lambda c: isinstance(c.prior, str) and c.prior == CROSS_VALIDATION and c.no_training,

@@ -5,8 +5,8 @@ given :math:`a_t` binomial with the risk among answered rows.  `Threshold`: a ro
 probability of that class is at least `t`.  Given which validation rows are positive (recall), answered so (precision)
 or not positive (false alarms), the errors among these are binomial.
 
-ConfidenceGrid, and an order of them, are fixed on the training rows.  A threshold passes if every target that was required for
-passes its exact test at the whole of :math:`\delta`; thresholds are tested in their order, up to the first that does
+Thresholds, and an order of them, are fixed on the training rows.  A threshold passes if every required metric passes
+its exact test at the whole of :math:`\delta`; thresholds are tested in their order, up to the first that does
 not pass.  With probability :math:`1 - \delta` every threshold that passed keeps all targets: equation (fixed-sequence)
 and equation (threshold-targets) of docs/mathematics.md.
 """
@@ -75,8 +75,8 @@ class Threshold:
         Of the examples of the other class at most this share is answered so.
     prefer : {"auto", "recall", "precision", "f1"}
         Which of the thresholds that passed is taken.  "precision": the largest; "recall": the smallest; "f1": the one
-        with the best F1 of the training rows, in cross-validation.  "auto" is "precision" where a recall alone is required
-        for, "recall" where none is, else "f1".
+        with the best F1 of the training rows, in cross-validation.  "auto" is "precision" where a recall alone is
+        required, "recall" where none is, else "f1".
 
     See Also
     --------
@@ -234,7 +234,8 @@ class SelectiveResult:
     >>> passed = SelectiveResult(0.02, 0.75, 300, 273, 1, 12)
     >>> print(passed.claim("Surely,", "it"))
     Surely, it errs on at most 2.0 % of the examples that it answers; it answered 91.0 % of the validation rows.
-    >>> print(SelectiveResult(0.02, None, 300, 0, 0, 1, 0.065).claim("Surely,", "the vote"))  # doctest: +NORMALIZE_WHITESPACE
+    >>> failed = SelectiveResult(0.02, None, 300, 0, 0, 1, 0.065)
+    >>> print(failed.claim("Surely,", "the vote"))  # doctest: +NORMALIZE_WHITESPACE
     The vote answers no example: where the training rows expected at most 2.0 % errors, the validation rows did not
     confirm it. The smallest target that would have passed is 6.5 %, which is information and no guarantee.
     """
@@ -315,8 +316,8 @@ class ThresholdResult:
     >>> found = ThresholdResult(Threshold(recall=0.9, precision=0.7), "late", True, 0.3125, 500, 100, 120, 96, 9, 0.05)
     >>> print(found.claim("Surely,", "the soft vote"))  # doctest: +NORMALIZE_WHITESPACE
     Surely, at the threshold 0.3125 recall of class 'late' is at least 90.0 % and its precision at least 70.0 %.
-    >>> print(ThresholdResult(Threshold(recall=0.9), "late", False, 0.0, 50, 9, 50, 9, 1, 0.05).claim("Surely,", "the vote"))
-    ... # doctest: +NORMALIZE_WHITESPACE
+    >>> failed = ThresholdResult(Threshold(recall=0.9), "late", False, 0.0, 50, 9, 50, 9, 1, 0.05)
+    >>> print(failed.claim("Surely,", "the vote"))  # doctest: +NORMALIZE_WHITESPACE
     No threshold was shown to reach the target: recall of class 'late' is at least 90.0 %. Not enough data: a recall of
     90.0 % takes at least 29 validation rows of class 'late', there are 9, which can show 71.6 % at best. The vote
     predicts as without a target.

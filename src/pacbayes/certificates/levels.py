@@ -92,7 +92,9 @@ def divide_delta(delta: float, number: int) -> float:
 
 
 def main_level(level: float, share: float) -> float:
-    """Return (1 - share) times a level, rounded down: with all that `level_per_bound` hands out it is at most the level.
+    """Level of the main bound, (1 - share) * level, rounded down.
+
+    Together with the levels of `level_per_bound` it is at most `level`.
 
     Examples
     --------

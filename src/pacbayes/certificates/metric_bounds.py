@@ -141,8 +141,10 @@ class MetricBound:
         --------
         >>> MetricBound("error", "yes", "upper", 0.2, 2, 40, "slice", column="black").label
         "black = 'yes'"
-        >>> MetricBound("f1", 1, "lower", 0.2, 2, 40, "class").label, MetricBound("cost", None, "upper", 0.2, 2, 40).label
-        ('F1 of class 1', 'cost')
+        >>> MetricBound("f1", 1, "lower", 0.2, 2, 40, "class").label
+        'F1 of class 1'
+        >>> MetricBound("cost", None, "upper", 0.2, 2, 40).label
+        'cost'
         """
         return sentences.metric_label(self)
 

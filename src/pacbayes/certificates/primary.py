@@ -182,8 +182,8 @@ def given_rules(primary: Any, number: int) -> tuple[FixedRule, ...]:
     """Return the rules that a proposal stands for, not yet tested: one of so many classifiers, or weights of all.
 
     For classifiers from elsewhere, whose user fixed it beforehand.  Weights are those of the draws and of the vote, and
-    primary_weights the classifier with the largest (the first of several) for predicting with one.  Beside a proposed vote
-    stand that classifier alone, and the vote of all alike.
+    the classifier with the largest weight (the first of several) predicts where one does.  Beside a primary vote stand
+    that classifier alone, and the vote with equal weights.
 
     Examples
     --------

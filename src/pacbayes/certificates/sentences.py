@@ -277,8 +277,8 @@ def answered_claim(answered: Any, sure: str, who: str) -> str:
             f"answered {format_share(answered.share)} of the validation {PLURAL[answered.unit]}."
         )
     said = (
-        f"{_capital(who)} answers no example: where the training rows expected at most {decision} errors, the validation "
-        "rows did not confirm it."
+        f"{_capital(who)} answers no example: where the training rows expected at most {decision} errors, the "
+        "validation rows did not confirm it."
     )
     if answered.smallest_max_error is None:
         return said

@@ -285,8 +285,9 @@ def plan(
         warn_of_level(check_level(delta))
     rows = rows_needed(error, target, delta=delta, chance=chance)
     said = (
-        f"If {format_max_error(error)} of new examples are answered wrong, {rows} validation rows, or any larger number, "
-        f"keep the limit at or below {format_max_error(target)} with a chance of {format_max_error(chance)} or more."
+        f"If {format_max_error(error)} of new examples are answered wrong, {rows} validation rows, or any larger "
+        f"number, keep the bound at or below {format_max_error(target)} with a chance of {format_max_error(chance)} or "
+        "more."
     )
     if plot is not None:
         from pacbayes.report.plots import plot_plan

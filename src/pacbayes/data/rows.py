@@ -3,9 +3,9 @@
 Equal rows have equal bytes, whatever their container and numeric type.  A model stores sorted keyed 64-bit hashes of
 the rows of its fit: enough to recognise a row, but not to reconstruct it.
 
-`warn_if_batch_dependent` compares predictions for single rows with those for a batch.  An estimator that uses the statistics of
-the batch, such as its mean, predicts differently for single rows, so that its validation errors say nothing about its
-errors in use.
+`warn_if_batch_dependent` compares predictions for single rows with those for a batch.  An estimator that uses the
+statistics of the batch, such as its mean, predicts differently for single rows, so that its validation errors say
+nothing about its errors in use.
 """
 
 import copy

@@ -149,7 +149,7 @@ def svm_settings(size: Size) -> dict[str, Any]:
 
 
 def named_family(name: str, preprocessor: Any, rows: int, sparse: bool = False) -> list[Any]:
-    """Return the unfitted classifiers of a family, for so many training rows; `preprocessor` is their first step, or None.
+    """Unfitted classifiers of a family, for `rows` training rows; `preprocessor` is their first step, or None.
 
     Columns of sparse rows are divided by their largest values, and not centred.  Boosting gets categories as such.
 

@@ -244,7 +244,7 @@ def plot_gibbs_curve(clf: Model, ax: "Axes | None" = None) -> "Axes":
 def plot_coverage(clf: Model, ax: "Axes | None" = None) -> "Axes":
     """Plot the error rate of accepted validation rows by acceptance rate, for `Abstain`.
 
-    The dashed line is the Clopper-Pearson upper bound of each threshold, valid on its own at level delta.  ConfidenceGrid
+    The dashed line is the Clopper-Pearson upper bound of each threshold, valid on its own at level delta.  Thresholds
     are tested in an order that the training set fixes; the one in use is marked.
 
     Parameters
