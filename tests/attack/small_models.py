@@ -61,8 +61,8 @@ def model(name):
     if name == "target":
         return StochasticSVC([0.1, 1.0], max_error=0.3, **HEDGED).fit(X, y)
     if name == "threshold":
-        target = Threshold(recall=0.3, fpr=0.9)
-        return CertifiedClassifier(SVMs([0.1, 1.0], gamma=0.5), target=target, **HEDGED).fit(X, y)
+        decision = Threshold(recall=0.3, fpr=0.9)
+        return CertifiedClassifier(SVMs([0.1, 1.0], gamma=0.5), decision=decision, **HEDGED).fit(X, y)
     if name == "slices":
         slices = np.where(X[:, 1] > 0, "high", "low")
         classes = np.unique(y)

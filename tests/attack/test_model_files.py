@@ -61,6 +61,6 @@ def test_compiled_code_is_handed_no_wrong_shapes():
         Kernel("rbf", 1.0).between(np.zeros((2, 3)), np.zeros((2, 1)))
     with pytest.raises(ValueError, match="a row for each of 4 coefficients, got 2"):
         decisions_of_one(np.ones(4), 0.0, np.ones((2, 5)))
-    path = model("two").classifiers_.members.machines[0].pairs[0].path
+    path = model("two").classifiers_.members.svms[0].pairs[0].path
     with pytest.raises(ValueError, match="a row for each of 30 coefficients, got 1"):
         path_scores(path, 1.0).positive(np.ones((1, 5)))

@@ -40,11 +40,11 @@ def test_values_are_frozen_equal_and_clone():
         target.recall = 0.9
     assert Threshold(recall=0.5) == target
     for one in (target, Abstain(0.02)):
-        clf = CertifiedClassifier("logistic", target=one)
+        clf = CertifiedClassifier("logistic", decision=one)
         assert clone(clf).target == one
         assert clf.get_params()["target"] is one
-        assert clf.set_params(target=None).target is None
-        assert repr(one) in repr(CertifiedClassifier("logistic", target=one))
+        assert clf.set_params(decision=None).decision is None
+        assert repr(one) in repr(CertifiedClassifier("logistic", decision=one))
 
 
 @pytest.mark.parametrize(

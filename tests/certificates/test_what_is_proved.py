@@ -108,7 +108,7 @@ def test_limits_of_a_fixed_rule(voting):
 
 def test_a_threshold_is_of_a_class():
     with pytest.raises(ValueError, match="pos_label must be one of the classes"):
-        fit(target=THRESHOLD, pos_label=7)
+        fit(decision=THRESHOLD, pos_label=7)
 
 
 def test_a_posterior_that_wins_has_no_limits():
@@ -130,7 +130,7 @@ def test_a_target_is_tested_at_the_whole_of_delta_and_states_nothing_else(voting
 
 
 def test_a_threshold_is_tested_at_the_whole_of_delta_and_states_nothing_else():
-    clf = fit(target=THRESHOLD)
+    clf = fit(decision=THRESHOLD)
     certificate = clf.certificate_
     assert (clf.voting_, clf.hedge_) == ("soft", 0.0)
     assert (certificate.level, certificate.rule, certificate.bound) == (DELTA, "primary", 1.0)
@@ -145,7 +145,7 @@ def test_a_threshold_is_tested_at_the_whole_of_delta_and_states_nothing_else():
 
 @pytest.mark.parametrize("voting", ["majority", "best", "stochastic"])
 def test_only_the_soft_vote_predicts_with_a_threshold(voting):
-    clf = fit(target=THRESHOLD).set_params(voting=voting)
+    clf = fit(decision=THRESHOLD).set_params(voting=voting)
     with pytest.raises(ValueError, match="voting must be 'soft' or 'auto' for this fit"):
         clf.predict(X)
 

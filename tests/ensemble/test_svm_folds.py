@@ -90,9 +90,9 @@ def test_several_widths_are_those_of_each_alone_to_the_last_bit(kernel, classes)
             # As one of several it is trained in single precision.
             width = replace(own.widths[0], shared=folds.widths[0].shared, coarse=True)
             own = replace(own, widths=(width,))
-            alone = replace(alone, machines=(width.train(FEW_LAMBDAS, None),))
+            alone = replace(alone, svms=(width.train(FEW_LAMBDAS, None),))
         assert_same((answers[mine], scores[mine]), heard(own, fold))
-        for pair, other in zip(members.machines[place].pairs, alone.machines[0].pairs, strict=True):
+        for pair, other in zip(members.svms[place].pairs, alone.svms[0].pairs, strict=True):
             assert pair.path.dual_coef.tobytes() == other.path.dual_coef.tobytes()
             assert pair.path.intercept.tobytes() == other.path.intercept.tobytes()
 

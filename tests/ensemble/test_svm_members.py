@@ -40,13 +40,13 @@ def test_as_far_from_optimal_as_stated(single, monkeypatch):
     made = svm_set(X, y, LAMBDAS, random_state=0)
     members = made.members
     K, signs = members.kernels[0].gram(members.rows), np.where(y[made.splits(0)[0]] == 1, 1.0, -1.0)
-    path = members.machines[0].pairs[0].path
+    path = members.svms[0].pairs[0].path
     for h, lam in enumerate(LAMBDAS):
         allowed = 1e-3 + 2.0**-23 * np.abs(path.dual_coef[h]).sum()
         assert violation(K, signs, path.dual_coef[h], 1.0 / lam) <= allowed * (1 + 1e-6)
     # The fixture did something: in double precision the machines are others.
     monkeypatch.setattr(folds, "SINGLE_FROM", 10**9)
-    double = svm_set(X, y, LAMBDAS, random_state=0).members.machines[0].pairs[0].path
+    double = svm_set(X, y, LAMBDAS, random_state=0).members.svms[0].pairs[0].path
     assert not np.array_equal(path.dual_coef, double.dual_coef)
     np.testing.assert_allclose(path.decision_function(K), double.decision_function(K), rtol=0, atol=5e-3)
 

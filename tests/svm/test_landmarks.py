@@ -90,7 +90,7 @@ def test_the_same_for_any_number_of_threads_and_for_a_single_machine():
     choices = {"n_components": 60, "hedge": "auto", "cv": 3, **CHOICES}
     one, three = (StochasticSVC(GRID, n_jobs=n, **choices).fit(X, y) for n in (1, 3))
     np.testing.assert_array_equal(one.classifiers_.errors, three.classifiers_.errors)
-    paths = [model.classifiers_.members.machines[0].pairs[0].path for model in (one, three)]
+    paths = [model.classifiers_.members.svms[0].pairs[0].path for model in (one, three)]
     assert paths[0].dual_coef.tobytes() == paths[1].dual_coef.tobytes()
     assert one.certificate_.baselines["holdout"].note == three.certificate_.baselines["holdout"].note
     shares = [model.set_params(voting="soft").predict_proba(X).tobytes() for model in (one, three)]

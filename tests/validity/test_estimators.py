@@ -204,7 +204,7 @@ def test_validation_rows_used_in_training_are_caught(make, monkeypatch):
         train, validation = honest(self, i)
         return (train, validation) if self.shared is not None else (np.arange(self.n_rows), validation)
 
-    monkeypatch.setattr("pacbayes.estimators.recipe.divide", leak)
+    monkeypatch.setattr("pacbayes.estimators.recipe.split_rows", leak)
     monkeypatch.setattr(Split, "__call__", leak_each)
     counts, _ = failures(make, usual, 20)
     assert min(counts["stochastic"], counts["best"]) > largest(20), counts

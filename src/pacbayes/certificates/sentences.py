@@ -569,7 +569,7 @@ def _meaning(monitor: Any) -> str:
         )
     if monitor.bound >= 1.0:
         return "A limit of 100 % says nothing, so there can be no alarm."
-    largest = max(1.0, float(monitor.predictions.max(initial=0.0)))
+    largest = max(1.0, float(monitor.e_values.max(initial=0.0)))
     return (
         f"The evidence was at most {largest:.3g}; an alarm takes {monitor.needed:.6g}. No alarm does not prove that "
         "the certificate still holds: a small change takes many rows to show."

@@ -143,8 +143,8 @@ def in_words_of_options(name: str, *value: Any) -> str:
     option = _CALLED.get(name, "--" + name.replace("_", "-"))
     if not value or value[0] is True:
         return option
-    if name == "target":
-        shares = {"max_error": value[0].max_error} if hasattr(value[0], "max_error") else value[0].asked
+    if name == "decision":
+        shares = {"max_error": value[0].max_error} if hasattr(value[0], "max_error") else value[0].required
         return " ".join(in_words_of_options(*share) for share in shares.items())
     several = value[0] if isinstance(value[0], list) else value
     return " ".join(f"{option} {one:g}" if isinstance(one, float) else f"{option} {one}" for one in several)
