@@ -218,5 +218,5 @@ def test_an_estimator_keeps_its_targets(decision, fits):
         recall = density["yes"][said].sum() / density["yes"].sum()
         fpr = density["no"][said].sum() / density["no"].sum()
         found = {"recall": recall, "fpr": fpr, "precision": 0.4 * recall / max(0.4 * recall + 0.6 * fpr, 1e-12)}
-        failed += any((found[n] > s) if n == "fpr" else (found[n] < s) for n, s in target.required.items())
+        failed += any((found[n] > s) if n == "fpr" else (found[n] < s) for n, s in decision.required.items())
     assert failed <= allowed(fits)
