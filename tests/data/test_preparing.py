@@ -103,16 +103,16 @@ def test_sparse_output_will_do():
 def test_wrong_transformers_are_refused():
     _, X, y = mixed()
     for wrong in ("one-hot", MinMaxScaler, 3):
-        with pytest.raises(TypeError, match="prepare must be an unfitted scikit-learn transformer or None"):
+        with pytest.raises(TypeError, match="preprocessor must be an unfitted scikit-learn transformer or None"):
             svm_set(X, y, LAMBDAS, preprocessor=wrong)
-    with pytest.raises(ValueError, match="prepare must be None with split='independent'"):
+    with pytest.raises(ValueError, match="preprocessor must be None with split='independent'"):
         StochasticSVC(LAMBDAS, preprocessor=MinMaxScaler(), split="independent").fit(X, y)
 
     class Shorter(MinMaxScaler):
         def transform(self, X):
             return super().transform(X)[1:]
 
-    with pytest.raises(ValueError, match="prepare must keep every row, got 59 of 60"):
+    with pytest.raises(ValueError, match="preprocessor must keep every row, got 59 of 60"):
         svm_set(X[["x"]].to_numpy(), y, LAMBDAS, preprocessor=Shorter())
 
 

@@ -35,18 +35,18 @@ def check_preprocessor(preprocessor: Any, split: str) -> None:
     --------
     >>> check_preprocessor("one-hot", "shared")
     Traceback (most recent call last):
-    TypeError: prepare must be an unfitted scikit-learn transformer or None, got 'one-hot'
+    TypeError: preprocessor must be an unfitted scikit-learn transformer or None, got 'one-hot'
     """
     if preprocessor is None:
         return
     if isinstance(preprocessor, type) or not all(
         hasattr(preprocessor, name) for name in ("fit", "transform", "get_params")
     ):
-        raise TypeError(f"prepare must be an unfitted scikit-learn transformer or None, got {preprocessor!r}")
+        raise TypeError(f"preprocessor must be an unfitted scikit-learn transformer or None, got {preprocessor!r}")
     check_trained_here("preprocessor", preprocessor)
     if split != "shared":
         raise ValueError(
-            "prepare must be None with split='independent', where each classifier requires its own preprocessor; use "
+            "preprocessor must be None with split='independent', where each classifier requires its own one; use "
             "grid_set(make_pipeline(preprocessor, SVMClassifier()), {'svmclassifier__lam': lambdas}, ...)"
         )
 
@@ -68,7 +68,7 @@ def resolve_preprocessor(preprocessor: Any, rows: Any) -> Any:
     if not isinstance(preprocessor, str):
         return preprocessor
     if preprocessor != AUTO:
-        raise ValueError(f"prepare must be 'auto', None or a transformer, got {preprocessor!r}")
+        raise ValueError(f"preprocessor must be 'auto', None or a transformer, got {preprocessor!r}")
     if not isinstance(rows, pd.DataFrame):
         return None
     # ColumnTransformer takes integer column names for positions.
@@ -79,7 +79,7 @@ def resolve_preprocessor(preprocessor: Any, rows: Any) -> Any:
     if dates:
         raise ValueError(
             f"column {dates[0]!r} of X holds dates or durations: convert it to numbers (such as the month, or days "
-            "since a date), drop it, or set prepare= to a transformer"
+            "since a date), drop it, or set preprocessor= to a transformer"
         )
     numeric = [name for name, dtype in dtypes.items() if is_numeric_dtype(dtype) or is_bool_dtype(dtype)]
     categorical = tuple(name for name in names if name not in set(numeric))
@@ -128,7 +128,7 @@ def check_trained_here(name: str, estimator: Any) -> None:
     >>> from sklearn.preprocessing import StandardScaler
     >>> check_trained_here("preprocessor", FrozenEstimator(StandardScaler().fit([[0.0]])))
     Traceback (most recent call last):
-    ValueError: prepare must be unfitted, but contains FrozenEstimator(estimator=StandardScaler()). Apply
+    ValueError: preprocessor must be unfitted, but contains FrozenEstimator(estimator=StandardScaler()). Apply
     a transformer that was fitted on other rows to X, or certify a prefit classifier with from_fitted
     """
     for part in _parts_of(estimator):
@@ -179,13 +179,13 @@ def apply_preprocessor(fitted: Any, X: Any) -> FloatArray:
     dense = transformed.toarray() if hasattr(transformed, "toarray") else transformed
     rows: FloatArray = check_array(dense, dtype=np.float64)
     if len(rows) != _num_samples(X):
-        raise ValueError(f"prepare must keep every row, got {len(rows)} of {_num_samples(X)}")
+        raise ValueError(f"preprocessor must keep every row, got {len(rows)} of {_num_samples(X)}")
     return rows
 
 
 _FILL = "Impute missing values with an imputer that is fitted on the training rows: "
 #: Advice for `StochasticSVC` with a shared split.
-IN_PREPROCESSOR = f"{_FILL}StochasticSVC(prepare=SimpleImputer())"
+IN_PREPROCESSOR = f"{_FILL}StochasticSVC(preprocessor=SimpleImputer())"
 # Matches errors about missing values, but not those about missing columns.
 _ABOUT_MISSING = re.compile(r"\b(NaN|nan|infinity|missing values?)\b")
 
@@ -283,8 +283,8 @@ def naming_column(X: Any, remedy: str) -> Iterator[None]:
 _DATES = "Convert them to numbers, such as days since a reference date"
 _ENCODER = "make_column_transformer((OneHotEncoder(handle_unknown='ignore'), [{column!r}]), remainder='passthrough')"
 #: Advice for `StochasticSVC` with a shared split, and for classifiers in general.
-ENCODE = f"Encode them with StochasticSVC(prepare=...), such as {_ENCODER}"
-ENCODE_PREPROCESSOR = f"Encode them with CertifiedClassifier(prepare=...), such as {_ENCODER}"
+ENCODE = f"Encode them with StochasticSVC(preprocessor=...), such as {_ENCODER}"
+ENCODE_PREPROCESSOR = f"Encode them with CertifiedClassifier(preprocessor=...), such as {_ENCODER}"
 ENCODE_FIRST = f"Start the pipeline of the estimator with an encoder, such as {_ENCODER}"
 
 

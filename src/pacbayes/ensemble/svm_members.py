@@ -86,7 +86,7 @@ class KernelSVMs:
         )
         width = self.rows.shape[1]
         if new.shape[1] != width:
-            what = "X must have" if self.preprocessor is None else "prepare must give every sample"
+            what = "X must have" if self.preprocessor is None else "preprocessor must give every sample"
             raise ValueError(f"{what} {width} columns, got {new.shape[1]}")
         return new
 
