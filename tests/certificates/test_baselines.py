@@ -99,7 +99,7 @@ def test_a_bound_as_large_as_the_constants_does_not_beat_it():
 def test_in_the_table_of_certificates(noise):
     clf, X, y = noise
     *_, last = certificate_table(ReportView.of(clf, test=(1.01 * X, y))).rows
-    assert last[0] == "always 'no'"
+    assert last[0] == "majority class ('no')"
     assert last[3] == f"{100 * np.mean(y != 'no'):.2f} % of 2000"
     assert (
         "Not better than the majority-class baseline: the stochastic classifier"

@@ -25,8 +25,8 @@ def test_the_names_of_what_validation_rows_find():
 @pytest.mark.parametrize(
     ("rule", "source", "said"),
     [
-        ("primary", TRAINING, "the proposal, which the training rows proposed."),
-        ("primary", PRESPECIFIED, "the proposal, which was proposed beforehand."),
+        ("primary", TRAINING, "the primary, which the training rows proposed."),
+        ("primary", PRESPECIFIED, "the primary, which was proposed beforehand."),
         ("posterior", VALIDATION, "the posterior, which was found on the validation rows."),
         ("vote s=1", VALIDATION, "the vote s=1, whose weights were fixed before any validation row was looked at, and"),
     ],

@@ -288,8 +288,8 @@ def test_the_words_say_for_which_key():
     assert "the stochastic classifier errs on at most" in str(drawn)
     assert any("average over the draws" in one for one in drawn.assumptions)
     assert drawn.lower is not None
-    assert "Beside it proposal: at most" in drawn.explain()
-    assert "proposal: at most" in drawn._repr_html_()
+    assert "Beside it primary: at most" in drawn.explain()
+    assert "primary: at most" in drawn._repr_html_()
     assert [one["rule"] for one in drawn.to_dict()["alternatives"]] == ["primary"]
 
 

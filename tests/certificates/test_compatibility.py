@@ -107,7 +107,7 @@ def test_the_rest_goes_together(asked):
         (
             CertifiedClassifier("svm", refit=True, metrics=("error", "recall")),
             {},
-            "must be among error, balanced_error, cost, got 'recall': only losses of single answers",
+            "must be among error, balanced_error, cost, got 'recall': only losses of single predictions",
         ),
     ],
 )
@@ -119,5 +119,5 @@ def test_estimators_ask_the_table_before_any_work(estimator, fit, message):
 def test_prefit_classifiers_leave_nothing_to_training_rows():
     with pytest.raises(ValueError, match=r"voting='soft' needs .*, but the classifiers were trained on rows that"):
         Choices(prefit=True, primary=True, voting="soft").check()
-    with pytest.raises(ValueError, match="metrics need what is proposed beforehand, but there is no proposal"):
+    with pytest.raises(ValueError, match="metrics need what is proposed beforehand, but there is no primary"):
         Choices(prefit=True, **METRICS_ASSUMPTION).check()

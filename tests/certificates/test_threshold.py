@@ -34,15 +34,15 @@ def test_what_is_no_target_is_refused(choices, error, message):
 
 
 def test_values_are_frozen_equal_and_clone():
-    target = Threshold(recall=np.float32(0.5))
-    assert type(target.recall) is float
+    decision = Threshold(recall=np.float32(0.5))
+    assert type(decision.recall) is float
     with pytest.raises(AttributeError):
-        target.recall = 0.9
-    assert Threshold(recall=0.5) == target
-    for one in (target, Abstain(0.02)):
+        decision.recall = 0.9
+    assert Threshold(recall=0.5) == decision
+    for one in (decision, Abstain(0.02)):
         clf = CertifiedClassifier("logistic", decision=one)
-        assert clone(clf).target == one
-        assert clf.get_params()["target"] is one
+        assert clone(clf).decision == one
+        assert clf.get_params()["decision"] is one
         assert clf.set_params(decision=None).decision is None
         assert repr(one) in repr(CertifiedClassifier("logistic", decision=one))
 

@@ -184,7 +184,7 @@ def test_what_is_no_error_is_refused_and_changes_nothing(wrong):
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [((1.5,), "limit must lie"), ((-0.1,), "limit must lie"), ((float("nan"),), "limit must lie")]
+    [((1.5,), "bound must lie"), ((-0.1,), "bound must lie"), ((float("nan"),), "bound must lie")]
     + [((0.1, alpha), "alpha must be") for alpha in (0.0, 1.0, float("nan"), -1)],
 )
 def test_wrong_arguments(arguments, said):
@@ -260,7 +260,7 @@ def test_a_file_holds_the_rows_and_all_else_follows(tmp_path):
     resumed = Monitor(0.05, alpha=0.003).resume(tmp_path / "watch.json").update_errors(wrong[1500:])
     for one in (loaded, resumed, pickle.loads(pickle.dumps(half)).update_errors(wrong[1500:])):
         assert np.array_equal(one.e_values, whole.e_values)
-        assert (one.alarm_at, one.alpha, one.limit) == (whole.alarm_at, 0.003, 0.05)
+        assert (one.alarm_at, one.alpha, one.bound) == (whole.alarm_at, 0.003, 0.05)
     groups = Monitor(0.3, unit="group", about="it").update_errors(*as_groups([0.125, 0, 1])[:1], groups=[0, 1, 2] * 8)
     groups.save(tmp_path / "groups.json")
     again = Monitor.load(tmp_path / "groups.json")
@@ -270,7 +270,7 @@ def test_a_file_holds_the_rows_and_all_else_follows(tmp_path):
 
 def test_a_file_of_another_monitor_is_not_taken_up(tmp_path):
     Monitor(0.05).update_errors([0, 1]).save(tmp_path / "watch.json")
-    with pytest.raises(ValueError, match=r"limit 0\.05 there, 0\.06 here"):
+    with pytest.raises(ValueError, match=r"bound 0\.05 there, 0\.06 here"):
         Monitor(0.06).resume(tmp_path / "watch.json")
     with pytest.raises(ValueError, match=r"alpha 0\.01 there, 0\.02 here"):
         Monitor(0.05, 0.02).resume(tmp_path / "watch.json")
@@ -283,7 +283,7 @@ def test_a_file_of_another_certificate_is_not_taken_up(tmp_path):
     truth = ["a", "b"] * 50
     certificates = [certify_predictions(truth, [*wrong, *truth[2:]]) for wrong in (["b", "b"], ["a", "a"])]
     first, second = (one.monitor() for one in certificates)
-    assert (first.limit, first.alpha, first.unit) == (second.limit, second.alpha, second.unit)
+    assert (first.bound, first.alpha, first.unit) == (second.bound, second.alpha, second.unit)
     first.update_errors([0, 1]).save(tmp_path / "watch.json")
     with pytest.raises(
         ValueError, match=r"watch\.json' is of another certificate, or another model, than this monitor"
@@ -297,7 +297,7 @@ def test_a_file_of_another_certificate_is_not_taken_up(tmp_path):
 def test_a_file_of_version_0_2_is_refused_with_what_to_do(tmp_path):
     old = Monitor(0.05).update_errors([0, 1]).to_dict() | {"format": "pacbayes monitor 1"}
     (tmp_path / "watch.json").write_text(json.dumps(old))
-    with pytest.raises(ValueError, match=r"must be 'pacbayes monitor 2'.*begin again with the first row"):
+    with pytest.raises(ValueError, match=r"must be 'pacbayes monitor 3'.*begin again with the first row"):
         Monitor(0.05).resume(tmp_path / "watch.json")
 
 
@@ -305,8 +305,8 @@ def test_a_file_of_version_0_2_is_refused_with_what_to_do(tmp_path):
     "change",
     [
         {"format": "other"},
-        {"limit": 2.0},
-        {"limit": "0.05"},
+        {"bound": 2.0},
+        {"bound": "0.05"},
         {"alpha": 0},
         {"unit": "row"},
         {"unit": ["example"]},
@@ -335,7 +335,7 @@ def test_a_forged_file_is_refused(change, tmp_path):
         Monitor.load(tmp_path / "w.json")
 
 
-@pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"format": "pacbayes monitor 2"}', "\x00"])
+@pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"format": "pacbayes monitor 3"}', "\x00"])
 def test_a_file_that_is_no_monitor_is_refused(text, tmp_path):
     (tmp_path / "w.json").write_text(text)
     with pytest.raises(ValueError, match="holds no monitor that can be read"):

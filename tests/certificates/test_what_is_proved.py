@@ -215,7 +215,7 @@ def test_of_these_for_occam_alone():
         ({"voting": "best", "hedge": 1}, GROUPS, "rows of a group depend on each other"),
         ({"duplicates": "together"}, None, "copies count once"),
         ({"decision": Abstain(0.08)}, None, r"Abstain\(max_error=0\.08\) is certified, and nothing else"),
-        ({"target": THRESHOLD}, None, r"Threshold\(recall=0\.8\) is certified, and nothing else"),
+        ({"decision": THRESHOLD}, None, r"Threshold\(recall=0\.8\) is certified, and nothing else"),
     ],
 )
 def test_of_these_is_refused_where_it_is_not_proved(choices, groups, message):

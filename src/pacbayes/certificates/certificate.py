@@ -41,7 +41,7 @@ class Claim:
     Examples
     --------
     >>> print(Claim("primary", "training rows", 0.045, 0.0623, 0.0387, 0.0, "binomial", "The exact binomial limit."))
-    proposal: at most 6.3 %, at level 0.045
+    primary: at most 6.3 %, at level 0.045
     """
 
     #: Which rule: "primary", "posterior", "Occam", or the name of another vote.

@@ -65,7 +65,7 @@ def certify(
     Examples
     --------
     >>> from pacbayes import ClassifierSet
-    >>> from pacbayes.certificates import Plan, posteriors
+    >>> from pacbayes.certificates import Plan, fit_posteriors
     >>> wrong = np.arange(100) < np.array([[8], [9], [30]])
     >>> classifiers = ClassifierSet.from_predictions(wrong.astype(int), np.zeros(100, dtype=int))
     >>> plan, predictions = Plan(classifiers.splits), classifiers.predictions
@@ -84,7 +84,7 @@ class Certificates(Mapping[str, Certificate]):
     Examples
     --------
     >>> from pacbayes import ClassifierSet
-    >>> from pacbayes.certificates import Plan, posteriors
+    >>> from pacbayes.certificates import Plan, fit_posteriors
     >>> classifiers = ClassifierSet.from_predictions(np.zeros((2, 50), dtype=int), np.zeros(50, dtype=int))
     >>> plan, predictions = Plan(classifiers.splits), classifiers.predictions
     >>> certificates = Certificates(plan, predictions, fit_posteriors(plan, predictions))

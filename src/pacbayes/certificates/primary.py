@@ -107,15 +107,15 @@ def primary_weights(
     --------
     >>> for rule in primary_weights(np.arange(3), [4, 4, 9], 3):
     ...     print(rule.voting, rule.name, np.ldexp(rule.weights.astype(float), -52).round(3))
-    stochastic proposal [0.5 0.5 0. ]
-    majority proposal [0.389 0.389 0.222]
+    stochastic primary [0.5 0.5 0. ]
+    majority primary [0.389 0.389 0.222]
     majority vote s=0 [0.333 0.333 0.333]
     majority vote s=0.5 [0.43 0.43 0.14]
     majority vote s=1 [0.475 0.475 0.051]
     majority vote s=2 [0.497 0.497 0.006]
     majority vote s=4 [0.5 0.5 0. ]
     majority single [1. 0. 0.]
-    best proposal [1. 0. 0.]
+    best primary [1. 0. 0.]
     """
     found = np.asarray(errors)
 
@@ -189,11 +189,11 @@ def given_rules(primary: Any, number: int) -> tuple[FixedRule, ...]:
     --------
     >>> for rule in given_rules([0.5, 0.25, 0.25], 3):
     ...     print(rule.voting, rule.name, np.ldexp(rule.weights.astype(float), -52).round(3))
-    stochastic proposal [0.5  0.25 0.25]
-    majority proposal [0.5  0.25 0.25]
+    stochastic primary [0.5  0.25 0.25]
+    majority primary [0.5  0.25 0.25]
     majority single [1. 0. 0.]
     majority equal vote [0.333 0.333 0.333]
-    best proposal [1. 0. 0.]
+    best primary [1. 0. 0.]
     >>> given_rules(3, 3)
     Traceback (most recent call last):
     ValueError: proposal must be the number of one of the 3 classifiers, from 0 to 2, or weights; got 3

@@ -311,7 +311,7 @@ def certify_abstention(
     >>> thresholds = ConfidenceGrid(np.array([0.9, 0.5, -np.inf]), np.array([40, 80, 100]), np.array([0, 1, 20]))
     >>> certify_abstention(thresholds, (np.array([80, 160, 200]), np.array([0, 2, 40])), 200, 0.05, 0.05)
     ... # doctest: +NORMALIZE_WHITESPACE
-    SelectiveResult(target=0.05, threshold=0.5, m=200, rows=160, errors=2, tested=2, smallest_max_error=None,
+    SelectiveResult(max_error=0.05, threshold=0.5, m=200, rows=160, errors=2, tested=2, smallest_max_error=None,
                     unit='example')
     """
     answered, wrong = counted
