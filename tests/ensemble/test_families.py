@@ -125,7 +125,7 @@ def test_rows_are_prepared_for_families_of_our_own_alone():
     rows = clf._fitted.members.prepared(words)
     assert rows.parts[0].shape == (120, 9)
     assert rows.parts[1] is words
-    assert machines.prepare is not None
+    assert machines.preprocessor is not None
     assert clf.predict(words).shape == (120,)
     for i in (0, 6):
         np.testing.assert_array_equal(clf.classifiers_.predict(words)[i], clf.classifiers_[i].predict(words))

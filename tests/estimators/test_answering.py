@@ -87,7 +87,7 @@ def test_the_target_is_tested_on_what_is_answered(voting, with_target):
     assert "of the examples that it answers; it answered" in clf.certificate_.sentence
     assert "Not at once with it" in clf.certificate_.explain()
     stored = json.loads(json.dumps(clf.certificate_.to_dict(), allow_nan=False))["decision"]
-    assert (stored["rows"], stored["errors"], stored["target"]) == (answered.rows, answered.errors, 0.05)
+    assert (stored["rows"], stored["errors"], stored["max_error"]) == (answered.rows, answered.errors, 0.05)
 
 
 class HalfBlind(ClassifierMixin, BaseEstimator):
@@ -295,7 +295,7 @@ def test_copies_count_once_in_all_words():
     rows = np.concatenate([np.arange(300), np.repeat(np.arange(20), 5)])
     once = "each counted once however often it is copied"
     target = trees(decision=Abstain(0.3), duplicates="together", voting="best").fit(X[rows], y[rows]).certificate_
-    assert target.answered.passed
+    assert target.decision.passed
     assert f"of the examples that it answers, {once}; it answered" in str(target)
     assert "of the validation distinct rows" in str(target)
     limits = trees(metrics=("error",), duplicates="together", voting="best").fit(X[rows], y[rows]).certificate_.metrics

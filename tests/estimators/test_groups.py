@@ -58,10 +58,10 @@ def test_certificates_follow_from_the_answers_in_groups_that_are_stored(tmp_path
     X, y, groups = sample(60)
     clf = svc(hedge=1).fit(X, y, groups=groups)
     forged = Forged.of(clf)
-    answers, truth = forged["evidence.accepts"], forged["predictions.y_true"]
+    answers, truth = forged["predictions.y_pred"], forged["predictions.y_true"]
     first = np.flatnonzero((answers == truth).all(axis=0))[0]
     answers[:, first] = 1 - truth[first]
-    forged["evidence.accepts"] = answers
+    forged["predictions.y_pred"] = answers
     again = load(forged.write(tmp_path / "model"))
     assert all(again.certificates_[voting].bound > clf.certificates_[voting].bound for voting in ("stochastic", "best"))
     # As single rows they would have the exact limits of independent draws.

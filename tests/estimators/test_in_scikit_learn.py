@@ -264,7 +264,7 @@ OF_ONE = {
         {"preprocessor": "auto"},
     ],
     CertifiedClassifier: [
-        *({"target": value} for value in (0.02, "recall", {"recall": 0.9})),
+        *({"decision": value} for value in (0.02, "recall", {"recall": 0.9})),
         *({"refit": value} for value in ("yes", 1, None)),
         *({"preprocessor": value} for value in ("numbers", MultinomialNB())),
     ],

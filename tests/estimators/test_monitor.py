@@ -27,9 +27,7 @@ def test_it_counts_the_errors_of_what_predicts_against_its_own_limit(voting):
     assert (monitor.bound, monitor.alpha) == (model.certificates_[voting].bound, 0.002)
     monitor.update(X[:50], y[:50]).update(X=X[50:], y_true=y[50:])
     assert monitor.losses.tolist() == (model.predict(X) != y).tolist()
-    assert np.array_equal(
-        monitor.e_values, Monitor(monitor.bound, 0.002).update_errors(model.predict(X) != y).predictions
-    )
+    assert np.array_equal(monitor.e_values, Monitor(monitor.bound, 0.002).update_errors(model.predict(X) != y).e_values)
     assert model.certificates_[voting].holds_for in str(monitor)
 
 
@@ -105,7 +103,7 @@ def test_it_goes_on_from_a_file(clf, tmp_path):
     (X, y), (X2, y2) = rows(150, 12), rows(150, 13, 0.3)
     clf.monitor().update(X, y).save(tmp_path / "watch.json")
     again = clf.monitor().resume(tmp_path / "watch.json").update(X2, y2)
-    assert np.array_equal(again.e_values, clf.monitor().update(X, y).update(X2, y2).predictions)
+    assert np.array_equal(again.e_values, clf.monitor().update(X, y).update(X2, y2).e_values)
     assert again.alarm_at > 150
 
 

@@ -156,7 +156,7 @@ class Counted:
     def __init__(self, codes):
         self.codes, self.asked = codes, np.zeros(codes.shape, dtype=int)
 
-    def answers(self, X, which, coding):
+    def predict(self, X, which, coding):
         self.asked[np.ix_(which, X[:, 0])] += 1
         return self.codes[np.ix_(which, X[:, 0])]
 

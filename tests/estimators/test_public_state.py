@@ -53,7 +53,11 @@ FITTED = (
 
 @pytest.mark.parametrize(
     ("where", "name"),
-    [(Recipe, "train"), (base, "make_plan"), (base, "gather"), (base, "fit_posteriors"), (fitted, "certify")],
+    [
+        (Recipe, "train"),
+        *((base, name) for name in ("make_plan", "predict_validation", "fit_posteriors")),
+        (fitted, "certify"),
+    ],
 )
 def test_a_failed_fit_leaves_nothing_of_an_earlier_one(where, name, monkeypatch):
     X, y = two_classes()
@@ -70,7 +74,8 @@ def test_what_a_fit_concludes_is_there_only_if_all_of_it_is(monkeypatch):
     """A fit whose shown certificate cannot be computed leaves nothing."""
     clf = StochasticSVC([0.1, 1.0], hedge=0.1, metrics=("error",), random_state=0)
     predict_validation = base.predict_validation
-    monkeypatch.setattr(base, "predict_validation", lambda *args: replace(predict_validation(*args), said=None))
+    without_rules = lambda *args: replace(predict_validation(*args), rule_predictions=None)  # noqa: E731
+    monkeypatch.setattr(base, "predict_validation", without_rules)
     with pytest.raises(AssertionError):
         clf.fit(*two_classes())
     assert not hasattr(clf, "certificates_")

@@ -63,7 +63,7 @@ def test_the_numbers_are_those_of_the_certified_vote(both):
     assert refitted.sentence == (
         "With probability at least 95 %, at most 5.1 % of all new examples get an answer that is covered and wrong."
     )
-    assert refitted.headline == "At most 5.1 % of the answers are covered and wrong"
+    assert refitted.headline == "At most 5.1 % of the predictions are covered and wrong"
     assert "covered(X) says which are" in refitted.explain()
     assert refitted.to_dict()["refit"] is True
     # The others are about the certified classifiers, and do not predict.

@@ -19,8 +19,9 @@ def rows(n=900, seed=0):
     return X, np.where(y == 1, "late", "punctual")
 
 
-def fitted(target, **choices):
-    return CertifiedClassifier(GRID, **{"target": target, "pos_label": "late", "cv": 3, "random_state": 0} | choices)
+def fitted(decision, **choices):
+    params = {"decision": decision, "pos_label": "late", "cv": 3, "random_state": 0} | choices
+    return CertifiedClassifier(GRID, **params)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +83,7 @@ def test_words(model):
     assert model.certificate_.headline == "Recall at least 80.0 %"
     assert "and not guaranteed: recall" in model.certificate_.explain()
     assert not model.certificate_.vacuous
-    assert json.loads(json.dumps(model.certificate_.to_dict()))["decision"]["target"] == {"recall": 0.8}
+    assert json.loads(json.dumps(model.certificate_.to_dict()))["decision"]["required"] == {"recall": 0.8}
 
 
 @pytest.mark.parametrize(
@@ -118,16 +119,16 @@ def test_a_file_holds_it(model, tmp_path):
     save(model, tmp_path / "m.pacbayes")
     again = load(tmp_path / "m.pacbayes")
     X, _ = rows()
-    assert again.target == Threshold(recall=0.8)
+    assert again.decision == Threshold(recall=0.8)
     assert np.array_equal(again.predict(X), model.predict(X))
     assert again.certificate_.to_dict() == model.certificate_.to_dict()
 
 
-@pytest.mark.parametrize("target", [Threshold(recall=0.8), Threshold(recall=0.99, fpr=0.01)])
-def test_page_and_plot(target):
+@pytest.mark.parametrize("decision", [Threshold(recall=0.8), Threshold(recall=0.99, fpr=0.01)])
+def test_page_and_plot(decision):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    clf = fitted(target).fit(*rows())
+    clf = fitted(decision).fit(*rows())
     page = report_html(clf, test=rows(200, 5))
     assert clf.certificate_.decision.decision.words("late")[1:].replace("'", "&#39;") in page.replace("\u00a0", " ")
     assert ("(see its threshold)" if clf.certificate_.decision.passed else "(no threshold passed)") in page

@@ -596,7 +596,7 @@ def certificate_headline(one: Any) -> str:
     if most == percent_up(1.0):
         return "No useful guarantee"
     unbeaten = ", no better than always giving the same answer" if one.beats_baseline is False else ""
-    return f"At most {most} {'of the y_pred are covered and wrong' if one.refit else 'errors'}{unbeaten}"
+    return f"At most {most} {'of the predictions are covered and wrong' if one.refit else 'errors'}{unbeaten}"
 
 
 def certificate_sentence(one: Any) -> str:

@@ -121,7 +121,7 @@ class Fitted:
 
     def _predict_codes(self, voting: str, X: Any, prepared: Any, coding: Coding) -> Any:
         rule, result = self.rule(voting), self.certificates[voting].decision
-        if not isinstance(result, ThresholdResult) or result.threshold is None:
+        if not isinstance(result, ThresholdResult) or not result.passed:
             # Hash the raw rows: the last bits of a preprocessed row may depend on the rest of the batch.
             return rule.predict(self.members, prepared, lambda: row_hashes(X, self.plan.key), coding)
         code, soft = self.predictions.code_of(result.positive), self.plan.soft

@@ -331,7 +331,7 @@ def plot_decision(clf: Model, ax: "Axes | None" = None) -> "Axes":
         axes.plot(grid.values, shares, color=color, label=words)
         if name in decision.required:
             axes.axhline(decision.required[name], color=color, linestyle="--", label=f"required {words}")
-    if result.threshold is not None:
+    if result.passed:
         axes.axvline(result.threshold, color="black", linewidth=1.0, label="threshold in use")
     axes.set_ylim(-0.02, 1.02)
     _in_percent(axes.yaxis)
