@@ -64,5 +64,5 @@ def test_weights_of_losses_that_are_odd(losses):
 
 @pytest.mark.parametrize(("wrong", "error"), [(3, ValueError), (-1, ValueError), (True, TypeError), ("1", TypeError)])
 def test_proposals_that_are_none(wrong, error):
-    with pytest.raises(error, match="proposal must be the number of"):
+    with pytest.raises(error, match="primary must be the number of"):
         given_rules(wrong, 3)

@@ -216,8 +216,8 @@ def test_of_groups_test_errors_are_shares_of_rows():
     )
 
 
-def test_limits_of_other_risks():
-    found, page = model("limits").certificate_, Page(page_of("limits"))
+def test_bounds_on_metrics():
+    found, page = model("metrics").certificate_, Page(page_of("metrics"))
     cells = page.table("table-by-class")[1]
     assert [row[1:] for row in cells] == [
         [percent_up(one.bound), str(one.count), str(one.rows)] for one in found.metrics

@@ -134,14 +134,14 @@ def test_target(ax):
 def test_a_monitor(ax):
     quiet = Monitor(0.05).update_errors([0] * 20)
     assert plot_monitor(quiet, ax) is ax
-    assert line(ax, "e-value").get_ydata().tolist() == [1.0, *quiet.predictions]
+    assert line(ax, "e-value").get_ydata().tolist() == [1.0, *quiet.e_values]
     assert not any(one.get_label() == "alarm" for one in ax.lines)
     loud = Monitor(0.05, alpha=0.002).update_errors([0] * 20 + [1] * 20)
     ax.clear()
     plot_monitor(loud, ax)
     assert line(ax, "alarm at 500").get_ydata()[0] == 500
     point = next(one for one in ax.lines if one.get_label() == "alarm")
-    assert (point.get_xdata()[0], point.get_ydata()[0]) == (loud.alarm_at, loud.predictions[loud.alarm_at - 1])
+    assert (point.get_xdata()[0], point.get_ydata()[0]) == (loud.alarm_at, loud.e_values[loud.alarm_at - 1])
     assert ax.get_yscale() == "log"
     with pytest.raises(TypeError, match="monitor must be a Monitor"):
         plot_monitor(0.05)

@@ -196,14 +196,14 @@ def given_rules(primary: Any, number: int) -> tuple[FixedRule, ...]:
     best primary [1. 0. 0.]
     >>> given_rules(3, 3)
     Traceback (most recent call last):
-    ValueError: proposal must be the number of one of the 3 classifiers, from 0 to 2, or weights; got 3
+    ValueError: primary must be the number of one of the 3 classifiers, from 0 to 2, or weights; got 3
     """
     if isinstance(primary, bool | np.bool_ | str):
-        raise TypeError(f"proposal must be the number of a classifier or a weight for each, got {primary!r}")
+        raise TypeError(f"primary must be the number of a classifier or a weight for each, got {primary!r}")
     if isinstance(primary, int | np.integer):
         if not 0 <= primary < number:
             raise ValueError(
-                f"proposal must be the number of one of the {number} classifiers, from 0 to {number - 1}, or weights; "
+                f"primary must be the number of one of the {number} classifiers, from 0 to {number - 1}, or weights; "
                 f"got {primary}"
             )
         parts = parts_of_one(int(primary), number)
