@@ -40,6 +40,8 @@ myst_dmath_double_inline = True
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600
+# The commands of a notebook write files.
+nb_execution_in_temp = True
 
 # -- API -----------------------------------------------------------------------------------------------------------
 # A name in single backticks links to what it names, where that is documented; `q` and `L` stay letters.

@@ -134,3 +134,55 @@ GOOD = {"weights": [0.5, 0.5], "risks": [0.1, 0.2], "m": 100}
 def test_bad_input(changes, error, message):
     with pytest.raises(error, match=message):
         bound(**(GOOD | changes))
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_from_risk_and_divergence(distance):
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        weights, risks, m, prior = random_problem(rng)
+        weights = weights / weights.sum()
+        total, prior_total = float(weights.sum()), 1.0 if prior is None else float(prior.sum())
+        L, K = average_risk(weights, risks, total), divergence(weights, total, prior, prior_total)
+        expected = bound(weights, risks, m, distance=distance, prior=prior)
+        assert bound(risk=L, kl=K, m=m, distance=distance) == expected
+
+
+def test_sampled_posteriors():
+    """With a planted estimate at its lower quantile, the bound that ignores the draws is too small, and ours is not."""
+    m, n, L, delta = 200, 50, 0.2, 0.05
+    exact = bound(risk=L, kl=1.0, m=m, delta=delta)
+    drawn = np.random.default_rng(0).binomial(n, L, 4000) / n
+    plain = np.array([bound(risk=risk, kl=1.0, m=m, delta=delta) for risk in set(drawn)])
+    ours = np.array([bound(risk=risk, kl=1.0, m=m, delta=delta, n_draws=n) for risk in set(drawn)])
+    share = np.array([np.mean(drawn == risk) for risk in set(drawn)])
+    assert share[plain < exact].sum() > 0.3
+    # A tenth of delta is for the draws; the rest of it makes the bound larger for the same risk.
+    assert share[ours < exact].sum() <= 0.1 * delta
+    assert bound(risk=L, kl=1.0, m=m, n_draws=10**9) == pytest.approx(
+        bound(risk=L, kl=1.0, m=m, delta=0.9 * delta), abs=1e-3
+    )
+    assert bound(risk=1.0, kl=0.0, m=m, n_draws=3) >= 1.0
+    assert bound(risk=0.0, kl=0.0, m=m, n_draws=3) > bound(risk=0.0, kl=0.0, m=m)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"risk": 0.1, "kl": 1.0}, "requires m"),
+        ({"risk": 0.1, "m": 10}, "or risk and kl"),
+        ({"kl": 0.1, "m": 10}, "or risk and kl"),
+        ({"m": 10}, "or risk and kl"),
+        ({"weights": [1.0], "m": 10}, "or risk and kl"),
+        ({"weights": [1.0], "risks": [0.1], "m": 10, "n_draws": 5}, "or risk and kl"),
+        ({"risk": 0.1, "kl": 1.0, "m": 10, "prior": [1.0]}, "or risk and kl"),
+        ({"risk": 0.1, "kl": -1.0, "m": 10}, "kl must be"),
+        ({"risk": 0.1, "kl": math.nan, "m": 10}, "kl must be"),
+        ({"risk": 1.1, "kl": 0.0, "m": 10}, "risk must lie"),
+        ({"risk": 0.1, "kl": 0.0, "m": 10, "n_draws": 0}, "at least 1"),
+        ({"risk": 0.1, "kl": 0.0, "m": 10, "n_draws": 9, "draws_share": 1.0}, "draws_share"),
+    ],
+)
+def test_two_forms_are_not_mixed(arguments, error):
+    with pytest.raises((TypeError, ValueError), match=error):
+        bound(**arguments)

@@ -8,8 +8,17 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import EPS, SMALLEST, FloatArray, usual_float_errors
-from pacbayes._utils.checks import check_distribution, check_risks, least_sample_size
+from pacbayes._utils.arrays import EPS, SMALLEST, FloatArray, round_up, usual_float_errors
+from pacbayes._utils.checks import (
+    check_between,
+    check_distribution,
+    check_level,
+    check_number,
+    check_risks,
+    check_sample_size,
+    least_sample_size,
+)
+from pacbayes.bounds.binary_kl import upper_root
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.distances import get_distance
 
@@ -18,6 +27,7 @@ _BLOCK = 16_384
 # NumPy's pairwise sum of an aligned contiguous array of up to 2^27 terms has a relative error of at most 20 EPS; each
 # term carries a few roundings, and block sums are added exactly.
 _ERROR = 40.0
+_TWO_FORMS = "bound takes weights and risks (and prior), or risk and kl (and n_draws)"
 
 
 def average_risk(weights: FloatArray, risks: FloatArray, total: float) -> float:
@@ -84,17 +94,50 @@ def divergence(
     return max(kl + error, 0.0)
 
 
+def average_of_draws(risk: float, n_draws: int | None, delta: float, share: float) -> tuple[float, float]:
+    r"""Upper confidence bound on the average empirical risk, and the rest of delta.
+
+    The risks of `n` independent draws lie in [0, 1] and have mean `L`, so their average exceeds the upper kl root at
+    :math:`\ln(1/\delta')/n` of `L` only with probability :math:`\delta'`: equation (draws) of docs/mathematics.md.
+
+    Examples
+    --------
+    >>> average, level = average_of_draws(0.1, 1000, 0.05, 0.1)
+    >>> print(f"{average:.4f} {level:.4f}")
+    0.1337 0.0450
+    """
+    average = float(check_between("risk", risk, 0.0, 1.0))
+    if n_draws is None:
+        return average, delta
+    if not 0.0 < check_number("draws_share", share, "a number between 0 and 1") < 1.0:
+        raise ValueError(f"draws_share must be strictly between 0 and 1, got {share!r}")
+    x = round_up(-math.log(share * delta) / check_sample_size(n_draws), 8)
+    return min(upper_root(average, x).rounded, 1.0), delta * (1.0 - share) * (1.0 - 4 * EPS)
+
+
+def check_divergence(value: float) -> float:
+    """Raise if a divergence is not a number of at least 0."""
+    number = check_number("kl", value, "a number of at least 0")
+    if not number >= 0.0:
+        raise ValueError(f"kl must be a number of at least 0, got {value!r}")
+    return number
+
+
 def bound(
-    weights: ArrayLike,
-    risks: ArrayLike,
-    m: int | ArrayLike,
+    weights: ArrayLike | None = None,
+    risks: ArrayLike | None = None,
+    m: int | ArrayLike | None = None,
     *,
+    risk: float | None = None,
+    kl: float | None = None,
+    n_draws: int | None = None,
+    draws_share: float = 0.1,
     distance: str | Distance = "kl",
     delta: float = 0.05,
     prior: ArrayLike | None = None,
     constant: str = "exact",
 ) -> float:
-    r"""PAC-Bayesian upper bound on the true risk of a posterior.
+    r"""PAC-Bayesian upper bound on the true risk of a posterior, from its weights or from its risk and divergence.
 
     With probability at least :math:`1 - \delta` over the `m` validation examples, the true risk of the stochastic
     classifier is at most
@@ -117,14 +160,23 @@ def bound(
 
     Parameters
     ----------
-    weights : array_like of shape (H,)
+    weights : array_like of shape (H,), optional
         The posterior `q`.  Weights whose sum differs from 1 by at most 1e-8 (1e-4 in single precision) are normalised;
         a larger difference is an error.
-    risks : array_like of shape (H,)
+    risks : array_like of shape (H,), optional
         Empirical risks in [0, 1], each measured on `m` examples.
     m : int or array_like of int, shape (H,)
         Number of validation examples behind each risk: one number for all, or one per classifier.  If they differ, the
         smallest is used, for which the bound remains valid (equation (least-m) of docs/mathematics.md).
+    risk, kl : float, optional
+        Instead of `weights`, `risks` and `prior`: the average empirical risk `L` of the posterior and its divergence
+        `K` from the prior, computed elsewhere, for example for Gaussian weights of a network.
+    n_draws : int, optional
+        `risk` is the average of `n_draws` independent draws from the posterior, made after it was fixed, instead of
+        `L` itself: for example the mean empirical risk of as many drawn networks.  It is replaced by an upper
+        confidence bound on `L`, equation (draws) of docs/mathematics.md; `kl` must be exact.
+    draws_share : float
+        The share of `delta` for `n_draws`.
     distance : str or Distance
         One of `DISTANCES`, the name of a registered distance, or an instance such as `pacbayes.bounds.Catoni`.
     delta : float
@@ -162,12 +214,25 @@ def bound(
     0.1663
     >>> print(f"{bound([0.5, 0.5], [0.10, 0.12], m=500, distance='linear'):.4f}")
     0.2393
+    >>> print(f"{bound(risk=0.11, kl=0.0, m=500):.4f} {bound(risk=0.11, kl=0.0, m=500, n_draws=1000):.4f}")
+    0.1663 0.2074
     """
+    if m is None:
+        raise TypeError("bound requires m, the number of validation examples")
     with usual_float_errors():
-        risks = check_risks(risks)
-        function = get_distance(distance).bound_function(least_sample_size(m, risks.size), delta, constant)
-        weights, total = check_distribution("weights", weights, risks.size)
-        prior_total = 1.0
-        if prior is not None:
-            prior, prior_total = check_distribution("prior", prior, risks.size)
-        return function(average_risk(weights, risks, total), divergence(weights, total, prior, prior_total))
+        if risk is None and kl is None:
+            if weights is None or risks is None or n_draws is not None:
+                raise TypeError(_TWO_FORMS)
+            risks = check_risks(risks)
+            function = get_distance(distance).bound_function(least_sample_size(m, risks.size), delta, constant)
+            weights, total = check_distribution("weights", weights, risks.size)
+            prior_total = 1.0
+            if prior is not None:
+                prior, prior_total = check_distribution("prior", prior, risks.size)
+            return function(average_risk(weights, risks, total), divergence(weights, total, prior, prior_total))
+        if risk is None or kl is None or not weights is risks is prior is None:
+            raise TypeError(_TWO_FORMS)
+        average, level = average_of_draws(risk, n_draws, check_level(delta), draws_share)
+        return get_distance(distance).bound_function(check_sample_size(m), level, constant)(
+            average, check_divergence(kl)
+        )

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import get_tags
+from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import check_is_fitted
 
 from pacbayes._utils.units import jobs_of
 from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.compatibility import python_words
 from pacbayes.certificates.decisions import Abstain
-from pacbayes.data.preprocessing import ENCODE, IN_PREPROCESSOR
+from pacbayes.certificates.voting import BITS, vote_sums
+from pacbayes.data.dataset import check_complete, check_same_order
+from pacbayes.data.preprocessing import ENCODE, IN_PREPROCESSOR, naming_remedy
 from pacbayes.data.split import SHARED
 from pacbayes.ensemble.families import SVMs
+from pacbayes.ensemble.members import Coding
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.recipe import PAPER_CONSTRAINTS, SHARED_CONSTRAINTS, Recipe
 from pacbayes.estimators.rows import Advice
@@ -27,6 +32,23 @@ from pacbayes.svm.landmarks import N_COMPONENTS
 _SVM_PARAMETERS = ("kernel", "gamma", "n_components", "scale")
 #: The default grid: 201 values, evenly spaced on a logarithmic scale.
 DEFAULT_LAMBDAS = tuple(np.logspace(-2, 2, 201).tolist())
+#: The grid of Sahu and Hemachandra (2019): 0.1, 0.11, ..., 19.99.
+PAPER_LAMBDAS = tuple(np.round(0.1 + 0.01 * np.arange(1990), 2).tolist())
+
+#: Parameters of `StochasticSVC.paper_settings`.
+PAPER_SETTINGS: dict[str, Any] = {
+    "lambdas": PAPER_LAMBDAS,
+    "gamma": "sigest",
+    "scale": "kernlab",
+    "split": "independent",
+    "validation_size": 0.5,
+    "distance": "kl",
+    "delta": 0.01,
+    "constant": "paper",
+    "hedge": 1,
+    "voting": "stochastic",
+    "cv": None,
+}
 
 
 class StochasticSVC(CertifiedModel):
@@ -240,6 +262,65 @@ class StochasticSVC(CertifiedModel):
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
         self.random_state = random_state
+
+    @classmethod
+    def paper_settings(cls, **params: Any) -> Self:
+        r"""Estimator with the settings of Sahu and Hemachandra (2019).
+
+        1990 SVMs with :math:`\lambda` = 0.1, 0.11, ..., 19.99 and :math:`C = 1/\lambda`, an RBF kernel with the width
+        of `sigest`, columns scaled like `ksvm` of kernlab does, a split into halves for each SVM, :math:`\delta` =
+        0.01, the paper's constant, and the posterior alone, without primary rules or a holdout baseline.
+
+        Parameters
+        ----------
+        **params
+            Parameters that differ from the paper's, such as ``distance="pinsker"`` or ``split="shared"``.
+
+        Examples
+        --------
+        >>> clf = StochasticSVC.paper_settings(distance="pinsker", random_state=0)
+        >>> len(clf.lambdas), clf.delta, clf.split, clf.constant
+        (1990, 0.01, 'independent', 'paper')
+        """
+        return cls(**PAPER_SETTINGS | params)
+
+    def expected_error(self, X: Any, y: ArrayLike) -> float:
+        r"""Average error rate of the stochastic classifier on labelled rows, over the draws of its SVMs.
+
+        The paper's average test error :math:`T = \sum_i q_i \hat l_i`, in which every SVM predicts every row.
+        ``1 - score(X, y)`` with ``voting="stochastic"`` is the error rate of one draw for each row, which scatters
+        around it.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+        y : array_like of shape (n,)
+
+        Returns
+        -------
+        float
+            Computed exactly and rounded once.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> clf = StochasticSVC(random_state=0).fit(X[:400], y[:400])
+        >>> print(f"{clf.expected_error(X[400:], y[400:]):.4f} {1 - clf.score(X[400:], y[400:]):.4f}")
+        0.0364 0.0237
+        """
+        check_is_fitted(self)
+        members, parts = self._fitted.members, self._fitted.weights("stochastic")
+        voters, coding = np.flatnonzero(parts), Coding(members.classes)
+        with naming_remedy(X, self._advice.fill):
+            prepared = members.prepared(self._validated(X))
+        check_same_order(X=X, y=y)
+        y_true = np.asarray(check_complete(y))
+        votes = vote_sums(members, prepared, voters, parts[voters], coding)
+        check_consistent_length(votes, y_true)
+        # Sums of whole numbers below 2^53, added as Python integers.
+        right = sum(sum(map(int, votes[y_true == label, code])) for code, label in enumerate(coding.labels))
+        return float(1 - Fraction(right, y_true.size << BITS))
 
     def _recipe(self) -> Recipe:
         params = self.get_params(deep=False)

@@ -7,13 +7,14 @@ import numpy as np
 
 from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.checks import check_choice
+from pacbayes.estimators.svc import PAPER_LAMBDAS
 from pacbayes.svm.kernel import fit_scaling
 
 #: The paper's confidence parameter: Mushroom's 0.00405 at H = 50, where no classifier errs, is its bound for no other.
 DELTA = 0.01
 
 #: The paper's grid, 0.1, 0.11, ..., 19.99.
-LAMBDAS = np.round(0.1 + 0.01 * np.arange(1990), 2)
+LAMBDAS = np.array(PAPER_LAMBDAS)
 
 SCALINGS = ("kernlab", "raw", "min-max")
 SPLIT_SCHEMES = ("independent", "shared", "overlapping")
