@@ -117,7 +117,7 @@ SEALED: dict[str, Callable[[], tuple[Any, Any]]] = {
     "phishing": phishing,
 }
 
-Posteriors = dict[str, Any]  # what one division of one data set gives: a line of the file
+Result = dict[str, Any]  # what one division of one data set gives: a line of the file
 
 
 def loaded(name: str) -> tuple[Any, Any]:
@@ -202,7 +202,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.process_time() - start, found
 
 
-def ours(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> tuple[Posteriors, Any]:
+def ours(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> tuple[Result, Any]:
     """Return what pacbayes finds, and the rows that trained and validated."""
     tried: list[Any] = []
     cross_validate, refit = planning._cross_validate, CertifiedClassifier._again
@@ -238,7 +238,7 @@ def ours(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> tuple[Posterior
     }, clf.classifiers_.splits(0)
 
 
-def measure(name: str, seed: int, commit: str) -> Posteriors:
+def measure(name: str, seed: int, commit: str) -> Result:
     """Return everything about one division of one data set."""
     X_all, y_all = loaded(name)
     X, X_test, y, y_test = train_test_split(X_all, y_all, test_size=0.2, random_state=seed)
@@ -263,7 +263,7 @@ def divisions(name: str) -> int:
     return 3 if len(loaded(name)[1]) > LARGE else 10
 
 
-def read(path: Path) -> dict[tuple[str, int], Posteriors]:
+def read(path: Path) -> dict[tuple[str, int], Result]:
     """Return what earlier runs left; a line cut off by an interruption is none."""
     kept = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
@@ -289,13 +289,13 @@ def run(names: list[str], path: Path, jobs: int) -> None:
             file.flush()
 
 
-def means(results: dict[tuple[str, int], Posteriors], name: str) -> Posteriors:
-    """Return the means over the divisions of a data set."""
+def means(results: dict[tuple[str, int], Result], name: str) -> Result:
+    """Means over the splits of a data set."""
     table = pd.DataFrame([found for (data, _), found in results.items() if data == name])
-    return table.drop(columns=["data", "seed", "commit"]).mean().to_dict() | {"divisions": len(table)}
+    return table.drop(columns=["data", "seed", "commit"]).mean().to_dict() | {"splits": len(table)}
 
 
-def ratio(groups: list[Posteriors], above: str, below: str) -> str:
+def ratio(groups: list[Result], above: str, below: str) -> str:
     """Say the ratio of sums over data sets, with a jackknife's standard error, and the geometric mean with its own."""
     top, bottom = (np.array([group[name] for group in groups]) for name in (above, below))
     quotient = top.sum() / bottom.sum()
@@ -310,8 +310,8 @@ def ratio(groups: list[Posteriors], above: str, below: str) -> str:
 
 
 RATIOS = (
-    ("limit / holdout by hand", "limit", "by hand"),
-    ("limit / holdout among the same members", "limit", "same members"),
+    ("bound / holdout by hand", "limit", "by hand"),
+    ("bound / holdout among the same members", "limit", "same members"),
     ("test error, certified vote / GridSearchCV(SVC)", "test", "test of GridSearchCV"),
     ("test error, with refit / GridSearchCV(SVC)", "test with refit", "test of GridSearchCV"),
     ("test error, certified vote / GridSearchCV(same members)", "test", "test of same members"),
@@ -321,16 +321,16 @@ RATIOS = (
 )
 
 
-def report(label: str, names: list[str], results: dict[tuple[str, int], Posteriors]) -> list[str]:
+def report(label: str, names: list[str], results: dict[tuple[str, int], Result]) -> list[str]:
     """Return the tables of some data sets as lines."""
     groups = {name: means(results, name) for name in names if any(data == name for data, _ in results)}
     if len(groups) < 3:
         return []
     commits = {found["commit"][:12] for (name, _), found in results.items() if name in groups}
-    done = sum(group["divisions"] for group in groups.values())
+    done = sum(group["splits"] for group in groups.values())
     columns = ["limit", "same members", "by hand", "test", "test with refit", "not covered", "test of GridSearchCV",
                "test of same members"]  # fmt: skip
-    lines = [f"## {label}: {len(groups)} data sets, {done} divisions, commit {', '.join(sorted(commits))}", ""]
+    lines = [f"## {label}: {len(groups)} data sets, {done} splits, commit {', '.join(sorted(commits))}", ""]
     lines += [f"| ratio, {label.lower()} | of sums over data sets | geometric mean | |", "|---|---|---|---|"]
     every = list(groups.values())
     lines += [f"| {title} | {ratio(every, above, below)} |" for title, above, below in RATIOS]
@@ -339,13 +339,14 @@ def report(label: str, names: list[str], results: dict[tuple[str, int], Posterio
     lines.append(f"| time without refit / GridSearchCV(SVC), where SVC itself was used | {own} |")
     away = np.array([group["not covered"] for group in every])
     error = 100 * away.std(ddof=1) / np.sqrt(away.size)
-    lines += [f"| answers not covered | {100 * away.mean():.2f} +- {error:.2f} % | | |", ""]
-    lines += [f"| data set | rows | classes | divisions | {' | '.join(columns)} |", "|---" * (len(columns) + 4) + "|"]
+    lines += [f"| predictions not covered | {100 * away.mean():.2f} +- {error:.2f} % | | |", ""]
+    titles = ["bound" if column == "limit" else column for column in columns]
+    lines += [f"| data set | rows | classes | splits | {' | '.join(titles)} |", "|---" * (len(columns) + 4) + "|"]
     for name, group in groups.items():
         cells = [f"{100 * group[column]:.2f}" for column in columns]
-        sizes = [f"{group[size]:.0f}" for size in ("rows", "classes", "divisions")]
+        sizes = [f"{group[size]:.0f}" for size in ("rows", "classes", "splits")]
         lines.append(f"| {' | '.join([name, *sizes, *cells])} |")
-    return [*lines, "", "Percent; means over divisions.", ""]
+    return [*lines, "", "Percent; means over splits.", ""]
 
 
 def main() -> None:
@@ -368,12 +369,12 @@ def main() -> None:
     if not given.report_only:
         run(names, given.keep, given.jobs)
     results = read(given.keep)
-    lines = ["# Against a holdout by hand, and GridSearchCV", "", "Written by", ""]
+    lines = ["# Comparison with a holdout by hand and GridSearchCV", "", "Written by", ""]
     lines += [
         "    python benchmarks/bench_against.py --report-only --keep results/against.jsonl --out results/against.md",
         "",
     ]
-    lines += ["which says what was measured and how; the first lines of each table are ratios.", ""]
+    lines += ["whose docstring describes the experiment. The first lines of each table are ratios.", ""]
     for label, some in (("Sealed", SEALED), ("Open", OPEN)):
         lines += report(label, [name for name in names if name in some], results)
     text = "\n".join(lines)

@@ -63,7 +63,7 @@ KEEL = ("hayes-roth", "led7digit", "texture")
 LARGE = ("waveform", "spambase", "mushroom")
 QUICK = ("wdbc", "ionosphere", "haberman", "bupa", "iris", "wine", "hayes-roth", "led7digit")
 
-Posteriors = dict[str, Any]  # what one division of one data set gives; a line of the file
+Result = dict[str, Any]  # what one division of one data set gives; a line of the file
 Task = tuple[str, int]
 Where = tuple[str, ...]  # the keys under which a number stands in it
 
@@ -139,9 +139,9 @@ def by_hand(X: Any, y: Any, rows: tuple[Any, Any], X_test: Any, y_test: Any) -> 
     }
 
 
-def of_fit(clf: Any, X_test: Any, y_test: Any) -> Posteriors:
+def of_fit(clf: Any, X_test: Any, y_test: Any) -> Result:
     """Return of each way of predicting the limit, the test error, the rule that won and all claims."""
-    found: Posteriors = {"best of the same": float(clf.certificates_["best"].baselines["holdout"].bound)}
+    found: Result = {"best of the same": float(clf.certificates_["best"].baselines["holdout"].bound)}
     for voting in VOTINGS:
         certificate = clf.certificates_[voting]
         found[voting] = {
@@ -153,11 +153,11 @@ def of_fit(clf: Any, X_test: Any, y_test: Any) -> Posteriors:
     return found
 
 
-def measure(name: str, seed: int, hedge: Any) -> Posteriors:
+def measure(name: str, seed: int, hedge: Any) -> Result:
     """Return everything about one division of one data set."""
     X_all, y_all = (TWO | SEVERAL)[name]()
     X, X_test, y, y_test = train_test_split(X_all, y_all, test_size=0.2, random_state=seed)
-    found: Posteriors = {
+    found: Result = {
         "data": name,
         "seed": seed,
         "pacbayes": pacbayes.__version__,
@@ -181,9 +181,9 @@ def measure(name: str, seed: int, hedge: Any) -> Posteriors:
     return found
 
 
-def read(path: Path, hedge: Any) -> dict[Task, Posteriors]:
+def read(path: Path, hedge: Any) -> dict[Task, Result]:
     """Return what earlier runs of this version with this hedge left; a line cut off by an interruption is none."""
-    kept: dict[Task, Posteriors] = {}
+    kept: dict[Task, Result] = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         try:
             found = json.loads(line)
@@ -207,18 +207,18 @@ def run(tasks: Iterable[Task], hedge: Any, path: Path, jobs: int) -> None:
             file.flush()
 
 
-def by_data(results: dict[Task, Posteriors], names: Iterable[str]) -> dict[str, list[Posteriors]]:
+def by_data(results: dict[Task, Result], names: Iterable[str]) -> dict[str, list[Result]]:
     """Return the divisions of each data set that has some, by seed."""
     grouped = {name: [results[task] for task in sorted(results) if task[0] == name] for name in names}
     return {name: found for name, found in grouped.items() if found}
 
 
-def values(group: list[Posteriors], *path: str) -> Any:
+def values(group: list[Result], *path: str) -> Any:
     """Return a number of each division, by where it stands."""
     return np.array([reduce(getitem, path, found) for found in group], dtype=np.float64)
 
 
-def ratio(groups: Sequence[list[Posteriors]], above: Where, below: Where) -> str:
+def ratio(groups: Sequence[list[Result]], above: Where, below: Where) -> str:
     """Say the ratio of sums over data sets of means over divisions, with its standard error over divisions, paired."""
     total = sum(values(group, *below).mean() for group in groups)
     if total == 0.0:
@@ -231,7 +231,7 @@ def ratio(groups: Sequence[list[Posteriors]], above: Where, below: Where) -> str
     return f"{quotient:.3f} +- {np.sqrt(variance) / total:.3f}"
 
 
-def geometric(groups: Sequence[list[Posteriors]], above: Where, below: Where) -> str:
+def geometric(groups: Sequence[list[Result]], above: Where, below: Where) -> str:
     """Say the geometric mean over data sets of the ratio of means over divisions, and on how many it is below one."""
     ratios = np.array([values(group, *above).mean() / values(group, *below).mean() for group in groups])
     logs = np.log(ratios)
@@ -248,7 +248,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
         print(f"| {' | '.join(row)} |", flush=True)
 
 
-def show_data(label: str, groups: dict[str, list[Posteriors]]) -> None:
+def show_data(label: str, groups: dict[str, list[Result]]) -> None:
     rows = []
     for name, group in groups.items():
         cells = [name, str(group[0]["rows"]), str(group[0]["m"]), str(len(group))]
@@ -260,7 +260,7 @@ def show_data(label: str, groups: dict[str, list[Posteriors]]) -> None:
     print_table(f"{label}: limits / test errors, percent", columns, rows)
 
 
-def show_ratios(label: str, groups: dict[str, list[Posteriors]]) -> None:
+def show_ratios(label: str, groups: dict[str, list[Result]]) -> None:
     every, rows = list(groups.values()), []
     for recipe, way in RECIPES.items():
         others = [("by hand", "limit"), (way[0], "best of the same")]
@@ -270,7 +270,7 @@ def show_ratios(label: str, groups: dict[str, list[Posteriors]]) -> None:
     print_table(f"{label}: ratios", [*columns, "test error / refit's"], rows)
 
 
-def show_rules(label: str, groups: dict[str, list[Posteriors]]) -> None:
+def show_rules(label: str, groups: dict[str, list[Result]]) -> None:
     rows = []
     for voting in VOTINGS:
         for members in MEMBERS:

@@ -131,7 +131,7 @@ def test_still_true(run):
     assert 1000 < monitor.alarm_at < 1100
     assert f"Alarm for the soft vote after {monitor.alarm_at} of 1500 rows." in printed
     # It falls before the fault: what the text says.
-    assert monitor.predictions[999] < 1.0
+    assert monitor.e_values[999] < 1.0
 
 
 def test_how_many_rows(run):

@@ -1,10 +1,10 @@
-"""Write docs/images/readme.svg: a certificate as a picture, and limits of 28 sealed data sets against holdouts.
+"""Write docs/images/readme.svg: a certificate, and bounds on 28 sealed data sets compared with holdouts.
 
     python tools/readme_picture.py docs/images/readme.svg
 
-On the left is what `pacbayes certify --dataset wdbc` says.  On the right are the means of results/against.jsonl, which
-`python benchmarks/bench_against.py` measured: our limit divided by that of a holdout by hand, and by that of a
-holdout that chooses among the same classifiers.
+Left: the certificate of `pacbayes certify --dataset wdbc`.  Right: means of results/against.jsonl, measured by
+`python benchmarks/bench_against.py`: our bound divided by that of a holdout by hand, and by that of a holdout among the
+same classifiers.
 """
 
 import json
@@ -21,37 +21,37 @@ from pacbayes.report import plot_certificate
 from pacbayes.report.plots import ACCENT, RISK
 
 ROOT = Path(__file__).parents[1]
-# What both limits of a ratio are called in results/against.jsonl, and how the ratio is drawn.
+# Baselines in results/against.jsonl, with the label, marker and colour of their ratios.
 _AGAINST = {"by hand": ("by hand", "o", ACCENT), "same members": ("among the same classifiers", "x", RISK)}
 
 
 def sealed() -> set[str]:
-    """Return the names of the sealed data sets, from the first table by data set in results/against.md."""
+    """Names of the sealed data sets, from their table in results/against.md."""
     part = (ROOT / "results" / "against.md").read_text(encoding="utf-8").partition("## Sealed")[2].partition("\n## ")[0]
     table = part.partition("| data set |")[2].splitlines()
     return {line.split("|")[1].strip() for line in table[2:] if line.startswith("|")}
 
 
 def ratios(below: str) -> list[float]:
-    """Return our mean limit divided by another mean limit, for every sealed data set, in rising order."""
+    """Ratio of our mean bound to that of a baseline, for every sealed data set, in ascending order."""
     lines = (ROOT / "results" / "against.jsonl").read_text(encoding="utf-8").splitlines()
-    found = [json.loads(line) for line in lines]
+    results = [json.loads(line) for line in lines]
     return sorted(
-        statistics.fmean(one["limit"] for one in found if one["data"] == name)
-        / statistics.fmean(one[below] for one in found if one["data"] == name)
+        statistics.fmean(result["limit"] for result in results if result["data"] == name)
+        / statistics.fmean(result[below] for result in results if result["data"] == name)
         for name in sealed()
     )
 
 
 def draw_ratios(axes: Axes) -> None:
-    """Draw the ratios from the smallest to the largest."""
+    """Draw the ratios in ascending order."""
     for key, (label, marker, colour) in _AGAINST.items():
         values = ratios(key)
         smaller = sum(value < 1 for value in values)
         words = f"holdout {label}: ours is smaller on {smaller} of {len(values)}"
         axes.plot(range(1, len(values) + 1), values, marker, color=colour, markersize=5, label=words)
     axes.axhline(1.0, color="0.4", linewidth=0.8)
-    axes.set(xlabel="sealed data sets, in the order of the ratio", ylabel="our limit / limit of a holdout", xticks=[])
+    axes.set(xlabel="sealed data sets, ordered by ratio", ylabel="our bound / bound of a holdout", xticks=[])
     axes.set_title("28 data sets that nothing was tuned on", loc="left")
     axes.spines[["right", "top"]].set_visible(False)
     axes.legend(loc="lower right", frameon=False, fontsize="small")
@@ -69,7 +69,7 @@ def main() -> None:
     clf = CertifiedClassifier(random_state=0).fit(data.data, np.asarray(data.target_names)[data.target])
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 3.6), layout="constrained")
     plot_certificate(clf, left)
-    left.set_title("Wisconsin breast cancer: how often it errs at most", loc="left")
+    left.set_title("Wisconsin breast cancer: bound on the error rate", loc="left")
     draw_ratios(right)
     figure.savefig(sys.argv[1], metadata={"Date": None})
 

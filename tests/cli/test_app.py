@@ -159,7 +159,7 @@ def test_certify_takes_percentages(tmp_path, capsys):
     asked = ["--max-error", "12.5%", "--delta", "10%", "--hedge", "4%", "--validation-size", "40%", "--json"]
     done = in_process(["certify", tmp_path / "data.csv", "--candidates", "logistic", *asked], capsys)
     found = json.loads(done.out)
-    assert found["certificates"]["soft"]["decision"]["target"] == 0.125
+    assert found["certificates"]["soft"]["decision"]["max_error"] == 0.125
     assert found["settings"]["parameters"]["delta"] == 0.1
     assert found["settings"]["parameters"]["validation_size"] == 0.4
     assert found["settings"]["parameters"]["hedge"] == 0.04

@@ -76,7 +76,7 @@ def test_some_families_with_text_and_gaps(folder, capsys):
     page = Page((folder / "page.html").read_text(encoding="utf-8"))
     assert page.text("headline") == model.certificate_.headline
     assert page.text("sentence") == model.certificate_.sentence
-    assert page.text("observed").startswith(f"On 50 test rows it erred {wrong} times")
+    assert page.text("observed").startswith(f"{wrong} errors on 50 test rows")
     predicted = in_process(["predict", folder / "model", folder / "new.csv", "--shares"], capsys)
     assert predicted.code == 0, predicted.err
     lines = list(csv.DictReader(io.StringIO(predicted.out)))

@@ -64,7 +64,7 @@ def test_remark_where_most_weight_is_at_an_end_of_the_grid(tmp_path, capsys):
     found = in_process(["certify", "--hedge", "1", "--report", tmp_path / "report.html", "--json"], capsys)
     (remark,) = json.loads(found.out)["remarks"]
     assert remark.startswith("52 % of the weight is at the smallest of 5 values of gamma (0.002804);")
-    assert "on the same data, is not covered by the certificate" in remark
+    assert "the certificate does not cover a grid chosen after seeing these results" in remark
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert remark in page.text("notes")
     # Classes by their names, where the data set has some.

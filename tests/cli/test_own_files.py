@@ -150,7 +150,7 @@ def test_persons_in_no_runs_are_named_with_the_option(answers, tmp_path, capsys)
     said = [line for line in done.err.splitlines() if line.startswith("warning: Column")]
     assert said == [
         "warning: Column 'who' looks like a person or thing with several rows: 60 values, 8 rows each (more evenly "
-        "than by chance). If it is, the rows are not independent: give --group 'who'. If not, nothing is wrong."
+        "than by chance). If it is, the rows are not independent: use --group 'who'. Otherwise, ignore this warning."
     ]
     grouped = run(answers, tmp_path / "data.csv", capsys, "--group", "who")
     assert "looks like" not in grouped.err
@@ -161,7 +161,7 @@ def test_a_column_from_after_the_outcome_is_named_with_the_option(answers, tmp_p
     paid = np.where(answers["class"] == "yes", "paid", "")
     frame = answers.drop(columns="who").assign(fee=paid)[["fee", "anger", "item", "class"]]
     done = run(frame, tmp_path / "data.csv", capsys)
-    assert "warning: Column 'fee' alone decides the class of all 240 training rows." in done.err
-    assert "leave it out with --drop; if it is known before, nothing is wrong." in done.err
+    assert "warning: Column 'fee' alone determines the class of all 240 training rows." in done.err
+    assert "then drop it with --drop. If it is known before, ignore this warning." in done.err
     dropped = run(frame, tmp_path / "data.csv", capsys, "--drop", "fee")
-    assert "alone decides" not in dropped.err
+    assert "alone determines" not in dropped.err

@@ -60,7 +60,7 @@ def test_tables_and_report(path, tmp_path, capsys):
     assert done.code == 0, done.err
     assert "200 examples, predictions of 3 classifiers, 3 classes" in done.err
     assert "The true class is the last column, 'animal'" in done.err
-    assert "proposed classifier" in done.out
+    assert "primary classifier" in done.out
     assert "trained, tuned and chose nothing" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 

@@ -103,7 +103,7 @@ def test_gaps_are_those_of_the_fit_whatever_is_set_later(kind, later, tmp_path, 
     assert predicted([tmp_path / "m.pacbayes", tmp_path / "new.csv"], capsys) == clf.predict(new).tolist()
 
 
-@pytest.mark.filterwarnings("ignore:Column .code. alone decides")
+@pytest.mark.filterwarnings("ignore:Column .code. alone determines")
 def test_what_a_model_from_python_cannot_know_is_refused_with_the_options_that_settle_it(tmp_path, capsys):
     """Is the cell NA of a text column a text, which was not in training, or a gap?"""
     X, y = texts([None, "DE", "FR"])

@@ -155,7 +155,7 @@ def test_what_else_is_wrong_is_not_blamed_on_the_address_space():
 def test_advice_about_copies_names_options(tmp_path, capsys):
     pd.concat([good(60)] * 4).to_csv(tmp_path / "data.csv", index=False)
     done = in_process(["certify", tmp_path / "data.csv", *QUICK], capsys)
-    assert "give --duplicates together; rows of one person or thing belong in --group COLUMN." in done.err
+    assert "use --duplicates together; use --group COLUMN for several rows of one person or thing." in done.err
 
 
 def test_advice_about_memory_names_options(tmp_path, monkeypatch, capsys):

@@ -59,8 +59,8 @@ def test_an_alarm_is_exit_code_3(kind, model, tmp_path, capsys):
     assert values["alarm_at"] < expected.alarm_at
     assert values["alarm_row"] == values["alarm_at"]
     assert (values["rows"], values["errors"], values["alpha"]) == (300, expected.errors, 0.2)
-    assert values["predictions"] == expected.predictions[-1]
-    assert values["largest_evidence"] == expected.predictions.max()
+    assert values["e_value"] == expected.e_values[-1]
+    assert values["largest_e_value"] == expected.e_values.max()
 
 
 @pytest.mark.parametrize("kind", ["dates", "numbers"])
@@ -89,7 +89,7 @@ def test_groups(model, tmp_path, capsys):
     done = in_process(["watch", by_groups, path, "--target", "kind", "--group", "who", "--json"], capsys)
     monitor = load(by_groups).monitor().update(frame[["a", "b"]], frame["kind"], groups=frame["who"])
     values = json.loads(done.out)
-    assert (values["rows"], values["unit"], values["predictions"]) == (6, "group", monitor.predictions[-1])
+    assert (values["rows"], values["unit"], values["e_value"]) == (6, "group", monitor.e_values[-1])
     assert values["alarm_row"] is None
     done = in_process(["watch", by_groups, path, "--target", "kind"], capsys)
     assert "--group must name the column of groups" in done.error
@@ -116,7 +116,7 @@ def test_rows_that_are_not_answered_do_not_count(tmp_path, capsys):
     words = ["watch", path, written(tmp_path, mixed), "--target", "kind", "--order", "when", "--json"]
     values = json.loads(in_process(words, capsys).out)
     assert (values["rows"], values["not_answered"]) == (answered.sum(), (~answered).sum())
-    assert (values["errors"], values["predictions"]) == (wrong.sum(), expected.predictions[-1])
+    assert (values["errors"], values["e_value"]) == (wrong.sum(), expected.e_values[-1])
 
 
 def test_copies_count_once(tmp_path, capsys):
@@ -131,7 +131,7 @@ def test_copies_count_once(tmp_path, capsys):
     for table in (copied, pd.concat([frame, copied])):
         done = in_process(["watch", path, written(tmp_path, table), "--target", "kind", "--json"], capsys)
         values = json.loads(done.out)
-        assert values["predictions"] == expected.predictions[-1]
+        assert values["e_value"] == expected.e_values[-1]
         assert (values["rows"], values["unit"]) == (80, "distinct example")
         assert f"{len(table) - 80} of {len(table)} rows are copies of earlier ones" in done.err
 

@@ -19,7 +19,7 @@ class Forged:
     """The parts of a model's file, to be changed and written back.
 
     Values are written as they stand in ``values``, or where that is None as they stand among the parts.
-    ``forged["evidence.accepts"]`` is an array, ``forged["plan.split.m"]`` a plain value, anything else what JSON
+    ``forged["predictions.y_pred"]`` is an array, ``forged["plan.split.m"]`` a plain value, anything else what JSON
     holds of it; assigned may be any of these.  Names are those of fields, numbers those of entries.
     """
 

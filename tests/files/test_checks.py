@@ -63,13 +63,15 @@ WRONG = {
         "labels": [np.array([["no", "yes"]]), ["no", "yes"], np.array(["yes", "no"]), np.array(["no", "no"])],
         "n_classes": [0, 4, 2.0],
         # A truth that is a label, but no class.
-        "truth": [bytes_of(0, 1, 2), bytes_of(0, 1, 255), bytes_of(0, 1), np.array([0, 1, 1])],
-        "answers": [
+        "y_true": [bytes_of(0, 1, 2), bytes_of(0, 1, 255), bytes_of(0, 1), np.array([0, 1, 1])],
+        "y_pred": [
             *(bytes_of([0, 1, 3], [0, 1, 0]), bytes_of([0, 1, 2], [0, 1, 0]).astype(np.uint16)),
             *(np.array([[0, 1, 2], [0, 1, 0]]), bytes_of(0, 1, 2), np.zeros((0, 3), dtype=np.uint8)),
         ],
         # A rule answers every row.
-        "said": [bytes_of([0, 1, 3]), bytes_of([0, 1, 255]), bytes_of([0, 1]), np.zeros((0, 3), dtype=np.uint8)],
+        "rule_predictions": [
+            *(bytes_of([0, 1, 3]), bytes_of([0, 1, 255]), bytes_of([0, 1]), np.zeros((0, 3), dtype=np.uint8)),
+        ],
         "scores": [np.array([[0.0, 1.0, np.nan]]), np.zeros((2, 3))],
         "slices": [np.array([0, 1]), np.array([0, 1, -1])],
     },
