@@ -11,7 +11,7 @@ from pacbayes.certificates.metric_bounds import Cost, MetricBound
 from pacbayes.certificates.monitor import Monitor
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.posteriors import Posteriors, choose_posterior, fit_posteriors
-from pacbayes.certificates.predictions import certify_predictions
+from pacbayes.certificates.predictions import certify_counts, certify_predictions
 from pacbayes.certificates.primary import primary_weights
 from pacbayes.certificates.voting import VOTINGS
 
@@ -36,6 +36,7 @@ __all__ = [
     "best_single",
     "binomial_upper",
     "certify",
+    "certify_counts",
     "certify_difference",
     "certify_predictions",
     "chernoff_upper",

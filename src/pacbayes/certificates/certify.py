@@ -182,8 +182,8 @@ class Certificates(Mapping[str, Certificate]):
         if tested is None or predictions.validates() is not None:
             return ()
         number = predictions.n_classes
-        rows = np.bincount(predictions.y_true, minlength=number)
-        missed = np.bincount(predictions.y_true[tested[0] != predictions.y_true], minlength=number)
+        rows = predictions.tally(predictions.y_true, number)
+        missed = predictions.tally(predictions.y_true, number, tested[0] != predictions.y_true)
         counts = zip(predictions.classes, rows.tolist(), missed.tolist(), strict=True)
         return tuple(Missed(plain(label), n, k) for label, n, k in counts if n > 0)
 

@@ -14,9 +14,9 @@ comes from the rows, and a level of class limits that depended on it would be ra
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -37,7 +37,7 @@ from pacbayes.certificates.metric_bounds import (
     Cost,
     MetricBound,
 )
-from pacbayes.data.split import Split
+from pacbayes.data.split import GROUP, Split
 from pacbayes.ensemble.validation import ValidationPredictions, unit_losses
 
 
@@ -206,12 +206,13 @@ class Observed:
     def counts(self) -> Counts:
         """Return the rows by class."""
         predictions, number = self.predictions, self.predictions.n_classes
-        right = predictions.y_true[self.y_pred == predictions.y_true]
-        true, said, hits = (
-            np.bincount(codes, minlength=number)[:number].astype(np.int64)
-            for codes in (predictions.y_true, self.y_pred, right)
+        right = self.y_pred == predictions.y_true
+        return Counts(
+            predictions.tally(predictions.y_true, number, right)[:number],
+            actual := predictions.tally(predictions.y_true, number)[:number],
+            predictions.tally(self.y_pred, number)[:number],
+            int(actual.sum()),
         )
-        return Counts(hits, true, said, int(predictions.y_true.size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,13 +324,18 @@ def _costs(observed: Observed) -> list[MetricBound]:
     question, predictions, split = observed.question, observed.predictions, observed.plan.split
     assert question.cost is not None
     table = question.cost.losses(predictions.labels, predictions.n_classes)
-    losses = unit_losses(table[predictions.y_true, observed.y_pred], split)
-    values, counts = np.unique(losses, return_counts=True)
+    losses = table[predictions.y_true, observed.y_pred]
+    if split.unit == GROUP:
+        values, counts = np.unique(unit_losses(losses, split), return_counts=True)
+    else:
+        values, places = np.unique(losses, return_inverse=True)
+        counts = predictions.tally(places, values.size)
     mean = bet_upper(values, question.bets[0], observed.level_per_bound(1), counts)
     bound = question.cost.largest if mean == 1.0 else min(round_up(mean * question.cost.largest), question.cost.largest)
     # What is only shown is not rounded up.
-    total = float(f"{math.fsum(losses) * question.cost.largest:.12g}")
-    return [MetricBound(COST, None, UPPER, bound, total, losses.size, unit=observed.unit)]
+    exact = float(sum(Fraction(value) * count for value, count in zip(values.tolist(), counts.tolist(), strict=True)))
+    total = float(f"{exact * question.cost.largest:.12g}")
+    return [MetricBound(COST, None, UPPER, bound, total, int(counts.sum()), unit=observed.unit)]
 
 
 # -- what is fixed on training rows ------------------------------------------------------------------------------------

@@ -1,34 +1,37 @@
-"""A certificate for one classifier from what it said of rows, and what was true: no model, no training rows."""
+"""Certificates for one prefit classifier, from its predictions or from their counts: no model, no training rows."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from pacbayes._utils.arrays import Labels
-from pacbayes._utils.checks import check_level
+from pacbayes._utils.arrays import BoolArray, Labels, Rows
+from pacbayes._utils.checks import LARGEST_M, check_level, check_not_masked
 from pacbayes.bounds.bets import DEFAULT_BET
+from pacbayes.certificates import sentences
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import certify
 from pacbayes.certificates.compatibility import Choices
 from pacbayes.certificates.levels import plain
-from pacbayes.certificates.metrics import check_classes, check_metrics_share, choose_bets, parse_metrics
+from pacbayes.certificates.metrics import MetricSpec, check_classes, check_metrics_share, choose_bets, parse_metrics
 from pacbayes.certificates.plan import Plan, without_hedge
 from pacbayes.certificates.posteriors import Posteriors
 from pacbayes.certificates.primary import given_rules
 from pacbayes.data.dataset import (
     Dataset,
+    Slices,
     check_complete,
     check_same_kind,
     check_same_order,
     one_label_each,
 )
-from pacbayes.data.split import GROUP, all_validate
+from pacbayes.data.split import GROUP, Split, all_validate
 from pacbayes.ensemble.members import smallest_code_dtype
-from pacbayes.ensemble.validation import ValidationPredictions
+from pacbayes.ensemble.validation import Counted, ValidationPredictions
 
 
 def certify_predictions(
@@ -67,6 +70,7 @@ def certify_predictions(
     See Also
     --------
     CertifiedClassifier : Its method `from_fitted` takes several classifiers, of which one is chosen.
+    certify_counts : The same from a confusion matrix.
     compare_classifiers : Two classifiers on the same rows.
 
     Notes
@@ -91,30 +95,179 @@ def certify_predictions(
     F1 of class 'ill': at least 82.2 %; 37 are right of 42 validation rows of this class or answered so.
     explain() says what this rests on.
     """
-    questions, share = parse_metrics(metrics, pos_label), check_metrics_share(metrics_share)
-    grouped, sliced = groups is not None, slices is not None
-    Choices(hedge=0.0, metrics=questions, groups=grouped, slices=sliced, prefit=True, primary=True).check()
+    chosen = _Metrics(metrics, metrics_share, pos_label)
+    chosen.check(groups=groups is not None, slices=slices is not None)
     check_same_order(y_true=y_true, y_pred=y_pred, groups=groups, slices=slices)
     labels, said = _checked(y_true, y_pred)
     classes = np.unique(np.concatenate([np.unique(labels), np.unique(said)]))
     # Nobody looks at the rows themselves.
     data = Dataset.checked(np.zeros((labels.size, 1)), labels, groups, slices, classes=classes)
-    check_classes(metrics, pos_label, classes)
-    split, level = all_validate(data, "keep"), check_level(delta)
-    rules = without_hedge(given_rules(0, 1))
+    kind = smallest_code_dtype(classes.size)
+    predictions = ValidationPredictions(
+        classes,
+        int(classes.size),
+        np.searchsorted(classes, said).astype(kind)[None],
+        data.codes.astype(kind),
+        slices=None if data.slices is None else data.slices.codes.astype(np.int64),
+    )
+    return _certified(predictions, all_validate(data, "keep"), delta, chosen, data.slices)
+
+
+def certify_counts(
+    confusion: ArrayLike,
+    *,
+    classes: Sequence[Any] | Labels,
+    delta: float = 0.05,
+    metrics: Any = (),
+    metrics_share: float = 0.2,
+    pos_label: Any = None,
+) -> Certificate:
+    """Certify one prefit classifier from its confusion matrix.
+
+    The certificate is that of `certify_predictions`, to the last bit, at a cost that does not depend on the number of
+    rows: a database or a cluster counts, and one machine certifies.
+
+    Parameters
+    ----------
+    confusion : array_like of int, shape (n_classes, n_classes)
+        Entry (i, j) is the number of validation rows of class i that were predicted as class j.  A data frame must have
+        the classes as its index and as its columns, in the order of `classes`.
+    classes : sequence of labels
+        All classes, in the order of the matrix, fixed without these rows.
+    delta, metrics, metrics_share, pos_label
+        As for `certify_predictions`.
+
+    Returns
+    -------
+    Certificate
+
+    See Also
+    --------
+    certify_predictions : The same from rows, which may come in groups and slices.
+
+    Notes
+    -----
+    Counts do not show duplicates, groups of dependent rows, or rows that were used in training.
+
+    References
+    ----------
+    .. [1] C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated in the case of the
+       binomial", Biometrika 26, 1934.
+
+    Examples
+    --------
+    A billion rows:
+
+    >>> certificate = certify_counts([[989_000_000, 1_000_000], [2_000_000, 8_000_000]], classes=["well", "ill"])
+    >>> round(certificate.bound, 6)
+    0.003003
+    """
+    chosen = _Metrics(metrics, metrics_share, pos_label)
+    chosen.check(groups=False, slices=False)
+    table, names = _checked_table(confusion, classes)
+    order = np.argsort(names, kind="stable")
+    true, predicted = (codes.ravel() for codes in np.indices(table.shape))
+    kind, split = smallest_code_dtype(names.size), Split("shared", 0, int(table.sum()), int(table.sum()), 0, None)
+    predictions = CountedPredictions(
+        names[order],
+        int(names.size),
+        predicted[None].astype(kind),
+        true.astype(kind),
+        multiplicities=table[np.ix_(order, order)].ravel(),
+    )
+    found = _certified(predictions, split, delta, chosen)
+    return replace(found, assumptions=(*found.assumptions, sentences.COUNTED))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CountedPredictions(ValidationPredictions):
+    """Validation predictions of which each column stands for a number of equal ones."""
+
+    multiplicities: Rows
+
+    def tally(self, codes: NDArray[Any], number: int, where: BoolArray | None = None) -> Rows:
+        """Count the rows with each of `number` codes, among the columns of a mask."""
+        # Exact: the rows are at most 2^53.
+        counts = self.multiplicities if where is None else np.where(where, self.multiplicities, 0)
+        return np.bincount(codes, weights=counts, minlength=number).astype(np.int64)
+
+    def count(self, split: Split) -> Counted:
+        """Count the errors of every classifier."""
+        return self.count_errors(self.y_pred, split)
+
+    def count_errors(self, y_pred: NDArray[Any], split: Split) -> Counted:
+        """Count the errors of rules with predictions of shape (R, n)."""
+        return Counted(((y_pred != self.y_true) @ self.multiplicities)[:, None], None, split.m)
+
+
+@dataclass(frozen=True)
+class _Metrics:
+    """Metrics as a user requests them."""
+
+    metrics: Any
+    share: float
+    pos_label: Any
+
+    def check(self, groups: bool, slices: bool) -> None:
+        """Raise for unknown metrics, and for those without a proof for groups."""
+        check_metrics_share(self.share)
+        specs = parse_metrics(self.metrics, self.pos_label)
+        Choices(hedge=0.0, metrics=specs, groups=groups, slices=slices, prefit=True, primary=True).check()
+
+    def specs(self, classes: Labels, m: int, level: float) -> tuple[MetricSpec, ...]:
+        """Metrics with their bets."""
+        check_classes(self.metrics, self.pos_label, classes)
+        return choose_bets(parse_metrics(self.metrics, self.pos_label), None, classes, m, level, self.share)
+
+
+def _certified(
+    predictions: ValidationPredictions, split: Split, delta: float, chosen: _Metrics, slices: Slices | None = None
+) -> Certificate:
+    """Certify the only classifier of a set, at the whole of delta."""
+    level, rules = check_level(delta), without_hedge(given_rules(0, 1))
     plan = Plan(
         split,
         delta=level,
         hedge=0.0,
         fixed_rules=tuple(replace(rule, bet=DEFAULT_BET) for rule in rules) if split.unit == GROUP else rules,
-        metrics=choose_bets(questions, None, classes, split.m, level, share),
-        metrics_share=share,
-        positive=plain(pos_label),
-        slices=() if data.slices is None else data.slices.names,
-        slice_column="" if data.slices is None else data.slices.column,
+        metrics=chosen.specs(predictions.classes, split.m, level),
+        metrics_share=chosen.share,
+        positive=plain(chosen.pos_label),
+        slices=() if slices is None else slices.names,
+        slice_column="" if slices is None else slices.column,
     )
-    found = certify(plan, _evidence(data, said, len(rules)), Posteriors())["best"]
-    return replace(found, holds_for="the classifier", baselines={})
+    predictions = replace(predictions, rule_predictions=np.repeat(predictions.y_pred, len(rules), axis=0))
+    return replace(certify(plan, predictions, Posteriors())["best"], holds_for="the classifier", baselines={})
+
+
+def _checked_table(confusion: ArrayLike, classes: Sequence[Any] | Labels) -> tuple[Rows, Labels]:
+    """Confusion matrix as int64, and its classes; raise if they do not fit."""
+    names = np.asarray(check_complete(classes, "classes"))
+    if names.ndim != 1 or np.unique(names).size < names.size or names.size == 0:
+        raise ValueError(f"classes must be different labels, got {classes!r}")
+    for axis in ("index", "columns") if hasattr(confusion, "columns") else ():
+        labels = getattr(confusion, axis).tolist()
+        if labels != names.tolist():
+            raise ValueError(
+                f"confusion must have the classes {names.tolist()} as its {axis}, got {labels}; reindex it, or pass "
+                "confusion.to_numpy()"
+            )
+    check_not_masked("confusion", confusion)
+    table = np.asarray(confusion)
+    if table.shape != (names.size, names.size):
+        raise ValueError(
+            f"confusion must have a row and a column for each of {names.size} classes, got shape {table.shape}"
+        )
+    if table.dtype.kind not in "iu":
+        raise TypeError(f"confusion must hold numbers of rows, got dtype {table.dtype}")
+    # The sum of integers of 64 bits may overflow.
+    total = sum(table.ravel().tolist())
+    if table.min() < 0 or not 1 <= total <= LARGEST_M:
+        raise ValueError(
+            f"confusion must hold numbers of rows, none below 0, with a sum from 1 to 2**53; got {table.min()} as the "
+            f"smallest and a sum of {total}"
+        )
+    return table.astype(np.int64), names
 
 
 def _checked(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Labels, Labels]:
@@ -128,14 +281,3 @@ def _checked(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Labels, Labels]:
         if given.dtype.kind == "f" and (given != np.floor(given)).any():
             raise ValueError(f"{name} must hold labels, got fractions: of probabilities take the most probable class")
     return labels, said
-
-
-def _evidence(data: Dataset, said: Labels, rules: int) -> ValidationPredictions:
-    """Return what one classifier said of all rows, as so many rules that are this classifier."""
-    kind = smallest_code_dtype(data.classes.size)
-    y_pred = np.searchsorted(data.classes, said).astype(kind)
-    slices = None if data.slices is None else data.slices.codes.astype(np.int64)
-    all_rules = np.stack([y_pred] * rules)
-    return ValidationPredictions(
-        data.classes, int(data.classes.size), y_pred[None], data.codes.astype(kind), all_rules, None, slices
-    )

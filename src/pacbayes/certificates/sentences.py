@@ -83,6 +83,11 @@ BATCH_ASSUMPTIONS = (
     "It is one statement about one batch. Several batches lean on the same validation rows: for k of them at once fit "
     "with delta / k.",
 )
+#: What a certificate from counts cannot check.
+COUNTED = (
+    "Counts show no rows: duplicates, rows of one group and rows that were used in training were not looked for, and "
+    "each of them breaks the guarantee."
+)
 #: What a comparison rests on.
 ROWS_COMPARED = (
     "The rows are independent draws from the population that the difference is about.",

@@ -249,6 +249,10 @@ class ValidationPredictions:
         wrong = y_pred != self.y_true
         return Counted(_count(wrong, split), _sizes(split), split.m)
 
+    def tally(self, codes: NDArray[Any], number: int, where: BoolArray | None = None) -> Rows:
+        """Count the validation rows with each of `number` codes, among the rows of a mask."""
+        return np.bincount(codes if where is None else codes[where], minlength=number)
+
     def count_fixed_label(self, code: int, split: Split) -> Counted:
         """Return the errors of always giving the same answer, on the validation rows of the first classifier."""
         wrong = (self.y_true != code) & (self.y_pred[0] != self.absent)
