@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import beta
 
 from pacbayes import Monitor, rows_needed
-from pacbayes.certificates.monitor import TIMES, Bets, bets_against
+from pacbayes.certificates.monitor import MULTIPLES, Bets, bets_against
 
 ALPHA, ROWS = 0.01, 10_000
 METRICS_ASSUMPTION = (0.01, 0.05, 0.2, 0.5)
@@ -104,9 +104,9 @@ def changes(runs):
 
 def faults(runs):
     limit, bets = 0.05, bets_against(0.05)
-    below = np.array([1 / c for c in TIMES])
+    below = np.array([1 / c for c in MULTIPLES])
     both = Bets(np.append(bets.lose, (1 - limit * below) / (1 - limit)), np.append(bets.win, below))
-    single = [Bets(bets.lose[[k]], bets.win[[k]]) for k in range(len(TIMES))]
+    single = [Bets(bets.lose[[k]], bets.win[[k]]) for k in range(len(MULTIPLES))]
     at = np.full(ROWS, limit)
     best = np.minimum.reduce([alarms(limit, at, runs, bets=one) for one in single])
     rows = [

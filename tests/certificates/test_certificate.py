@@ -71,7 +71,7 @@ def test_every_limit_that_was_paid_for_is_printed_in_a_line_of_its_own():
     lines = str(found).splitlines()
     assert lines[:3] == list(found.lines)
     for line, limit in zip(lines[3:-1], found.metrics, strict=True):
-        assert line.endswith(f"{limit.claim}; {limit.seen}.")
+        assert line.endswith(f"{limit.claim}; {limit.observed}.")
         assert found.explain().splitlines().count(line) == 1
 
 

@@ -85,7 +85,7 @@ def test_as_many_values_as_rows_are_never_sorted(unit, monkeypatch):
         ({"metrics": ("recall",), "groups": np.arange(200) // 2}, ValueError, "metrics are not for groups"),
         ({"slices": np.arange(200) % 2}, ValueError, "slices are for limits of errors"),
         ({"metrics": (Cost([[0, 1], [1, 0]], [0, 1]),)}, ValueError, "Cost must name every class"),
-        ({"metrics": ("auc",)}, ValueError, "limits must be among"),
+        ({"metrics": ("auc",)}, ValueError, "metrics must be among"),
     ],
 )
 def test_what_is_refused(given, error, message):

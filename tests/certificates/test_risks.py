@@ -12,7 +12,7 @@ from pacbayes.certificates import best_single
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.levels import level_per_bound, occam_levels
 from pacbayes.certificates.metric_bounds import ClassErrors, Cost, MetricBound
-from pacbayes.certificates.metrics import MetricSpec, check_metrics_share, metric_bounds_of, parse_metrics
+from pacbayes.certificates.metrics import MetricSpec, bound_metrics, check_metrics_share, parse_metrics
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.primary import given_rules
 from pacbayes.data.split import validation_split
@@ -38,7 +38,7 @@ def asked(said, truth, limits, level=0.05, share=0.2, classes=(0, 1), slices=Non
         metrics_share=share,
         slices=tuple(names),
     )
-    return metric_bounds_of(said, plan, predictions, level)
+    return bound_metrics(said, plan, predictions, level)
 
 
 def limits_of_counts(rows, errors, level, share, classes):
@@ -164,7 +164,7 @@ def test_an_answer_that_is_no_class_costs_the_most():
     predictions = ValidationPredictions(np.array([0, 1, -1]), 2, said[None], truth)
     questions = parse_metrics((Cost([[0, 1], [5, 0]], [0, 1]), "recall", "error"))
     plan = Plan(validation_split(4), hedge=0.1, fixed_rules=given_rules(0, 1), metrics=questions)
-    found = metric_bounds_of(said, plan, predictions, 0.05)
+    found = bound_metrics(said, plan, predictions, 0.05)
     assert found[0].count == 5.0
     assert [(one.count, one.rows) for one in found[1:]] == [(2, 3), (1, 1), (1, 3), (0, 1)]
 
@@ -192,7 +192,7 @@ def test_the_sum_of_all_levels_is_at_most_that_of_the_share():
     names = ("error", "recall", "precision", "f1", "specificity", "balanced_error", Cost([[0, 1], [1, 0]], [0, 1]))
     level, share = 0.05, 0.2
     questions = parse_metrics(names)
-    seen = [(q, q.number([0, 1])) for q in questions]
+    seen = [(q, q.n_bounds([0, 1])) for q in questions]
     total = sum(Fraction(level_per_bound(level, share, len(questions) * n)) * n for _, n in seen)
     assert total <= Fraction(level) * Fraction(share)
 
@@ -224,7 +224,7 @@ def test_errors_under_other_shares():
 @pytest.mark.parametrize(
     ("limits", "shares", "message"),
     [
-        (("f1",), {0: 0.5, 1: 0.5}, "needs limits of every class"),
+        (("f1",), {0: 0.5, 1: 0.5}, "needs a bound for every class"),
         (("error",), {0: 0.5}, "a share for each of the classes"),
         (("error",), [0.5, 0.5], "a share for each of the classes"),
         (("error",), {0: 0.5, 1: 0.6}, "must sum to 1"),
@@ -242,14 +242,14 @@ def test_shares_of_classes_that_cannot_be(limits, shares, message):
 @pytest.mark.parametrize(
     ("limits", "error", "message"),
     [
-        ("recall", TypeError, "limits must be a tuple"),
-        (Cost([[0, 1], [1, 0]], [0, 1]), TypeError, "limits must be a tuple"),
-        (None, TypeError, "limits must be a tuple"),
+        ("recall", TypeError, "metrics must be a tuple"),
+        (Cost([[0, 1], [1, 0]], [0, 1]), TypeError, "metrics must be a tuple"),
+        (None, TypeError, "metrics must be a tuple"),
         (("recal",), ValueError, "did you mean 'recall'"),
         (("cost",), ValueError, r"Cost\(matrix, classes\), got 'cost'"),
         ((1,), ValueError, "got 1"),
-        (("recall", "recall"), ValueError, "each risk once"),
-        (("fbeta",), ValueError, "limits must be among"),
+        (("recall", "recall"), ValueError, "must not repeat a name"),
+        (("fbeta",), ValueError, "metrics must be among"),
     ],
 )
 def test_limits_that_are_none(limits, error, message):
@@ -260,13 +260,13 @@ def test_limits_that_are_none(limits, error, message):
 @pytest.mark.parametrize(
     ("matrix", "classes", "message"),
     [
-        ([[0, 1], [1, 0]], ["a"], "a line and a column for each"),
-        ([[0, 1]], ["a", "b"], "a line and a column for each"),
-        ([[0, 1], [1, 0]], ["a", "a"], "must be different"),
-        ([[0, -1], [1, 0]], ["a", "b"], "none below 0"),
+        ([[0, 1], [1, 0]], ["a"], "a row for each of at least two classes"),
+        ([[0, 1]], ["a", "b"], "a row for each of at least two classes"),
+        ([[0, 1], [1, 0]], ["a", "a"], "must not repeat"),
+        ([[0, -1], [1, 0]], ["a", "b"], "costs from 0 to"),
         ([[0, np.nan], [1, 0]], ["a", "b"], "costs from 0 to"),
         ([[0, np.inf], [1, 0]], ["a", "b"], "costs from 0 to"),
-        ([[0, 0], [0, 0]], ["a", "b"], "at least one above"),
+        ([[0, 0], [0, 0]], ["a", "b"], "at least one of them positive"),
     ],
 )
 def test_costs_that_are_none(matrix, classes, message):

@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer
 
 from pacbayes import Certificate, Monitor, StochasticSVC, certify_predictions
 from pacbayes.certificates.decisions import SelectiveResult
-from pacbayes.certificates.monitor import TIMES, bets_against
+from pacbayes.certificates.monitor import MULTIPLES, bets_against
 
 METRICS_ASSUMPTION = [1e-300, 1e-9, 0.01, 0.05, 1 / 9, 0.2, 0.4444, 0.5, 0.8, 0.97, 1 - 1e-12]
 
@@ -19,7 +19,7 @@ METRICS_ASSUMPTION = [1e-300, 1e-9, 0.01, 0.05, 1 / 9, 0.2, 0.4444, 0.5, 0.8, 0.
 def risks(limit):
     """The risks that the bets are on, exactly."""
     B = Fraction(limit)
-    return [min(Fraction(c) * B, 1 - (1 - B) / Fraction(c)) for c in TIMES]
+    return [min(Fraction(c) * B, 1 - (1 - B) / Fraction(c)) for c in MULTIPLES]
 
 
 def exact_path(limit, losses):
@@ -168,7 +168,7 @@ def test_groups_count_once_in_the_order_in_which_they_begin():
     assert "on average" in str(monitor)
     with pytest.raises(ValueError, match="groups must name the group of every row"):
         monitor.update_errors([1])
-    with pytest.raises(ValueError, match="this one is about rows"):
+    with pytest.raises(ValueError, match="the certificate is about rows"):
         Monitor(0.2).update_errors([1], groups=["a"])
     assert monitor.rows == 3
 
@@ -274,7 +274,7 @@ def test_a_file_of_another_monitor_is_not_taken_up(tmp_path):
         Monitor(0.06).resume(tmp_path / "watch.json")
     with pytest.raises(ValueError, match=r"alpha 0\.01 there, 0\.02 here"):
         Monitor(0.05, 0.02).resume(tmp_path / "watch.json")
-    with pytest.raises(ValueError, match="has seen no row yet, this one has seen 1"):
+    with pytest.raises(ValueError, match="resume needs a monitor without rows, this one has 1"):
         Monitor(0.05).update_errors([1]).resume(tmp_path / "watch.json")
 
 
@@ -285,9 +285,7 @@ def test_a_file_of_another_certificate_is_not_taken_up(tmp_path):
     first, second = (one.monitor() for one in certificates)
     assert (first.bound, first.alpha, first.unit) == (second.bound, second.alpha, second.unit)
     first.update_errors([0, 1]).save(tmp_path / "watch.json")
-    with pytest.raises(
-        ValueError, match=r"watch\.json' is of another certificate, or another model, than this monitor"
-    ):
+    with pytest.raises(ValueError, match=r"watch\.json' belongs to another certificate, or another model"):
         second.resume(tmp_path / "watch.json")
     Monitor.load(tmp_path / "watch.json").update_errors([1]).save(tmp_path / "watch.json")
     resumed = certificates[0].monitor().resume(tmp_path / "watch.json")
@@ -297,7 +295,7 @@ def test_a_file_of_another_certificate_is_not_taken_up(tmp_path):
 def test_a_file_of_version_0_2_is_refused_with_what_to_do(tmp_path):
     old = Monitor(0.05).update_errors([0, 1]).to_dict() | {"format": "pacbayes monitor 1"}
     (tmp_path / "watch.json").write_text(json.dumps(old))
-    with pytest.raises(ValueError, match=r"must be 'pacbayes monitor 3'.*begin again with the first row"):
+    with pytest.raises(ValueError, match=r"must be 'pacbayes monitor 3'.*start again at the first row"):
         Monitor(0.05).resume(tmp_path / "watch.json")
 
 
@@ -331,14 +329,14 @@ def test_a_file_of_version_0_2_is_refused_with_what_to_do(tmp_path):
 def test_a_forged_file_is_refused(change, tmp_path):
     values = Monitor(0.05).update_errors([0, 1, 1]).to_dict()
     (tmp_path / "w.json").write_text(json.dumps(values | change))
-    with pytest.raises(ValueError, match="holds no monitor that can be read"):
+    with pytest.raises(ValueError, match="is not a valid monitor file"):
         Monitor.load(tmp_path / "w.json")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"format": "pacbayes monitor 3"}', "\x00"])
 def test_a_file_that_is_no_monitor_is_refused(text, tmp_path):
     (tmp_path / "w.json").write_text(text)
-    with pytest.raises(ValueError, match="holds no monitor that can be read"):
+    with pytest.raises(ValueError, match="is not a valid monitor file"):
         Monitor.load(tmp_path / "w.json")
 
 

@@ -126,7 +126,7 @@ def test_it_goes_on_for_the_same_model_and_no_other(choices, tmp_path):
     # The same labels and errors for rows elsewhere: all that the certificate says is the same.
     other = clone(model).fit(rows(300, 14)[0] + 1e-9, rows(300, 14)[1])
     assert other.certificate_.bound == model.certificate_.bound
-    with pytest.raises(ValueError, match="is of another certificate, or another model"):
+    with pytest.raises(ValueError, match="belongs to another certificate, or another model"):
         other.monitor().resume(tmp_path / "watch.json")
 
 

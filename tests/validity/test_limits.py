@@ -16,7 +16,7 @@ from tests.validity.test_questions import CLEAN, VOTINGS, chances, fitted
 
 from pacbayes import CertifiedClassifier, Cost, Grid
 from pacbayes.certificates import Plan, best_single, certify, fit_posteriors, metrics
-from pacbayes.certificates.metrics import metric_bounds_of, parse_metrics
+from pacbayes.certificates.metrics import bound_metrics, parse_metrics
 from pacbayes.certificates.primary import given_rules
 from pacbayes.certificates.voting import PRIMARY
 from pacbayes.data.split import GROUP, validation_split
@@ -150,7 +150,7 @@ def failures_of_a_chosen_rule(draws, plain, number=30, n=150):
         limits = found.metrics
         if plain:
             best = best_single(predictions.count(plan.split), DELTA, None).index
-            limits = metric_bounds_of(predictions.y_pred[best], plan, predictions, DELTA)
+            limits = bound_metrics(predictions.y_pred[best], plan, predictions, DELTA)
         failed += any(is_wrong(one, table, cost) for one in limits)
     return failed, chosen
 
@@ -170,7 +170,7 @@ def test_plain_limits_of_a_chosen_rule_are_caught():
         plan, predictions = fixed_rules(predictions, 30, 0.9, parse_metrics(("recall",), 1), 0.9)
         best = int(np.argmin(predictions.wrong()[:, predictions.y_true == 1].sum(axis=1)))
         # The planted fault: the level of the whole, not of one classifier among thirty.
-        (limit,) = metric_bounds_of(predictions.y_pred[best], plan, predictions, DELTA)
+        (limit,) = bound_metrics(predictions.y_pred[best], plan, predictions, DELTA)
         failed += is_wrong(limit, table, None)
     assert not compatible(failed, 60)
 
@@ -208,7 +208,7 @@ def bounds_of(name, m, level):
         truth, said = (np.repeat(values, counts).astype(np.uint8) for values in ([1, 1, 0, 0], [1, 0, 1, 0]))
         predictions = ValidationPredictions(np.array([0, 1]), 2, said[None], truth)
         plan, predictions = fixed_rules(predictions, 1, 0.0, asked, 0.5)
-        (limit,) = metric_bounds_of(said, plan, predictions, 2.0 * level)
+        (limit,) = bound_metrics(said, plan, predictions, 2.0 * level)
         found.append(limit.bound)
     return np.array(found)
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from pacbayes import CertifiedClassifier, Monitor
-from pacbayes.certificates.monitor import TIMES, Bets, bets_against
+from pacbayes.certificates.monitor import MULTIPLES, Bets, bets_against
 
 ALPHA, RUNS, ROWS = 0.01, 2000, 10_000
 
@@ -83,7 +83,7 @@ def test_a_change_after_three_thousand_good_rows_is_seen():
 
 def test_bets_below_the_limit_are_caught():
     """A mixture over all risks takes a good model for a changed one."""
-    below = [1 / c for c in TIMES]
+    below = [1 / c for c in MULTIPLES]
     both = bets_against(0.05)
     bets = Bets(
         np.append(both.lose, [(1 - c * 0.05) / 0.95 for c in below]),
@@ -118,7 +118,7 @@ def test_the_bet_maximised_afterwards_is_caught():
 def test_the_best_of_the_eight_bets_is_caught():
     """Each alone is good for one false alarm in a hundred; the best of them, all in one, for more."""
     bets = bets_against(0.05)
-    each = [Bets(bets.lose[[k]], bets.win[[k]]) for k in range(len(TIMES))]
+    each = [Bets(bets.lose[[k]], bets.win[[k]]) for k in range(len(MULTIPLES))]
     found = np.minimum.reduce([alarms(0.05, np.full(ROWS, 0.05), 2 * RUNS, bets=one) for one in each])
     assert more_than_alpha(found) < 1e-6
 

@@ -22,7 +22,7 @@ from pacbayes.certificates.certificate import (
 )
 from pacbayes.certificates.decisions import Abstain, Threshold
 from pacbayes.certificates.levels import best_single, plain
-from pacbayes.certificates.metrics import metric_bounds_of
+from pacbayes.certificates.metrics import bound_metrics
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.posteriors import Posteriors
 from pacbayes.certificates.rules import Case, Draws, Rule
@@ -196,7 +196,7 @@ class Certificates(Mapping[str, Certificate]):
         said, level = tested
         whole = level / (1.0 - self.plan.share) * (1.0 - 1e-12)
         assumed = sentences.METRICS_ASSUMPTION.format(share=self.plan.share)
-        metrics = metric_bounds_of(said, self.plan, self.case.predictions, whole)
+        metrics = bound_metrics(said, self.plan, self.case.predictions, whole)
         return replace(found, assumptions=(*found.assumptions, assumed), metrics=metrics)
 
     def _with_abstention(self, voting: str, found: Certificate) -> Certificate:

@@ -1,4 +1,4 @@
-"""Two classifiers on the same rows: bounds on the difference of their error rates, of rows or of groups."""
+"""Comparison of two classifiers on the same rows: exact bounds on the difference of paired error rates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pacbayes._utils.words import card
 from pacbayes.bounds.trinomial import difference_upper, group_difference_upper
 from pacbayes.certificates import sentences
 from pacbayes.certificates.levels import plain
-from pacbayes.certificates.metrics import check_compared
+from pacbayes.certificates.metrics import compares_recall
 from pacbayes.certificates.sentences import four_digits
 from pacbayes.data.dataset import (
     check_complete,
@@ -32,9 +32,9 @@ from pacbayes.data.split import GROUP
 
 @dataclass(frozen=True, repr=False)
 class Difference:
-    """How much the risks of two classifiers differ, from the rows on which exactly one of them errs.
+    """Confidence bounds on the difference of two error rates, from the discordant rows (as in McNemar's test).
 
-    Of `certify_difference`, whose notes say where the limits come from.
+    The result of `certify_difference`, which describes the bounds.
 
     See Also
     --------
@@ -48,54 +48,54 @@ class Difference:
 
     Examples
     --------
-    >>> seen = Difference(lower=-0.0133, upper=-0.0024, delta=0.05, m=2000, only_a=22, only_b=6, both=178)
-    >>> print(seen)  # doctest: +NORMALIZE_WHITESPACE
+    >>> difference = Difference(lower=-0.0133, upper=-0.0024, delta=0.05, m=2000, only_a=22, only_b=6, both=178)
+    >>> print(difference)  # doctest: +NORMALIZE_WHITESPACE
     With probability at least 95 %, B errs at least 0.2 percentage points less often than A,
     and at most 1.4.
-    >>> seen
+    >>> difference
     Difference(B less A in [-0.0133, -0.0023]; m=2000, delta=0.05)
-    >>> seen.observed, seen.better
+    >>> difference.observed, difference.better
     (-0.008, 'B')
     """
 
-    #: B's risk less A's is at least this; rounded down.
+    #: Lower bound of B's risk minus A's; rounded down.
     lower: float
-    #: And at most this; rounded up.  Both hold at once.
+    #: Upper bound, rounded up.  Both bounds hold simultaneously.
     upper: float
-    #: They fail with at most this probability over the sample.
+    #: The bounds fail with at most this probability over the sample.
     delta: float
-    #: The rows.
+    #: The number of rows.
     m: int
-    #: Rows on which only the first errs.
+    #: Rows on which only A is wrong.
     only_a: int
-    #: Rows on which only the second errs.
+    #: Rows on which only B is wrong.
     only_b: int
-    #: Rows on which both err.
+    #: Rows on which both are wrong.
     both: int
-    #: What the two are called.
+    #: The names of the classifiers.
     names: tuple[str, str] = ("A", "B")
-    #: What must hold outside the data.
+    #: The assumptions of the guarantee.
     assumptions: tuple[str, ...] = sentences.ROWS_COMPARED
-    #: Where recall is compared, and all of this is about examples of one class: which.
+    #: The class whose recall is compared, by its errors; None if error rates of all examples are compared.
     of: Any = None
-    #: The number of groups, where these are the independent draws; None where rows are.
+    #: The number of groups, if groups are the independent draws; else None.
     groups: int | None = None
-    #: With groups, the mean of their differences.
+    #: The mean of the groups' differences; None without groups.
     group_mean: float | None = None
 
     @property
     def observed(self) -> float:
-        """B's share of errors on these rows less A's; with groups the mean over groups."""
+        """B's error rate on these rows minus A's; with groups the mean over groups."""
         return (self.only_b - self.only_a) / self.m if self.group_mean is None else self.group_mean
 
     @property
     def better(self) -> str | None:
-        """The one that errs less often, by the guarantee; None where it does not tell."""
+        """The classifier with the smaller error rate; None if the bounds do not decide it."""
         a, b = self.names
         return b if self.upper < 0.0 else a if self.lower > 0.0 else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python numbers, strings and lists, ready for JSON."""
+        """Convert to plain Python numbers, strings and lists for JSON."""
         lists = {"names": list(self.names), "assumptions": list(self.assumptions)}
         return asdict(self) | lists | {"observed": self.observed, "better": self.better}
 
@@ -103,7 +103,7 @@ class Difference:
         return sentences.difference_text(self)
 
     def explain(self) -> str:
-        """Return the claim, the counts it comes from and its assumptions, one to a line.
+        """Describe the guarantee, its counts and its assumptions, one per line.
 
         Examples
         --------
@@ -146,31 +146,31 @@ def certify_difference(
     pos_label: Any = None,
     groups: ArrayLike | None = None,
 ) -> Difference:
-    r"""Bound how much more often B errs than A, and how much less often, both at once.
+    r"""Certify the difference of two paired error rates, from both sides.
 
-    Rows that both get wrong, or both right, say nothing about the difference :math:`R_B - R_A = p_B - p_A` of the
-    probabilities that one errs alone.  Each limit is exact at :math:`\delta/2`: the largest difference under which a
-    result that speaks at least as much for B as the one seen still has that probability, at the least favourable rate
-    of disagreement; equation (difference) of docs/mathematics.md.
+    Rows on which both classifiers are wrong, or both right, carry no information on the difference
+    :math:`R_B - R_A = p_B - p_A` of the probabilities that only one of them is wrong.  Each bound is exact at
+    :math:`\delta/2`: it inverts the test for the least favourable probability of a discordant row; equation
+    (difference) of docs/mathematics.md, [1]_ and [2]_.
 
     Parameters
     ----------
     wrong_a, wrong_b : array_like of shape (m,)
-        For every row whether A, and B, gets it wrong: True or False, or 1 and 0.  The same rows in the same order.
+        Whether the prediction of A, and of B, is wrong for each row: booleans, or 0 and 1.  The same rows in the same
+        order.
     delta : float, default=0.05
-        Both limits hold together with probability at least 1 - delta over the sample.
+        Both bounds hold simultaneously with probability at least 1 - delta over the sample.
     names : tuple of str, default=("A", "B")
-        What the two are called in words.
+        The names of the classifiers in sentences.
     risk : {"error", "recall"}
-        With "recall" everything is about the rows of class `pos_label`: B's recall is larger by as much as it errs less
-        often on them.
+        With "recall", error rates among the rows of class `pos_label` are compared: recall is one minus this rate.
     y : array_like of shape (m,), optional
         The true labels, for ``risk="recall"``.
     pos_label : label, optional
         The class, for ``risk="recall"``.
     groups : array_like of shape (m,), optional
-        The group of every row, where groups and not rows are independent draws.  The difference is then of the error
-        rates within a group, on average over groups; for ``risk="error"`` alone.
+        The group of every row, if groups and not rows are independent draws.  The difference is then that of the error
+        rates within a group, averaged over groups; only for ``risk="error"``.
 
     Returns
     -------
@@ -178,14 +178,15 @@ def certify_difference(
 
     See Also
     --------
-    compare_classifiers : The same for fitted classifiers or their predictions.
+    compare_classifiers : For fitted classifiers or their predictions.
 
     Notes
     -----
-    The rows must be independent draws that neither classifier was trained, tuned or chosen with.  Two separate limits,
-    one for each classifier, say far less where the two mostly err on the same rows.
+    The rows must be independent draws that neither classifier was trained, tuned or chosen with.  A separate bound for
+    each classifier is far wider if both are mostly wrong on the same rows.
 
-    With groups the limits are those of bets on the mean of the groups' differences, equation (group-difference).
+    With groups, the bounds are betting confidence bounds of the mean of the groups' differences, equation
+    (group-difference).
 
     References
     ----------
@@ -196,7 +197,7 @@ def certify_difference(
 
     Examples
     --------
-    Both err on 100 of 1000 rows, and on 90 of these together:
+    Both are wrong on 100 of 1000 rows, 90 of them in common:
 
     >>> wrong_a, wrong_b = np.zeros(1000, dtype=bool), np.zeros(1000, dtype=bool)
     >>> wrong_a[:100] = wrong_b[10:110] = True
@@ -208,19 +209,20 @@ def certify_difference(
     check_same_order(wrong_a=wrong_a, wrong_b=wrong_b, y=y, groups=groups)
     a, b = _check_wrong("wrong_a", wrong_a), _check_wrong("wrong_b", wrong_b)
     if a.size != b.size:
-        raise ValueError(f"wrong_a and wrong_b must be about the same rows, got {a.size} and {b.size}")
+        raise ValueError(f"wrong_a and wrong_b must have one value for each row, got {a.size} and {b.size}")
     of = None
-    if check_compared(risk, pos_label):
+    if compares_recall(risk, pos_label):
         if groups is not None:
             raise ValueError("groups must be None for risk='recall': only errors are compared by groups")
-        of, mine = plain(pos_label), _rows_of(y, pos_label, a.size)
-        a, b = a[mine], b[mine]
+        of, selected = plain(pos_label), _class_mask(y, pos_label, a.size)
+        a, b = a[selected], b[selected]
     only_a, only_b = int(np.count_nonzero(a & ~b)), int(np.count_nonzero(b & ~a))
     if groups is None:
-        low, high = (difference_upper(*one, a.size, 0.5 * level) for one in ((only_b, only_a), (only_a, only_b)))
-        metrics: dict[str, Any] = {"lower": max(-low, -1.0), "upper": min(high, 1.0)}
+        low = difference_upper(only_b, only_a, a.size, 0.5 * level)
+        high = difference_upper(only_a, only_b, a.size, 0.5 * level)
+        bounds: dict[str, Any] = {"lower": max(-low, -1.0), "upper": min(high, 1.0)}
     else:
-        metrics = _group_bounds(a, b, check_groups(groups, a.size), 0.5 * level)
+        bounds = _group_bounds(a, b, check_groups(groups, a.size), 0.5 * level)
     return Difference(
         delta=level,
         m=int(a.size),
@@ -229,7 +231,7 @@ def certify_difference(
         both=int(np.count_nonzero(a & b)),
         names=_check_names(names),
         of=of,
-        **metrics,
+        **bounds,
     )
 
 
@@ -246,15 +248,15 @@ def _group_bounds(a: NDArray[np.bool_], b: NDArray[np.bool_], groups: Rows, leve
     }
 
 
-def _rows_of(y: ArrayLike | None, pos_label: Any, number: int) -> NDArray[np.bool_]:
-    """Return which rows are of a class, or raise if none is."""
+def _class_mask(y: ArrayLike | None, pos_label: Any, number: int) -> NDArray[np.bool_]:
+    """Mask of the rows of a class; raise if there are none."""
     labels = None if y is None else np.asarray(check_complete(y))
     if labels is None or labels.shape != (number,):
         raise ValueError(f"y must be the true labels of the {number} rows for risk='recall'")
-    mine = np.asarray(labels == pos_label, dtype=bool)
-    if mine.shape != labels.shape or not mine.any():
-        raise ValueError(f"y must hold rows of class {pos_label!r}, whose recall is compared; got none")
-    return mine
+    mask = np.asarray(labels == pos_label, dtype=bool)
+    if mask.shape != labels.shape or not mask.any():
+        raise ValueError(f"y must have rows of class {pos_label!r} for risk='recall', got none")
+    return mask
 
 
 def compare_classifiers(
@@ -269,22 +271,22 @@ def compare_classifiers(
     pos_label: Any = None,
     groups: ArrayLike | None = None,
 ) -> Difference:
-    """Bound how much more often, and how much less often, classifier `b` errs than `a` on new rows.
+    """Certify the difference of the error rates of two classifiers on new rows, from both sides.
 
     Parameters
     ----------
     a, b : fitted classifier, or array_like of shape (m,)
-        Anything with a method ``predict``; or what a classifier said of these rows.
+        An object with a method ``predict``, or predictions for these rows.
     X : array_like of shape (m, d), or None
-        Rows that neither of them was trained, tuned or chosen with; None if both are predictions.
+        Rows that neither classifier was trained, tuned or chosen with; None if both are predictions.
     y : array_like of shape (m,)
         The true labels.
     delta : float, default=0.05
-        Both limits hold together with probability at least 1 - delta over the sample.
+        Both bounds hold simultaneously with probability at least 1 - delta over the sample.
     names : tuple of str, default=("A", "B")
-        What the two are called in words.
+        The names of the classifiers in sentences.
     risk, pos_label, groups
-        As for `certify_difference`.  A model that was certified by groups needs groups.
+        As for `certify_difference`.  Models certified by groups require `groups`.
 
     Returns
     -------
@@ -292,7 +294,7 @@ def compare_classifiers(
 
     See Also
     --------
-    certify_difference : From row-wise errors, and where the limits come from.
+    certify_difference : From row-wise errors; describes the bounds.
 
     References
     ----------
@@ -301,76 +303,80 @@ def compare_classifiers(
 
     Examples
     --------
-    >>> said_by_old, said_by_new = ["no"] * 6 + ["yes"] * 34, ["no"] * 40
-    >>> compare_classifiers(said_by_old, said_by_new, None, ["no"] * 40, names=("old", "new"))
+    >>> old, new = ["no"] * 6 + ["yes"] * 34, ["no"] * 40
+    >>> compare_classifiers(old, new, None, ["no"] * 40, names=("old", "new"))
     Difference(new less old in [-0.9458, -0.6518]; m=40, delta=0.05)
     """
     check_level(delta)
-    check_compared(risk, pos_label)
+    compares_recall(risk, pos_label)
     check_same_order(a=a, b=b, X=X, y=y, groups=groups)
     labels = np.asarray(check_complete(y))
     if labels.ndim != 1:
         raise ValueError(f"y must be one-dimensional, got shape {labels.shape}")
-    for name, one in (("a", a), ("b", b)):
-        if groups is None and by_groups(one):
+    for name, classifier in (("a", a), ("b", b)):
+        if groups is None and certified_by_groups(classifier):
             raise ValueError(f"groups must name the group of every row: {name} was certified by groups")
-    wrong_a, wrong_b = (_predicted(name, one, X, labels) != labels for name, one in (("a", a), ("b", b)))
+    wrong_a, wrong_b = (
+        _predictions(name, classifier, X, labels) != labels for name, classifier in (("a", a), ("b", b))
+    )
     return certify_difference(
         wrong_a, wrong_b, delta, names=names, risk=risk, y=labels, pos_label=pos_label, groups=groups
     )
 
 
-def by_groups(model: Any) -> bool:
+def certified_by_groups(model: Any) -> bool:
     """Whether a model of this library, or one nested in a model, was certified by groups."""
-    inside = models_inside(model, None) if hasattr(model, "predict") else []
-    certificates = [getattr(one, "certificate_", None) for one, _ in inside]
-    return any(one is not None and one.unit == GROUP for one in certificates)
+    nested = models_inside(model, None) if hasattr(model, "predict") else []
+    certificates = [getattr(inner, "certificate_", None) for inner, _ in nested]
+    return any(certificate is not None and certificate.unit == GROUP for certificate in certificates)
 
 
-def _predicted(name: str, one: Any, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
-    if hasattr(one, "predict"):
+def _predictions(name: str, classifier: Any, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
+    """Predictions of a classifier for X, or predictions passed in its place, checked against the labels."""
+    if hasattr(classifier, "predict"):
         if X is None:
             raise ValueError(f"X must hold the rows that {name} is to predict, got None")
-        warn_of_known(check_new_rows(one, X, "X", name), "X", name)
-        one = one.predict(copy_rows(X))  # a classifier may write into its rows
-    said = one_label_each(name, one, labels.size)
-    check_same_kind(name, said, labels, "y")
-    gaps = missing_labels(said)
-    if gaps.any():
-        raise ValueError(f"{name} must give a label for every row, got none for row {int(gaps.argmax())}")
-    return said
+        warn_of_overlap(check_new_rows(classifier, X, "X", name), "X", name)
+        classifier = classifier.predict(copy_rows(X))  # a classifier may write into its rows
+    y_pred = one_label_each(name, classifier, labels.size)
+    check_same_kind(name, y_pred, labels, "y")
+    missing = missing_labels(y_pred)
+    if missing.any():
+        raise ValueError(f"{name} must have a label for every row, got none for row {int(missing.argmax())}")
+    return y_pred
 
 
-def warn_of_known(found: Overlap | None, rows: str, who: str) -> None:
-    """Warn if a model was fitted with many of the rows that it is compared on."""
-    if found is not None and found.is_large:
+def warn_of_overlap(overlap: Overlap | None, rows: str, model: str) -> None:
+    """Warn if many of the rows that a model is evaluated on were used to fit it."""
+    if overlap is not None and overlap.is_large:
         warn_caller(
-            f"of {rows}, {found.said} that {who} was fitted with. If they are the same examples, the limits do not hold"
+            f"of {rows}, {overlap.said} that {model} was fitted with. If they are the same examples, the bounds do not "
+            "hold"
         )
 
 
 def _check_wrong(name: str, values: ArrayLike) -> NDArray[np.bool_]:
-    """Return row-wise errors as booleans, or raise; a count of errors is no such thing."""
+    """Convert row-wise errors to booleans, or raise; a number of errors is rejected."""
     check_not_masked(name, values)
     array = np.asarray(values)
-    wanted = f"{name} must say for every row whether it is wrong: a list of True and False, or of 1 and 0"
+    expected = f"{name} must hold a boolean, or 0 or 1, for every row"
     if array.ndim == 0:
-        raise TypeError(f"{wanted}; got {values!r}. From counts alone nothing is known of the rows that both get wrong")
+        raise TypeError(f"{expected}; got {values!r}. Counts alone do not tell on which rows both are wrong")
     if array.ndim != 1:
-        raise ValueError(f"{wanted}; got shape {array.shape}")
+        raise ValueError(f"{expected}; got shape {array.shape}")
     if array.size == 0:
-        raise ValueError(f"{wanted}; got no rows")
+        raise ValueError(f"{expected}; got no rows")
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{wanted}; got dtype {array.dtype}")
+        raise TypeError(f"{expected}; got dtype {array.dtype}")
     wrong = array == 1
     if not (wrong | (array == 0)).all():
-        raise ValueError(f"{wanted}; got {array[~(wrong | (array == 0))][0]}")
+        raise ValueError(f"{expected}; got {array[~(wrong | (array == 0))][0]}")
     return np.asarray(wrong)
 
 
 def _check_names(names: Any) -> tuple[str, str]:
-    if not isinstance(names, tuple | list) or len(names) != 2 or not all(isinstance(one, str) and one for one in names):
-        raise TypeError(f"names must be two words for the classifiers, got {names!r}")
+    if not isinstance(names, tuple | list) or len(names) != 2 or not all(isinstance(x, str) and x for x in names):
+        raise TypeError(f"names must be two non-empty strings, got {names!r}")
     if names[0] == names[1]:
-        raise ValueError(f"names must tell the classifiers apart, got {names[0]!r} twice")
+        raise ValueError(f"names must be different, got {names[0]!r} twice")
     return names[0], names[1]

@@ -1,15 +1,15 @@
-r"""Limits of a rule's other risks (recall, precision, F1, costs, ...) that hold at once, although the rule was chosen.
+r"""Simultaneous confidence bounds for the other metrics of a rule: recall, precision, F1, costs, ...
 
-Which validation rows are in a condition that a row's own label and answer decide ("is of class c", "was answered c") is
-drawn with them.  Given these rows, what a fixed rule makes of each is independent of the others and distributed as
-for new examples in the condition: counts are binomial, for every number of rows, equation (condition) of
-docs/mathematics.md.  Costs and group means have the limit of a bet, equation (bet), errors of classes at once that of a
-joint one, equation (joint-bet).
+A condition on a row's own label and prediction ("is of class c", "is predicted as c") selects validation rows.  Given
+this selection, the predictions of a fixed rule for these rows are independent and distributed as for new examples in
+the condition: counts are binomial, for every number of rows, equation (condition) of docs/mathematics.md.  Costs and
+group means have betting confidence bounds, equation (bet); the error rates of all classes together a joint one,
+equation (joint-bet).
 
-A rule with the level `l` has its main bound at :math:`(1 - s)\, l`, with the share `s` for limits.  Of `Q` questions
-each has :math:`s\, l / Q`, and each of the `C` classes in it :math:`s\, l / (Q C)`.  Over all rules these levels sum to
-at most :math:`\delta`, equation (by-class).  With slices half of a question's level is for the slices: their number
-comes from the rows, and a level of class limits that depended on it would be random, and related to the errors.
+The main bound of a rule with the level `l` has :math:`(1 - s)\, l`, where `s` is the share for metrics.  Each of `Q`
+metrics has :math:`s\, l / Q`, and each of its `C` classes :math:`s\, l / (Q C)`.  Over all rules these levels sum to at
+most :math:`\delta`, equation (by-class).  With slices, half of a metric's level is for the slices: their number comes
+from the rows, so class bounds whose level depended on it would have a random level that is correlated with the errors.
 """
 
 from __future__ import annotations
@@ -41,51 +41,51 @@ from pacbayes.data.split import GROUP, Split
 from pacbayes.ensemble.validation import ValidationPredictions, unit_losses
 
 
-class Planned(Protocol):
-    """What limits need of a `Plan`, which stands on this module."""
+class MetricPlan(Protocol):
+    """The part of a `Plan` that metrics read; `Plan` itself imports this module."""
 
     @property
     def metrics(self) -> tuple[MetricSpec, ...]:
-        """All questions."""
+        """The requested metrics."""
 
     @property
     def share(self) -> float:
-        """The share of every rule's level that limits have."""
+        """The share of every rule's level that is for metrics."""
 
     @property
     def split(self) -> Split:
-        """Which rows validate, and what was drawn."""
+        """The training and validation rows, and the unit of independent draws."""
 
     @property
     def slices(self) -> tuple[Any, ...]:
-        """The values of the column of slices."""
+        """The values of the slice column."""
 
     @property
     def slice_column(self) -> str:
-        """What the column is called."""
+        """The name of the slice column."""
 
 
 @dataclass(frozen=True, eq=False)
 class MetricSpec:
-    """One risk that limits are asked of, with all that is fixed for it before a validation row is looked at.
+    """A requested metric, with everything that is fixed for it before validation.
 
     Examples
     --------
-    >>> MetricSpec("recall", of="ill").number(["ill", "well"]), MetricSpec("recall").number(["ill", "well"])
+    >>> MetricSpec("recall", of="ill").n_bounds(["ill", "well"]), MetricSpec("recall").n_bounds(["ill", "well"])
     (1, 2)
     """
 
     #: A key of `METRICS`.
     name: str
-    #: The only class that is asked about; None for every one.
+    #: The single class to bound; None for every class.
     of: Any = None
-    #: The costs, where these are asked about.
+    #: The cost matrix, for costs alone.
     cost: Cost | None = None
-    #: Bets fixed on training rows: one for costs, one per class where classes are bet on together.
+    #: Bets fixed on training rows: one for costs; one per class for a joint bet on all classes.
     bets: tuple[float, ...] = ()
 
     def check(self, classes: Labels) -> None:
-        """Raise unless it can be asked where there are these classes."""
+        """Raise unless the metric fits the classes."""
         if self.cost is not None:
             self.cost.check(classes)
         known = [plain(name) for name in classes]
@@ -93,42 +93,44 @@ class MetricSpec:
         fits = len(self.bets) in (0, len(known)) or self.name == COST
         need(fits, "MetricSpec.bets", "must be one for each class")
 
-    def number(self, classes: Sequence[Any] | Labels) -> int:
-        """Return how many limits share its level, slices aside."""
+    def n_bounds(self, classes: Sequence[Any] | Labels) -> int:
+        """Count the bounds that share the metric's level, without slices."""
         return len(classes) if METRICS[self.name].by_class and self.of is None else 1
 
 
 def parse_metrics(metrics: Any, pos_label: Any = None) -> tuple[MetricSpec, ...]:
-    """Return the questions that a user's `metrics` stand for, nothing fixed yet, or raise.
+    """Parse the parameter `metrics`; bets are not chosen yet.
 
     Examples
     --------
-    >>> [question.name for question in parse_metrics(("recall", Cost([[0, 1], [1, 0]], "ab")))]
+    >>> [spec.name for spec in parse_metrics(("recall", Cost([[0, 1], [1, 0]], "ab")))]
     ['recall', 'cost']
     >>> parse_metrics(("recal",))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: limits must be among error, recall, ... and Cost(matrix, classes), got 'recal'; did you mean 'recall'?
+    ValueError: metrics must be among error, recall, ... and Cost(matrix, classes), got 'recal'; did you mean 'recall'?
     """
     if isinstance(metrics, str | Cost) or not isinstance(metrics, tuple | list):
-        raise TypeError(f"limits must be a tuple of names and costs, such as ('recall', 'f1'), got {metrics!r}")
-    found = []
-    for one in metrics:
-        if isinstance(one, Cost):
-            found.append(MetricSpec(COST, cost=one, bets=(DEFAULT_BET,)))
+        raise TypeError(f"metrics must be a tuple of names and costs, such as ('recall', 'f1'), got {metrics!r}")
+    specs = []
+    for metric in metrics:
+        if isinstance(metric, Cost):
+            specs.append(MetricSpec(COST, cost=metric, bets=(DEFAULT_BET,)))
             continue
         names = [name for name in METRICS if name != COST]
-        if not isinstance(one, str) or one not in names:
-            like = did_you_mean([one], names) if isinstance(one, str) else ""
-            raise ValueError(f"limits must be among {', '.join(names)} and Cost(matrix, classes), got {one!r}{like}")
-        found.append(MetricSpec(one, of=pos_label if METRICS[one].of_one and pos_label is not None else None))
-    kinds = [question.name for question in found if question.name != COST]
-    if len(set(kinds)) < len(kinds):
-        raise ValueError(f"limits must name each risk once, got {metrics!r}")
-    return tuple(found)
+        if not isinstance(metric, str) or metric not in names:
+            hint = did_you_mean([metric], names) if isinstance(metric, str) else ""
+            raise ValueError(
+                f"metrics must be among {', '.join(names)} and Cost(matrix, classes), got {metric!r}{hint}"
+            )
+        specs.append(MetricSpec(metric, of=pos_label if METRICS[metric].single_class else None))
+    names = [spec.name for spec in specs if spec.name != COST]
+    if len(set(names)) < len(names):
+        raise ValueError(f"metrics must not repeat a name, got {metrics!r}")
+    return tuple(specs)
 
 
 def check_classes(metrics: Any, pos_label: Any, classes: Labels) -> None:
-    """Raise unless what is asked, and the class that matters, can be asked about where there are these classes.
+    """Raise unless `metrics` and `pos_label` fit the classes.
 
     Examples
     --------
@@ -139,34 +141,32 @@ def check_classes(metrics: Any, pos_label: Any, classes: Labels) -> None:
     known = [plain(name) for name in classes]
     if pos_label is not None and plain(pos_label) not in known:
         raise ValueError(f"pos_label must be one of the classes {known}, got {pos_label!r}")
-    for question in parse_metrics(metrics, pos_label):
-        question.check(classes)
+    for spec in parse_metrics(metrics, pos_label):
+        spec.check(classes)
 
 
-def check_compared(risk: Any, pos_label: Any) -> bool:
-    """Return whether recall of a class is asked about, where only it and errors are proved; raise for other risks.
+def compares_recall(risk: Any, pos_label: Any) -> bool:
+    """Whether several classifiers are compared by their recall of a class; raise unless it is recall or error.
 
     Examples
     --------
-    >>> check_compared("error", None), check_compared("recall", "ill")
+    >>> compares_recall("error", None), compares_recall("recall", "ill")
     (False, True)
-    >>> check_compared("f1", "ill")
+    >>> compares_recall("f1", "ill")
     Traceback (most recent call last):
-    ValueError: risk must be 'error' or 'recall' here, got 'f1': of other risks nothing is proved where several
-    classifiers are looked at together
+    ValueError: risk must be 'error' or 'recall', got 'f1': several classifiers are compared by these alone
     """
     if risk not in ("error", "recall"):
         raise ValueError(
-            f"risk must be 'error' or 'recall' here, got {risk!r}: of other risks nothing is proved where several "
-            "classifiers are looked at together"
+            f"risk must be 'error' or 'recall', got {risk!r}: several classifiers are compared by these alone"
         )
     if (risk == "recall") == (pos_label is None):
-        raise ValueError("pos_label must be the class whose recall is meant, and be given for risk='recall' alone")
+        raise ValueError("risk='recall' needs pos_label, the class; risk='error' takes none")
     return bool(risk == "recall")
 
 
 def check_metrics_share(share: Any) -> float:
-    """Return the share of a rule's level that its limits have, or raise unless it lies in (0, 1).
+    """Raise unless `metrics_share`, the share of a rule's level that is for its metrics, lies in (0, 1).
 
     Examples
     --------
@@ -174,50 +174,50 @@ def check_metrics_share(share: Any) -> float:
     Traceback (most recent call last):
     ValueError: metrics_share must lie strictly between 0 and 1, got 1
     """
-    found = check_number("metrics_share", share, "a number between 0 and 1")
-    if not 0.0 < found < 1.0:
+    number = check_number("metrics_share", share, "a number between 0 and 1")
+    if not 0.0 < number < 1.0:
         raise ValueError(f"metrics_share must lie strictly between 0 and 1, got {share!r}")
-    return found
+    return number
 
 
-# -- what is counted ---------------------------------------------------------------------------------------------------
+# -- counts ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Observed:
-    """What one rule said of the validation rows, beside what is asked of it, and the level of the whole question."""
+class RulePredictions:
+    """A rule's predictions for the validation rows, with a metric to bound and the rule's level."""
 
-    question: MetricSpec
+    spec: MetricSpec
     y_pred: NDArray[Any]
-    plan: Planned
+    plan: MetricPlan
     predictions: ValidationPredictions
-    #: Of the rule, with what its main bound has.
+    #: The whole level of the rule, the part of its main bound included.
     level: float
 
-    def level_per_bound(self, number: int) -> float:
-        """Return the level of each of so many limits that share the question's."""
-        return level_per_bound(self.level, self.plan.share, len(self.plan.metrics) * number)
+    def level_per_bound(self, n_bounds: int) -> float:
+        """Level of each of the bounds that share the metric's level."""
+        return level_per_bound(self.level, self.plan.share, len(self.plan.metrics) * n_bounds)
 
     @property
     def unit(self) -> str:
-        """What was drawn."""
+        """The unit of independent draws."""
         return self.plan.split.unit
 
-    def counts(self) -> Counts:
-        """Return the rows by class."""
+    def counts(self) -> ClassCounts:
+        """Count the rows by class."""
         predictions, number = self.predictions, self.predictions.n_classes
-        right = self.y_pred == predictions.y_true
-        return Counts(
-            predictions.tally(predictions.y_true, number, right)[:number],
-            actual := predictions.tally(predictions.y_true, number)[:number],
-            predictions.tally(self.y_pred, number)[:number],
-            int(actual.sum()),
+        actual = predictions.tally(predictions.y_true, number)[:number]
+        return ClassCounts(
+            hits=predictions.tally(predictions.y_true, number, self.y_pred == predictions.y_true)[:number],
+            actual=actual,
+            predicted=predictions.tally(self.y_pred, number)[:number],
+            n=int(actual.sum()),
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
-    """Validation rows by class: of the class and answered so, of the class, answered so; and all of them."""
+class ClassCounts:
+    """Validation rows of each class: true positives, rows of the class, rows predicted as the class; and all rows."""
 
     hits: Rows
     actual: Rows
@@ -225,13 +225,13 @@ class Counts:
     n: int
 
 
-_Limits = Callable[[Observed], list[MetricBound]]
-# What is counted in a condition, and the rows in it, for every class.
-_Condition = Callable[[Counts], tuple[Rows, Rows]]
+_BoundMetric = Callable[[RulePredictions], list[MetricBound]]
+# The counted rows and the rows in the condition, for every class.
+_Condition = Callable[[ClassCounts], tuple[Rows, Rows]]
 
 
 def f1_of_jaccard(index: float) -> float:
-    """Return F1 = 2J/(1 + J), rounded down; it increases with Jaccard's index: equation (jaccard).
+    """F1 = 2J/(1 + J), rounded down; it increases with the Jaccard index: equation (jaccard).
 
     Examples
     --------
@@ -241,239 +241,246 @@ def f1_of_jaccard(index: float) -> float:
     return max(round_down(2.0 * index / (1.0 + index), 4.0), 0.0)
 
 
-def _lower_f1(count: int, rows: int, level: float) -> float:
+def _f1_lower(count: int, rows: int, level: float) -> float:
     return f1_of_jaccard(lower_of(count, rows, level))
 
 
-def _by_class(condition: _Condition, lower: Callable[[int, int, float], float]) -> _Limits:
-    """Return the function that gives a lower limit for every class, each from the rows in a condition."""
+def _by_class(condition: _Condition, lower: Callable[[int, int, float], float]) -> _BoundMetric:
+    """Make a metric with a lower bound for every class, from the rows in a condition."""
 
-    def metrics(observed: Observed) -> list[MetricBound]:
-        question, classes = observed.question, observed.predictions.classes
-        counts, rows = condition(observed.counts())
-        level = observed.level_per_bound(question.number(classes))
+    def bounds(rule: RulePredictions) -> list[MetricBound]:
+        spec, classes = rule.spec, rule.predictions.classes
+        counts, rows = condition(rule.counts())
+        level = rule.level_per_bound(spec.n_bounds(classes))
         return [
-            MetricBound(question.name, name, LOWER, lower(k, n, level), k, n, CLASS, unit=observed.unit)
+            MetricBound(spec.name, name, LOWER, lower(k, n, level), k, n, CLASS, unit=rule.unit)
             for name, k, n in zip(map(plain, classes), counts.tolist(), rows.tolist(), strict=True)
-            if question.of in (None, name)
+            if spec.of in (None, name)
         ]
 
-    return metrics
+    return bounds
 
 
-def _errors(observed: Observed) -> list[MetricBound]:
-    """Return limits of the errors in every class, and in every slice."""
-    predictions, names = observed.predictions, observed.plan.slices
-    kinds = 2 if names else 1
-    level, own = (observed.level_per_bound(kinds * max(len(one), 1)) for one in (predictions.classes, names))
+def _bound_errors(rule: RulePredictions) -> list[MetricBound]:
+    """Clopper-Pearson bounds of the error rate in every class and every slice."""
+    predictions, slices = rule.predictions, rule.plan.slices
+    kinds = 2 if slices else 1
+    class_level, slice_level = (
+        rule.level_per_bound(kinds * max(len(names), 1)) for names in (predictions.classes, slices)
+    )
     also = ("false positives", "false negatives") if predictions.n_classes == 2 else ("",) * predictions.n_classes
-    counts = observed.counts()
-    found = [
-        MetricBound("error", plain(name), UPPER, upper_of(n - k, n, level), n - k, n, CLASS, words, unit=observed.unit)
+    counts = rule.counts()
+    bounds = [
+        MetricBound(
+            "error", plain(name), UPPER, upper_of(n - k, n, class_level), n - k, n, CLASS, words, unit=rule.unit
+        )
         for name, words, k, n in zip(
             predictions.classes, also, counts.hits.tolist(), counts.actual.tolist(), strict=True
         )
     ]
-    if not names:
-        return found
+    if not slices:
+        return bounds
     assert predictions.slices is not None
-    rows = np.bincount(predictions.slices, minlength=len(names)).tolist()
-    wrong = np.bincount(predictions.slices[observed.y_pred != predictions.y_true], minlength=len(names)).tolist()
-    column = observed.plan.slice_column
-    return found + [
-        MetricBound("error", name, UPPER, upper_of(k, n, own), k, n, SLICE, column=column, unit=observed.unit)
-        for name, k, n in zip(names, wrong, rows, strict=True)
+    rows = np.bincount(predictions.slices, minlength=len(slices)).tolist()
+    wrong = np.bincount(predictions.slices[rule.y_pred != predictions.y_true], minlength=len(slices)).tolist()
+    column = rule.plan.slice_column
+    return bounds + [
+        MetricBound("error", name, UPPER, upper_of(k, n, slice_level), k, n, SLICE, column=column, unit=rule.unit)
+        for name, k, n in zip(slices, wrong, rows, strict=True)
     ]
 
 
-def _youden(observed: Observed) -> list[MetricBound]:
-    """Return lower limits of recall + specificity - 1 of every class; each of the two has half of the level."""
-    question, classes, counts = observed.question, observed.predictions.classes, observed.counts()
-    level = observed.level_per_bound(2 * question.number(classes))
+def _bound_youden(rule: RulePredictions) -> list[MetricBound]:
+    """Lower bounds of recall + specificity - 1 for every class; each of the two has half of the level."""
+    spec, classes, counts = rule.spec, rule.predictions.classes, rule.counts()
+    level = rule.level_per_bound(2 * spec.n_bounds(classes))
     others = counts.n - counts.actual
     rejected = others - counts.predicted + counts.hits
-    found = []
-    for name, hits, true, right, rest in zip(
-        map(plain, classes), *(one.tolist() for one in (counts.hits, counts.actual, rejected, others)), strict=True
-    ):
-        # An index of 0 is that of an answer by lot, and one below is no use to anybody: it may be as low as -1.
+    columns = (column.tolist() for column in (counts.hits, counts.actual, rejected, others))
+    bounds = []
+    for name, hits, true, right, rest in zip(map(plain, classes), *columns, strict=True):
+        # Random guessing has the index 0; the smallest possible is -1.
         index = lower_of(hits, true, level) + lower_of(right, rest, level) - 1.0
         bound = max(index - 8.0 * EPS, -1.0)
-        if question.of in (None, name):
-            found.append(MetricBound("youden", name, LOWER, bound, hits + right, counts.n, CLASS, unit=observed.unit))
-    return found
+        if spec.of in (None, name):
+            bounds.append(MetricBound("youden", name, LOWER, bound, hits + right, counts.n, CLASS, unit=rule.unit))
+    return bounds
 
 
-def _balanced(observed: Observed) -> list[MetricBound]:
-    """Return the limit of the mean of the classes' errors."""
-    counts, classes = observed.counts(), observed.predictions.classes
+def _bound_balanced_error(rule: RulePredictions) -> list[MetricBound]:
+    """Upper bound of the mean of the classes' error rates."""
+    counts, classes = rule.counts(), rule.predictions.classes
     wrong = counts.actual - counts.hits
     parts = ClassErrors(
         tuple(map(plain, classes)),
         tuple(wrong.tolist()),
         tuple(counts.actual.tolist()),
-        observed.level_per_bound(1),
-        observed.question.bets,
+        rule.level_per_bound(1),
+        rule.spec.bets,
     )
     bound = parts.upper([1.0 / classes.size] * classes.size)
-    return [MetricBound(BALANCED, None, UPPER, bound, int(wrong.sum()), counts.n, unit=observed.unit, parts=parts)]
+    return [MetricBound(BALANCED, None, UPPER, bound, int(wrong.sum()), counts.n, unit=rule.unit, parts=parts)]
 
 
-def _costs(observed: Observed) -> list[MetricBound]:
-    """Return the limit of the mean cost, of examples or of groups."""
-    question, predictions, split = observed.question, observed.predictions, observed.plan.split
-    assert question.cost is not None
-    table = question.cost.losses(predictions.labels, predictions.n_classes)
-    losses = table[predictions.y_true, observed.y_pred]
+def _bound_cost(rule: RulePredictions) -> list[MetricBound]:
+    """Betting confidence bound of the mean cost, over examples or over groups."""
+    cost, predictions, split = rule.spec.cost, rule.predictions, rule.plan.split
+    assert cost is not None
+    table = cost.losses(predictions.labels, predictions.n_classes)
+    losses = table[predictions.y_true, rule.y_pred]
     if split.unit == GROUP:
         values, counts = np.unique(unit_losses(losses, split), return_counts=True)
     else:
         values, places = np.unique(losses, return_inverse=True)
         counts = predictions.tally(places, values.size)
-    mean = bet_upper(values, question.bets[0], observed.level_per_bound(1), counts)
-    bound = question.cost.largest if mean == 1.0 else min(round_up(mean * question.cost.largest), question.cost.largest)
-    # What is only shown is not rounded up.
+    mean = bet_upper(values, rule.spec.bets[0], rule.level_per_bound(1), counts)
+    bound = cost.largest if mean == 1.0 else min(round_up(mean * cost.largest), cost.largest)
+    # The total is only displayed: it is not rounded up.
     exact = float(sum(Fraction(value) * count for value, count in zip(values.tolist(), counts.tolist(), strict=True)))
-    total = float(f"{exact * question.cost.largest:.12g}")
-    return [MetricBound(COST, None, UPPER, bound, total, int(counts.sum()), unit=observed.unit)]
+    total = float(f"{exact * cost.largest:.12g}")
+    return [MetricBound(COST, None, UPPER, bound, total, int(counts.sum()), unit=rule.unit)]
 
 
-# -- what is fixed on training rows ------------------------------------------------------------------------------------
+# -- bets, chosen on training rows -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class OutOfFoldPredictions:
-    """What the proposed rule said of training rows when trained without them, and how many will validate it."""
+    """Out-of-fold predictions of the primary rule for training rows, and the size of the validation set."""
 
     y_pred: NDArray[Any]
     y_true: NDArray[Any]
     labels: Labels
     n_classes: int
-    #: The training rows' groups, None where every row is a draw of its own.
+    #: The groups of the training rows; None where rows are independent draws.
     groups: Rows | None
-    #: The validation rows, or groups, to come.
+    #: The number of validation rows, or groups.
     m: int
 
     def means(self, losses: FloatArray) -> FloatArray:
-        """Return the losses of rows, or the mean of each group."""
+        """Losses of the independent draws: of the rows, or the mean of each group."""
         if self.groups is None:
             return losses
         _, places, sizes = np.unique(self.groups, return_inverse=True, return_counts=True)
         return np.minimum(np.bincount(places, weights=losses) / sizes, 1.0)
 
     def bet(self, level: float) -> float:
-        """Return the bet for the errors of the rule."""
+        """Best bet on the rule's error rate."""
         return best_bet(self.means((self.y_pred != self.y_true).astype(np.float64)), self.m, level)
 
 
-def _fix_costs(
-    question: MetricSpec, seen: OutOfFoldPredictions | None, classes: Labels, m: int, level: float
+def _choose_cost_bet(
+    spec: MetricSpec, out_of_fold: OutOfFoldPredictions | None, classes: Labels, m: int, level: float
 ) -> MetricSpec:
-    if seen is None:
-        return question
-    assert question.cost is not None
-    table = question.cost.losses(seen.labels, seen.n_classes)
-    return replace(question, bets=(best_bet(seen.means(table[seen.y_true, seen.y_pred]), m, level),))
+    if out_of_fold is None:
+        return spec
+    assert spec.cost is not None
+    table = spec.cost.losses(out_of_fold.labels, out_of_fold.n_classes)
+    losses = out_of_fold.means(table[out_of_fold.y_true, out_of_fold.y_pred])
+    return replace(spec, bets=(best_bet(losses, m, level),))
 
 
-# The share of errors that is expected of every class where no training rows are here.
+# The expected error rate of every class of prefit classifiers.
 _EXPECTED = 0.1
 
 
-def _fix_balanced(
-    question: MetricSpec, seen: OutOfFoldPredictions | None, classes: Labels, m: int, level: float
+def _choose_balanced_bets(
+    spec: MetricSpec, out_of_fold: OutOfFoldPredictions | None, classes: Labels, m: int, level: float
 ) -> MetricSpec:
-    """Return the question with bets on all classes together, where their limit is expected to be the smaller one."""
+    """Choose a joint bet on all classes, where its bound is expected to be smaller than that of separate bounds."""
     number = int(classes.size)
-    if seen is None:
+    if out_of_fold is None:
         rows = [max(m // number, 1)] * number
-        wrong = [_EXPECTED * one for one in rows]
+        wrong = [_EXPECTED * n for n in rows]
     else:
-        true = np.bincount(seen.y_true, minlength=number)
-        missed = np.bincount(seen.y_true[seen.y_pred != seen.y_true], minlength=number)
-        scale = m / max(seen.y_true.size, 1)
-        rows, wrong = [round(scale * one) for one in true.tolist()], [scale * one for one in missed.tolist()]
+        true = np.bincount(out_of_fold.y_true, minlength=number)
+        missed = np.bincount(out_of_fold.y_true[out_of_fold.y_pred != out_of_fold.y_true], minlength=number)
+        scale = m / max(out_of_fold.y_true.size, 1)
+        rows, wrong = [round(scale * n) for n in true.tolist()], [scale * k for k in missed.tolist()]
     shares = [min(k / n, 1.0) if n > 0 else 0.0 for n, k in zip(rows, wrong, strict=True)]
     losses = [np.repeat([0.0, 1.0], [round(1000 * (1.0 - share)), round(1000 * share)]) for share in shares]
     equal = [1.0 / number] * number
-    bets = best_bets([one if n > 0 else [] for one, n in zip(losses, rows, strict=True)], rows, level, equal)
+    bets = best_bets([values if n > 0 else [] for values, n in zip(losses, rows, strict=True)], rows, level, equal)
     errors = [min(round(k), n) for n, k in zip(rows, wrong, strict=True)]
-    together = ClassErrors(tuple(classes), tuple(errors), tuple(rows), level, tuple(bets))
-    better = together.upper(equal) < replace(together, bets=()).upper(equal)
-    return replace(question, bets=tuple(bets)) if better else question
+    joint = ClassErrors(tuple(classes), tuple(errors), tuple(rows), level, tuple(bets))
+    better = joint.upper(equal) < replace(joint, bets=()).upper(equal)
+    return replace(spec, bets=tuple(bets)) if better else spec
 
 
 def choose_bets(
-    questions: tuple[MetricSpec, ...],
-    seen: OutOfFoldPredictions | None,
+    specs: tuple[MetricSpec, ...],
+    out_of_fold: OutOfFoldPredictions | None,
     classes: Labels,
     m: int,
     level: float,
     share: float,
 ) -> tuple[MetricSpec, ...]:
-    """Return the questions with their bets, chosen for the level that the proposed rule has, from training rows alone.
+    """Choose the bets of all metrics for the primary rule's level, on training rows alone.
 
-    `seen` is None where the training rows are not here.
+    `out_of_fold` is None for prefit classifiers, whose training rows are not known.
     """
-    own = level_per_bound(level, share, max(len(questions), 1))
-    fixed = []
-    for question in questions:
-        fix = METRICS[question.name].fix
-        fixed.append(question if fix is None or own == 0.0 else fix(question, seen, classes, m, own))
-    return tuple(fixed)
+    metric_level = level_per_bound(level, share, max(len(specs), 1))
+    chosen = []
+    for spec in specs:
+        choose = METRICS[spec.name].choose_bets
+        if choose is not None and metric_level > 0.0:
+            spec = choose(spec, out_of_fold, classes, m, metric_level)
+        chosen.append(spec)
+    return tuple(chosen)
 
 
-# -- all risks ---------------------------------------------------------------------------------------------------------
+# -- all metrics -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Risk:
-    """A risk that limits can be asked of; one more is one more entry of `METRICS`, and of `sentences.WORDS`."""
+class Metric:
+    """How a metric is bounded; a new metric is an entry of `METRICS` and of `sentences.WORDS`."""
 
-    #: From what was observed to limits.
-    metrics: _Limits
-    #: Whether there is a limit for every class; whether a single class may be asked about.
+    #: Computes the bounds from a rule's predictions.
+    bounds: _BoundMetric
+    #: Whether every class has a bound of its own.
     by_class: bool = True
-    of_one: bool = True
-    #: Whether it is proved where rows come in groups.
+    #: Whether `pos_label` restricts it to a single class.
+    single_class: bool = True
+    #: Whether it is proved for groups of rows.
     groups: bool = False
-    #: What fixes bets on training rows.
-    fix: Callable[[MetricSpec, OutOfFoldPredictions | None, Labels, int, float], MetricSpec] | None = None
+    #: Chooses bets on training rows.
+    choose_bets: Callable[[MetricSpec, OutOfFoldPredictions | None, Labels, int, float], MetricSpec] | None = None
 
 
-#: All risks by name.
-METRICS: dict[str, Risk] = {
-    "error": Risk(_errors, of_one=False),
-    "recall": Risk(_by_class(lambda c: (c.hits, c.actual), lower_of)),
-    "precision": Risk(_by_class(lambda c: (c.hits, c.predicted), lower_of)),
-    "f1": Risk(_by_class(lambda c: (c.hits, c.actual + c.predicted - c.hits), _lower_f1)),
-    "specificity": Risk(_by_class(lambda c: (c.n - c.actual - c.predicted + c.hits, c.n - c.actual), lower_of)),
-    BALANCED: Risk(_balanced, by_class=False, of_one=False, fix=_fix_balanced),
-    "youden": Risk(_youden),
-    COST: Risk(_costs, by_class=False, of_one=False, groups=True, fix=_fix_costs),
+#: All metrics by name.
+METRICS: dict[str, Metric] = {
+    "error": Metric(_bound_errors, single_class=False),
+    "recall": Metric(_by_class(lambda c: (c.hits, c.actual), lower_of)),
+    "precision": Metric(_by_class(lambda c: (c.hits, c.predicted), lower_of)),
+    "f1": Metric(_by_class(lambda c: (c.hits, c.actual + c.predicted - c.hits), _f1_lower)),
+    "specificity": Metric(_by_class(lambda c: (c.n - c.actual - c.predicted + c.hits, c.n - c.actual), lower_of)),
+    BALANCED: Metric(_bound_balanced_error, by_class=False, single_class=False, choose_bets=_choose_balanced_bets),
+    "youden": Metric(_bound_youden),
+    COST: Metric(_bound_cost, by_class=False, single_class=False, groups=True, choose_bets=_choose_cost_bet),
 }
 
 
-def metric_bounds_of(
-    said: NDArray[Any], plan: Planned, predictions: ValidationPredictions, level: float
+def bound_metrics(
+    y_pred: NDArray[Any], plan: MetricPlan, predictions: ValidationPredictions, level: float
 ) -> tuple[MetricBound, ...]:
-    """Return all limits that were asked for, of a rule that said this of the validation rows, and has this level.
+    """Bound all requested metrics of a rule with this level, from its predictions for the validation rows.
 
     Examples
     --------
     >>> from types import SimpleNamespace
     >>> from pacbayes.data.split import validation_split
     >>> y_true = np.repeat(np.array([0, 1], dtype=np.uint8), [60, 40])
-    >>> said = np.where(np.isin(np.arange(100), [1, 2, 3, 70, 80]), 1 - y_true, y_true)
+    >>> y_pred = np.where(np.isin(np.arange(100), [1, 2, 3, 70, 80]), 1 - y_true, y_true)
     >>> predictions = ValidationPredictions(np.array(["healthy", "ill"]), 2, y_true[None], y_true)
-    >>> asked = {"metrics": parse_metrics(("error",)), "share": 0.2, "slices": (), "slice_column": ""}
-    >>> plan = SimpleNamespace(split=validation_split(100), **asked)
-    >>> for limit in metric_bounds_of(said, plan, predictions, 0.05):
-    ...     print(limit)
+    >>> requested = {"metrics": parse_metrics(("error",)), "share": 0.2, "slices": (), "slice_column": ""}
+    >>> plan = SimpleNamespace(split=validation_split(100), **requested)
+    >>> for bound in bound_metrics(y_pred, plan, predictions, 0.05):
+    ...     print(bound)
     class 'healthy' (false positives): errs on at most 17.2 % of it; 3 errors on 60 validation rows
     class 'ill' (false negatives): errs on at most 21.2 % of it; 2 errors on 40 validation rows
     """
-    found = []
-    for question in plan.metrics:
-        found += METRICS[question.name].metrics(Observed(question, said, plan, predictions, level))
-    return tuple(found)
+    bounds = []
+    for spec in plan.metrics:
+        bounds += METRICS[spec.name].bounds(RulePredictions(spec, y_pred, plan, predictions, level))
+    return tuple(bounds)

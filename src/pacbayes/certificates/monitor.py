@@ -1,8 +1,8 @@
-"""Watching a certificate: labelled rows arrive, and evidence gathers that it does not hold for them.
+"""Sequential monitoring of a certificate: an e-process against it, updated as labelled rows arrive.
 
-While the risk of the next row is at most the bound, whatever came before, equation (still-true), the evidence of
-equation (evidence) is a supermartingale, and large at any time with a small probability only, equation (ville) of
-docs/mathematics.md.
+While the conditional risk of the next row is at most the bound, equation (still-true), the e-process of equation
+(evidence) is a nonnegative supermartingale, so by Ville's inequality it is unlikely ever to be large: equation (ville)
+of docs/mathematics.md.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from pacbayes.certificates import sentences
 from pacbayes.data.dataset import check_complete, check_groups, check_same_kind, check_same_order, one_label_each
 from pacbayes.data.split import GROUP
 
-#: How many times the bound the eight bets expect the risk to be; where that is near 1 or above, see `bets_against`.
-TIMES = tuple(round(1.25 * 6.4 ** (k / 7), 4) for k in range(8))
-#: What makes losses of the arguments of `update`: 1 for a row that counts as wrong, 0 for one that does not.
+#: The risks that the eight bets expect, as multiples of the bound; `bets_against` replaces those near 1 or above.
+MULTIPLES = tuple(round(1.25 * 6.4 ** (k / 7), 4) for k in range(8))
+#: Computes losses from the arguments of `update`: 1 for a wrong prediction, 0 for a correct one.
 Wrong = Callable[..., ArrayLike]
-# What a file of a monitor begins with.
+# Format name and version of saved monitors.
 _FORMAT = "pacbayes monitor 3"
-# At a bound of 0 one error is enough.
-_AT_ONCE = 1e300
-_FIRST_ROOM = 256
-# No capital is larger: it may be lowered at any time, and infinity would not come back.
-_MOST = 1e300
+# The factor of an error at the bound 0: a single error raises the alarm.
+_WIN_AT_ZERO = 1e300
+_INITIAL_CAPACITY = 256
+# Lowering the capital keeps it valid; an infinite capital could never decrease again.
+_MAX_CAPITAL = 1e300
 # A step has at most nine roundings, each of half an EPS (see docs/mathematics.md); the sum over bets has eleven.
 _DOWN = 1.0 - 8.0 * EPS
-# A file that claims more rows is not believed: room for them is made before any is looked at.
-_MOST_ROWS = 10**8
+# Files with more rows are rejected: memory is allocated before the rows are read.
+_MAX_ROWS = 10**8
 
 
 def count_wrong(y_true: ArrayLike, y_pred: ArrayLike) -> NDArray[np.bool_]:
-    """Return for every row whether what was predicted is not what is true.
+    """Whether each prediction is wrong.
 
     Examples
     --------
@@ -57,98 +57,99 @@ def count_wrong(y_true: ArrayLike, y_pred: ArrayLike) -> NDArray[np.bool_]:
     check_same_order(y_true=y_true, y_pred=y_pred)
     labels = np.asarray(check_complete(y_true, "y_true"))
     if labels.ndim != 1:
-        raise ValueError(f"y_true must be one-dimensional, with a label for every row, got shape {labels.shape}")
-    said = one_label_each("y_pred", check_complete(y_pred, "y_pred"), labels.size)
+        raise ValueError(f"y_true must be one-dimensional, got shape {labels.shape}")
+    predictions = one_label_each("y_pred", check_complete(y_pred, "y_pred"), labels.size)
     if labels.size:
-        check_same_kind("y_pred", said, labels, "y_true")
-    return np.asarray(said != labels)
+        check_same_kind("y_pred", predictions, labels, "y_true")
+    return np.asarray(predictions != labels)
 
 
 @dataclass(frozen=True)
 class Bets:
-    """By what bets against a bound multiply their capital: at the loss 0, and at the loss 1."""
+    """Factors by which bets against a bound multiply their capital, at the losses 0 (`lose`) and 1 (`win`)."""
 
     lose: FloatArray
     win: FloatArray
 
 
-def bets_against(bound: float, times: tuple[float, ...] = TIMES) -> Bets:
-    r"""Return the factors of bets on risks :math:`p > B`, rounded down: :math:`(1-p)/(1-B)` and :math:`p/B`.
+def bets_against(bound: float, multiples: tuple[float, ...] = MULTIPLES) -> Bets:
+    r"""Factors of bets on risks :math:`p > B`, rounded down: :math:`(1-p)/(1-B)` and :math:`p/B`.
 
-    At the losses 0 and 1 of equation (factor) of docs/mathematics.md.
+    These are equation (factor) of docs/mathematics.md at the losses 0 and 1.
 
-    The bet with the number c is on :math:`p = cB`, as long as :math:`(1-p)/(1-B) \ge 1/c`, else on the p at which these
-    are equal: the largest of a row's losses is as bounded as the largest of its gains, and :math:`p < 1`.
+    The bet for the multiple c is on :math:`p = cB` as long as :math:`(1-p)/(1-B) \ge 1/c`, else on the p with equality:
+    then no row can lower the capital by more than the factor c, and :math:`p < 1`.
 
     Examples
     --------
-    >>> usual, large = bets_against(0.05), bets_against(0.5)
-    >>> usual.win.round(3)[[0, -1]], usual.lose.round(3)[[0, -1]]
+    >>> small, large = bets_against(0.05), bets_against(0.5)
+    >>> small.win.round(3)[[0, -1]], small.lose.round(3)[[0, -1]]
     (array([1.25, 8.  ]), array([0.987, 0.632]))
     >>> large.win.round(3)[[0, -1]], large.lose.round(3)[[0, -1]]
     (array([1.2  , 1.875]), array([0.8  , 0.125]))
     """
     B, lose, win = Fraction(bound), [], []
-    for c in map(Fraction, times):
+    for c in map(Fraction, multiples):
         p = min(c * B, 1 - (1 - B) / c)
         lose.append(_down((1 - p) / (1 - B)) if B < 1 else float(1 / c))
-        win.append(_down(p / B) if B > 0 else _AT_ONCE)
+        win.append(_down(p / B) if B > 0 else _WIN_AT_ZERO)
     return Bets(np.array(lose), np.array(win))
 
 
 def _down(exact: Fraction) -> float:
-    """Return the largest double that is not above a number."""
+    """Round an exact number down to a double."""
     near = float(exact)
     return near if Fraction(near) <= exact else nextafter(near, -inf)
 
 
 class Monitor:
-    r"""Evidence, row by row, that a certificate does not hold for the rows that arrive.
+    r"""Sequential test of a certificate: raises an alarm once incoming rows contradict its bound.
 
-    Let :math:`x_t` be the error of row t (0 or 1; of a group its share of errors) and B the bound.  Eight bets, on
-    risks p from 1.25 B to 8 B, begin anew with every row:
+    Let :math:`x_t` be the error of row t (0 or 1; for a group its share of errors) and B the bound.  Eight bets, on
+    risks p from 1.25 B to 8 B, restart with every row:
 
     .. math:: A_t(p) = \big(A_{t-1}(p) + w_t\big)\Big(1 + \frac{p - B}{B(1 - B)}(x_t - B)\Big), \qquad
               E_t = \tfrac18 \sum_p A_t(p) + \tfrac1{t+1}, \qquad w_t = \tfrac1{t(t+1)}.
 
-    While the risk is at most B, whatever came before, :math:`E_t` does not grow on average, and it is ever
-    :math:`1/\alpha` or more with probability at most :math:`\alpha` (Ville's inequality): then there is an alarm.
+    While the conditional risk is at most B, the e-value :math:`E_t` is a nonnegative supermartingale that starts at 1,
+    and it ever reaches :math:`1/\alpha` with probability at most :math:`\alpha` (Ville's inequality [1]_): this is the
+    alarm.  It holds at every stopping time, so the monitor may be checked as often as desired.
 
-    P(the certificate is true, nothing changed, and an alarm is ever seen) is at most alpha, equation (false-alarm) of
-    docs/mathematics.md.  How often one looks, and when one stops, plays no role.
+    P(the certificate is true, nothing changed, and there is ever an alarm) is at most alpha, equation (false-alarm) of
+    docs/mathematics.md.
 
     Parameters
     ----------
     bound : float
-        B, from 0 to 1: what the risk should not be above.
+        B, from 0 to 1: the bound of the risk.
     alpha : float
-        The probability of a false alarm, ever.
+        The probability of any false alarm, over all time.
     unit : {"example", "distinct example", "group"}
-        What the bound counts.
+        The unit of the bound.
     about : str
-        Whose errors they are.
+        The classifier, in words.
     wrong : callable
-        What makes errors of the arguments of `update`.
+        Computes errors from the arguments of `update`.
     fingerprint : str
-        Identifies the certificate, and the model if there is one: `resume` refuses a file of another.
+        Identifies the certificate, and the model if there is one: `resume` rejects the file of another.
 
     Attributes
     ----------
     bound, alpha, unit, about, fingerprint
-        As given.
+        The parameters.
     alarm_at : int or None
-        After how many rows (groups) the alarm came; it stays.
+        The number of rows (groups) at the first alarm; it stays.
 
     See Also
     --------
-    Certificate : Its method `monitor` is for predictions from elsewhere.
-    CertifiedClassifier : Its method `monitor` is for a fitted model.
-    pacbayes.report.plot_monitor : The picture.
+    Certificate.monitor : Monitor of a certificate, for predictions made outside this library.
+    CertifiedClassifier.monitor : Monitor of a fitted model.
+    pacbayes.report.plot_monitor : Plot of the e-values.
 
     Notes
     -----
-    Rows are to be handed over in the order in which they arrived.  Which rows get a label must not depend on whether
-    they are wrong.
+    Pass rows in the order in which they arrived.  Which rows get a label must not depend on whether their predictions
+    are wrong.
 
     References
     ----------
@@ -188,40 +189,39 @@ class Monitor:
         need_choice(unit, "unit", PLURAL)
         self.unit, self.about, self._wrong, self.fingerprint = unit, about, wrong, fingerprint
         self.alarm_at: int | None = None
-        self._bets, self._capital = bets_against(self.bound), np.zeros(len(TIMES))
-        self._rows, self._losses, self._evidence = 0, np.empty(_FIRST_ROOM), np.empty(_FIRST_ROOM)
+        self._bets, self._capital = bets_against(self.bound), np.zeros(len(MULTIPLES))
+        self._rows, self._losses, self._e_values = 0, np.empty(_INITIAL_CAPACITY), np.empty(_INITIAL_CAPACITY)
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
     def update(self, *rows: Any, groups: ArrayLike | None = None, **named: Any) -> Self:
-        """Take the next rows, in the order in which they arrived: any number of them.
+        """Update with any number of rows, in the order in which they arrived.
 
         Parameters
         ----------
         X, y_true
-            The rows and their true labels, if the monitor is a model's.  With `max_error` rows that the model does not
-            answer do not count.
+            Rows and true labels, for the monitor of a model.  Rows on which the model abstains are ignored.
         y_true, y_pred
-            What was true and what was predicted, if it is a certificate's.
+            True labels and predictions, for the monitor of a certificate.
         groups : array_like, optional
-            For a certificate about groups, and then needed: the group of every row.  A group must be complete in one
-            call.  Groups count in the order in which they begin.
+            The group of every row; required if and only if the certificate is about groups.  All rows of a group must
+            come in one call.  Groups are ordered by their first rows.
 
         Returns
         -------
         self
         """
         wrong = self._wrong(*rows, **named)
-        check_same_order(**{f"rows[{i}]": one for i, one in enumerate(rows)}, **named, groups=groups)
+        check_same_order(**{f"rows[{i}]": values for i, values in enumerate(rows)}, **named, groups=groups)
         return self.update_errors(wrong, groups=groups)
 
     def update_errors(self, wrong: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
-        """Take the next rows by whether each of them was wrong.
+        """Update with whether the prediction of each row is wrong.
 
         Parameters
         ----------
         wrong : array_like of shape (n,)
-            True or False, or 1 and 0; in the order in which the rows arrived.
+            Booleans, or 0 and 1, in the order in which the rows arrived.
         groups : array_like of shape (n,), optional
             As for `update`.
 
@@ -235,30 +235,30 @@ class Monitor:
             raise ValueError(
                 "groups must name the group of every row: the certificate is about groups"
                 if groups is None
-                else "groups are for a certificate about groups; this one is about rows"
+                else "groups must be None: the certificate is about rows"
             )
         if groups is not None:
             numbers = check_groups(groups, losses.size)
             losses = np.bincount(numbers, losses) / np.bincount(numbers)
-        return self._follow(losses)
+        return self._accumulate(losses)
 
-    def _follow(self, losses: FloatArray) -> Self:
-        """Move on by losses in [0, 1], one for each row or group."""
+    def _accumulate(self, losses: FloatArray) -> Self:
+        """Update the e-process with losses in [0, 1], one for each row or group."""
         before, after = self._rows, self._rows + losses.size
         if after > self._losses.size:
-            room = max(after, 2 * self._losses.size) - before
-            self._losses = np.append(self._losses[:before], np.empty(room))
-            self._evidence = np.append(self._evidence[:before], np.empty(room))
+            capacity = max(after, 2 * self._losses.size) - before
+            self._losses = np.append(self._losses[:before], np.empty(capacity))
+            self._e_values = np.append(self._e_values[:before], np.empty(capacity))
         self._losses[before:after] = losses
-        found, bets = self._evidence[before:after], self._bets
-        _compiled()(losses, float(before), self._capital, bets.lose, bets.win, found)
+        e_values, bets = self._e_values[before:after], self._bets
+        _compiled()(losses, float(before), self._capital, bets.lose, bets.win, e_values)
         self._rows = after
-        reached = found >= round_up(1.0 / self.alpha)
+        reached = e_values >= round_up(1.0 / self.alpha)
         if self.alarm_at is None and reached.any():
             self.alarm_at = before + int(reached.argmax()) + 1
         return self
 
-    # -- what is known -----------------------------------------------------------------------------------------------
+    # -- state -------------------------------------------------------------------------------------------------------
 
     @property
     def alarm(self) -> bool:
@@ -267,27 +267,27 @@ class Monitor:
 
     @property
     def rows(self) -> int:
-        """How many rows, or groups, were counted."""
+        """The number of rows, or groups."""
         return self._rows
 
     @property
     def losses(self) -> FloatArray:
         """The error of every row, or the share of errors of every group, in the order of arrival."""
-        return _shown(self._losses[: self._rows])
+        return _read_only_view(self._losses[: self._rows])
 
     @property
     def e_values(self) -> FloatArray:
-        """The evidence after every row, rounded down; before the first it is 1."""
-        return _shown(self._evidence[: self._rows])
+        """The e-value after every row, rounded down; it starts at 1."""
+        return _read_only_view(self._e_values[: self._rows])
 
     @property
     def errors(self) -> float:
-        """The sum of the losses: of rows, how many were wrong."""
+        """The sum of the losses: for rows, the number of errors."""
         return float(self.losses.sum())
 
     @property
     def needed(self) -> float:
-        """The evidence at which there is an alarm."""
+        """The e-value that raises the alarm, 1 / alpha."""
         return 1.0 / self.alpha
 
     # -- in words ----------------------------------------------------------------------------------------------------
@@ -297,26 +297,26 @@ class Monitor:
 
     def __repr__(self) -> str:
         units, errors = PLURAL[self.unit], f"{self.errors:g} errors"
-        seen = f"no alarm after {self.rows} {units}, {errors}"
+        state = f"no alarm after {self.rows} {units}, {errors}"
         if self.alarm_at is not None:
-            seen = f"alarm after {self.alarm_at} {units}, of {self.rows}; {errors}"
-        return f"Monitor({seen}; bound {sentences.written_percent(self.bound)}, alpha={self.alpha:g})"
+            state = f"alarm after {self.alarm_at} {units}, of {self.rows}; {errors}"
+        return f"Monitor({state}; bound {sentences.written_percent(self.bound)}, alpha={self.alpha:g})"
 
     def _repr_html_(self) -> str:
         last = float(self.e_values[-1]) if self.rows else 1.0
-        facts = {PLURAL[self.unit]: str(self.rows), "errors": f"{self.errors:g}", "evidence now": f"{last:.3g}"}
+        facts = {PLURAL[self.unit]: str(self.rows), "errors": f"{self.errors:g}", "e-value": f"{last:.3g}"}
         facts["alarm at"], facts["α"] = f"{self.needed:.6g}", f"{self.alpha:g}"
         return card("Alarm" if self.alarm else "No alarm", [str(self)], facts)
 
     # -- in a file ---------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was counted as plain Python values, ready for JSON; all else follows from it.
+        """Convert the parameters and losses to plain Python values for JSON; the e-values follow from them.
 
         Examples
         --------
-        >>> found = Monitor(0.05).update_errors([0, 0, 1]).to_dict()
-        >>> found["rows"], found["errors_at"], found["losses"]
+        >>> state = Monitor(0.05).update_errors([0, 0, 1]).to_dict()
+        >>> state["rows"], state["errors_at"], state["losses"]
         (3, [2], None)
         """
         places = np.flatnonzero(self.losses)
@@ -334,18 +334,18 @@ class Monitor:
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what was counted to a file, as JSON.
+        """Save the monitor as JSON.
 
         Parameters
         ----------
         path : str or path
-            Replaced in one step if it exists.
+            An existing file is replaced atomically.
         """
         write_file(path, json.dumps(self.to_dict(), allow_nan=False).encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return what `save` wrote, its evidence computed anew.
+        """Load a saved monitor; its e-values are recomputed.
 
         Parameters
         ----------
@@ -354,41 +354,40 @@ class Monitor:
         Returns
         -------
         Monitor
-            Its `update` takes y_true and y_pred; see `resume` for one of a model.
+            Its `update` takes y_true and y_pred; `resume` is for the monitor of a model.
         """
         try:
-            found = json.loads(Path(path).read_bytes())
-            return cls._from_dict(found)
+            return cls._from_dict(json.loads(Path(path).read_bytes()))
         except (ValueError, TypeError, KeyError, OverflowError) as error:
-            raise ValueError(f"{str(path)!r} holds no monitor that can be read: {error}") from None
+            raise ValueError(f"{str(path)!r} is not a valid monitor file: {error}") from None
 
     @classmethod
-    def _from_dict(cls, found: Any) -> Self:
-        known = isinstance(found, dict) and found.get("format") == _FORMAT
-        need(known, "format", f"must be {_FORMAT!r}; for a file of version 0.2 begin again with the first row")
-        texts = {name: found[name] for name in ("about", "fingerprint")}
+    def _from_dict(cls, state: Any) -> Self:
+        known = isinstance(state, dict) and state.get("format") == _FORMAT
+        need(known, "format", f"must be {_FORMAT!r}; files of version 0.2 cannot be read: start again at the first row")
+        texts = {name: state[name] for name in ("about", "fingerprint")}
         for name, text in texts.items():
             need(isinstance(text, str), name, "must be text")
-        need_choice(found["unit"], "unit", PLURAL)
-        monitor = cls(found["bound"], found["alpha"], unit=found["unit"], **texts)
-        need_whole(found["rows"], "rows", 0, _MOST_ROWS)
-        places, values = found["errors_at"], found["losses"]
-        whole = isinstance(places, list) and all(type(one) is int for one in places)
-        rise = whole and all(a < b for a, b in zip([-1, *places], [*places, found["rows"]], strict=True))
-        need(rise, "errors_at", "must be rows, one after the other")
-        losses = np.zeros(found["rows"])
+        need_choice(state["unit"], "unit", PLURAL)
+        monitor = cls(state["bound"], state["alpha"], unit=state["unit"], **texts)
+        need_whole(state["rows"], "rows", 0, _MAX_ROWS)
+        places, values = state["errors_at"], state["losses"]
+        whole = isinstance(places, list) and all(type(place) is int for place in places)
+        increasing = whole and all(a < b for a, b in zip([-1, *places], [*places, state["rows"]], strict=True))
+        need(increasing, "errors_at", "must be increasing row numbers")
+        losses = np.zeros(state["rows"])
         losses[places] = 1.0 if values is None else values
-        need(values is None or (found["unit"] == GROUP and len(values) == len(places)), "losses", "must be of groups")
+        need(values is None or (state["unit"] == GROUP and len(values) == len(places)), "losses", "must be of groups")
         need(bool(((losses >= 0.0) & (losses <= 1.0)).all()), "losses", "must lie in [0, 1]")
-        return monitor._follow(losses)
+        return monitor._accumulate(losses)
 
     def resume(self, path: str | os.PathLike[str]) -> Self:
-        """Take up what `save` wrote: for a model's monitor that has seen no row yet, and goes on.
+        """Continue from a saved monitor; this one must not have any rows yet.
 
         Parameters
         ----------
         path : str or path
-            The file must be of the same certificate, and the same model if there is one, and of the same alpha.
+            Its certificate, model (if there is one) and alpha must be the same.
 
         Returns
         -------
@@ -396,59 +395,58 @@ class Monitor:
         """
         stored = Monitor.load(path)
         if self.rows:
-            raise ValueError(f"resume is for a monitor that has seen no row yet, this one has seen {self.rows}")
+            raise ValueError(f"resume needs a monitor without rows, this one has {self.rows}")
         for name in ("bound", "alpha", "unit"):
             if getattr(stored, name) != getattr(self, name):
                 raise ValueError(
-                    f"{str(path)!r} is of another monitor: {name} {getattr(stored, name)!r} there, "
+                    f"{str(path)!r} belongs to another monitor: {name} {getattr(stored, name)!r} there, "
                     f"{getattr(self, name)!r} here"
                 )
         if stored.fingerprint != self.fingerprint:
-            raise ValueError(f"{str(path)!r} is of another certificate, or another model, than this monitor")
-        return self._follow(stored.losses)
+            raise ValueError(f"{str(path)!r} belongs to another certificate, or another model")
+        return self._accumulate(stored.losses)
 
 
 def _check_wrong(wrong: ArrayLike) -> FloatArray:
-    """Return for every row 1 if it is wrong, else 0; or raise."""
+    """Convert row-wise errors to losses 0 and 1, or raise."""
     check_not_masked("wrong", wrong)
     values = np.asarray(wrong)
-    said = "wrong must say for every row whether it is wrong: a list of True and False, or of 1 and 0"
+    expected = "wrong must hold a boolean, or 0 or 1, for every row"
     if values.ndim != 1 or (values.dtype.kind not in "biuf" and values.size):
-        raise ValueError(f"{said}; got shape {values.shape} of {values.dtype}")
+        raise ValueError(f"{expected}; got shape {values.shape} of {values.dtype}")
     losses = values.astype(np.float64)
-    other = (losses != 0.0) & (losses != 1.0)
-    if other.any():
-        raise ValueError(f"{said}; got {values[other][0]}")
+    invalid = (losses != 0.0) & (losses != 1.0)
+    if invalid.any():
+        raise ValueError(f"{expected}; got {values[invalid][0]}")
     return losses
 
 
-def _shown(values: FloatArray) -> FloatArray:
-    """Return values that nobody can write into."""
-    seen = values.view()
-    seen.setflags(write=False)
-    return seen
+def _read_only_view(values: FloatArray) -> FloatArray:
+    view = values.view()
+    view.setflags(write=False)
+    return view
 
 
-def _follow(
+def _update_e_values(
     losses: FloatArray, seen: float, capital: FloatArray, lose: FloatArray, win: FloatArray, e_values: FloatArray
 ) -> None:
-    """Move the capital of every bet over losses in [0, 1], after `seen` others, and note the evidence after each.
+    """Update the capital of every bet with losses in [0, 1], after `seen` earlier ones, and store the e-values.
 
-    `lose` and `win` are by what each bet multiplies its capital at the losses 0 and 1; between them, linearly.
+    `lose` and `win` are the factors of each bet at the losses 0 and 1; in between, factors are linear.
     """
     for i in range(losses.size):
         t = seen + i + 1.0
         new, x, total = 1.0 / (t * (t + 1.0)), losses[i], 0.0
         for k in range(capital.size):
-            capital[k] = min((capital[k] + new) * (lose[k] + x * (win[k] - lose[k])) * _DOWN, _MOST)
+            capital[k] = min((capital[k] + new) * (lose[k] + x * (win[k] - lose[k])) * _DOWN, _MAX_CAPITAL)
             total += capital[k]
         e_values[i] = (total / capital.size + 1.0 / (t + 1.0)) * _DOWN
 
 
 @cache
 def _compiled() -> Any:
-    """Return `_follow` compiled; numba is imported here, when first needed.
+    """Compile `_update_e_values`; numba is imported on first use.
 
-    Not with fastmath: the capital after a row has the same bits however the rows before it were handed over.
+    Without fastmath: batches of any size give the same bits.
     """
-    return compiled()(_follow)
+    return compiled()(_update_e_values)

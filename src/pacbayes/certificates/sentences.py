@@ -437,7 +437,7 @@ def metric_value(limit: Any) -> str:
 
 def metric_claim(limit: Any) -> str:
     """Return what a limit guarantees."""
-    among = f" of it{counted_once(limit.unit)}" if limit.is_error_of_some else ""
+    among = f" of it{counted_once(limit.unit)}" if limit.is_partial_error else ""
     most = metric_value(limit)
     if limit.covered and limit.name == "error":
         return f"{most}{among or ' of all'} get an answer that is covered and wrong"
@@ -455,7 +455,7 @@ def metric_observed(limit: Any) -> str:
 def metric_sentence(limit: Any) -> str:
     """Return a limit as a sentence."""
     text = str(limit)
-    return f"In {text}." if limit.is_error_of_some else f"{_capital(text)}."
+    return f"In {text}." if limit.is_partial_error else f"{_capital(text)}."
 
 
 # -- batches -----------------------------------------------------------------------------------------------------------

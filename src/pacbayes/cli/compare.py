@@ -114,7 +114,7 @@ def _predicted(
     model: Path | None, data: Path, cells: "Cells", trust: bool, note: Callable[[str], None], group: str | None
 ) -> tuple[Any, bool]:
     """Return what a saved model says of the rows, as text, and whether its classes are text."""
-    from pacbayes.certificates.difference import by_groups
+    from pacbayes.certificates.difference import certified_by_groups
     from pacbayes.cli.new_rows import load_saved, unknown_rows
     from pacbayes.data.class_names import as_labels
 
@@ -125,7 +125,7 @@ def _predicted(
             f"{str(model)!r} has a target (--max-error) and leaves examples unanswered, which are neither right nor "
             "wrong: compare the predictions of both on the rows that both answer, as columns --a and --b"
         )
-    if group is None and by_groups(loaded):
+    if group is None and certified_by_groups(loaded):
         raise ValueError(f"--group must name the column of groups: {str(model)!r} was certified by groups")
     way = "compare on rows that neither model was trained, tuned or chosen with"
     given = unknown_rows(loaded, model, data, cells, note, way)

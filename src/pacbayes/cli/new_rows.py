@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pacbayes.certificates.difference import warn_of_known
+from pacbayes.certificates.difference import warn_of_overlap
 from pacbayes.data.blocks import ColumnFit, FileBlocks
 from pacbayes.data.class_names import aligned, as_labels, check_spellings, from_cells, spelling_of
 from pacbayes.data.duplicates import largest_overlap
@@ -265,7 +265,7 @@ def unknown_rows(loaded: Any, model: Path, data: Path, cells: Cells, note: Calla
     found, named = largest_overlap(loaded, given), (repr(str(data)), repr(str(model)))
     if found is not None and found.is_copy:
         raise ValueError(f"{named[1]} was fitted with these rows: {found.said} behind it; {way}")
-    warn_of_known(found, *named)
+    warn_of_overlap(found, *named)
     return given
 
 

@@ -19,7 +19,7 @@ from pacbayes._utils.values import fingerprint
 from pacbayes.certificates.batch import Batch
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.decisions import SelectiveResult
-from pacbayes.certificates.difference import warn_of_known
+from pacbayes.certificates.difference import warn_of_overlap
 from pacbayes.certificates.levels import AUTO
 from pacbayes.certificates.monitor import Monitor, count_wrong
 from pacbayes.certificates.voting import BITS, POSTERIOR, SOFT, VOTINGS, vote_sums
@@ -386,7 +386,7 @@ class Watched:
         if self.model._fitted is not self.fitted or self.model._voting() != self.voting:
             raise ValueError("the model was fitted again or its voting changed; create a new monitor")
         check_same_order(X=X, y_true=y_true)
-        warn_of_known(check_new_rows(self.model, X, "X", "the model"), "X", "the model")
+        warn_of_overlap(check_new_rows(self.model, X, "X", "the model"), "X", "the model")
         wrong = count_wrong(y_true, self.model.predict(X))
         if self.fitted.refit is not None:
             wrong = wrong & self.model.covered(X)
