@@ -72,13 +72,13 @@ def failures_of_frequencies(seed):
     return failures(found.posterior.weights, best, certificates, said, risk)
 
 
-@pytest.mark.filterwarnings("ignore:Column 0 alone decides the class")  # of each category, as drawn above
+@pytest.mark.filterwarnings("ignore:Column 0 alone determines the class")  # of each category, as drawn above
 @fits(25, 300)
 def test_samples_prepared_apart_are_as_new_ones(fits):
     assert compatible(max(counted(failures_of_frequencies, fits)), fits, p=1e-3)
 
 
-@pytest.mark.filterwarnings("ignore:Column 0 alone decides the class")  # of each category, as drawn above
+@pytest.mark.filterwarnings("ignore:Column 0 alone determines the class")  # of each category, as drawn above
 @fits(25, 300)
 def test_samples_prepared_in_one_batch_are_caught(fits, monkeypatch):
     def trained_in_one_batch(family, data, train):

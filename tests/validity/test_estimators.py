@@ -210,7 +210,7 @@ def test_validation_rows_used_in_training_are_caught(make, monkeypatch):
     assert min(counts["stochastic"], counts["best"]) > largest(20), counts
 
 
-@pytest.mark.filterwarnings("ignore:.* validation rows equal a training row")
+@pytest.mark.filterwarnings("ignore:.* validation rows have a duplicate")
 @pytest.mark.parametrize(
     ("draw", "risk"),
     [
@@ -262,7 +262,7 @@ def certified_in_order(order, fits):
 
 def test_groups_of_an_unshuffled_table_are_refused():
     """An attack had 8 of 8 certificates false, with groups=df.patient beside X=df.sample(frac=1)."""
-    with pytest.raises(ValueError, match=r"X and groups have the same index .* give groups.loc\[X.index\], or groups"):
+    with pytest.raises(ValueError, match=r"X and groups have the same index .* use groups.loc\[X.index\], or groups"):
         certified_in_order(lambda patient, index: patient, 1)
     taken_by_position = certified_in_order(lambda patient, index: patient.to_numpy(), 20)
     assert binom.sf(taken_by_position - 1, 20, DELTA) < 1e-4
