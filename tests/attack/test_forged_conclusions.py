@@ -58,7 +58,7 @@ def test_a_proposal_of_the_best_on_validation_rows_is_refused(voting, unlucky, t
     forged, errors = Forged.of(unlucky), unlucky.classifiers_.errors
     best, place = int(np.argmin(errors)), rule(forged, voting)
     said, number = forged["predictions.rule_predictions"], int(place.split(".")[-1])
-    said[number] = forged["evidence.accepts"][best]
+    said[number] = forged["predictions.y_pred"][best]
     forged[f"{place}.weights"], forged["predictions.rule_predictions"] = only(best, errors.size), said
     if voting == "soft":
         pairs = forged.json(f"{place}.soft.maps")["pairs"]
@@ -118,7 +118,7 @@ def test_errors_of_a_planned_rule_cannot_be_hidden(voting, unlucky, tmp_path):
 def test_nor_those_of_draws_where_all_classifiers_err(unlucky, tmp_path):
     forged = Forged.of(unlucky)
     said, truth = forged["predictions.rule_predictions"], forged["predictions.y_true"]
-    assert (forged["evidence.accepts"] != truth).all(axis=0).any()
+    assert (forged["predictions.y_pred"] != truth).all(axis=0).any()
     said[int(rule(forged, "stochastic").split(".")[-1])] = truth
     forged["predictions.rule_predictions"] = said
     refused(forged, tmp_path, r"ValidationPredictions\.rule_predictions must follow from the answers")
@@ -128,14 +128,14 @@ def test_nor_those_of_draws_where_all_classifiers_err(unlucky, tmp_path):
 def test_an_error_cannot_be_hidden_as_a_row_that_does_not_validate(name, tmp_path):
     """Rows that a classifier gets wrong are marked as not its own, and as many others as right answers of it."""
     forged = Forged.of(model(name))
-    answers, truth = forged["evidence.accepts"], forged["predictions.y_true"]
+    answers, truth = forged["predictions.y_pred"], forged["predictions.y_true"]
     absent = np.iinfo(answers.dtype).max
     line = next(line for line in answers if ((line != truth) & (line != absent)).any())
     wrong = np.flatnonzero((line != truth) & (line != absent))
     free = np.flatnonzero(line == absent)[: wrong.size]
     line[wrong] = absent
     line[free] = truth[free]
-    forged["evidence.accepts"] = answers
+    forged["predictions.y_pred"] = answers
     refused(forged, tmp_path, r"ValidationPredictions\.y_pred must be of the rows that validate each")
 
 

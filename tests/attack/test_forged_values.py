@@ -26,7 +26,7 @@ OBSERVED = "what was observed, from which all numbers are counted: nothing else 
 CHOSEN = "what was chosen beforehand; the certificate says it, and nothing else in a file does"
 #: Fields that may make a bound smaller.
 MAY_BE_SMALLER = {
-    "ValidationPredictions.accepts": OBSERVED,
+    "ValidationPredictions.y_pred": OBSERVED,
     "ValidationPredictions.y_true": OBSERVED,
     "ValidationPredictions.slices": OBSERVED,
     "ValidationPredictions.scores": OBSERVED,
@@ -81,7 +81,7 @@ MAY_NOT_PREDICT = {
     "model.noted": "rows of another width are refused",
     "model.noted[]": "rows of another width are refused",
     "Estimators.estimators[]": "another estimator of the same file, which is not fitted",
-    "KernelSVMs.prepare": "other rows are asked for",
+    "KernelSVMs.preprocessor": "other rows are asked for",
 }
 
 nan, inf = math.nan, math.inf

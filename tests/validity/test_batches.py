@@ -82,11 +82,11 @@ def test_samples_prepared_apart_are_as_new_ones(fits):
 @fits(25, 300)
 def test_samples_prepared_in_one_batch_are_caught(fits, monkeypatch):
     def trained_in_one_batch(family, data, train):
-        fitted = clone(family.prepare).fit(data.rows[train], data.labels[train])
+        fitted = clone(family.preprocessor).fit(data.rows[train], data.labels[train])
         return apply_preprocessor(fitted, data.rows)[train], fitted
 
     def asked_in_one_batch(members, data, *arguments):
-        together = replace(data, rows=apply_preprocessor(members.prepare, data.rows))
+        together = replace(data, rows=apply_preprocessor(members.preprocessor, data.rows))
         return observe(replace(members, preprocessor=None), together, *arguments)
 
     monkeypatch.setattr(SvmFamily, "_numbers", trained_in_one_batch)
