@@ -38,7 +38,7 @@ LOSSES = ClassifierSet.from_losses(RNG.random((3, 20)))
         (lambda: svm_set(X, Y, [1.0], validation_size="half"), TypeError, "validation_size must .* got 'half'"),
         (lambda: SVMClassifier().fit(X, np.zeros(60)), ValueError, "at least two classes, got class 0.0 only"),
         (lambda: ClassifierSet.from_fitted(FITTED, X, Y), TypeError, "the single LogisticRegression"),
-        (lambda: CertifiedClassifier.from_fitted(3, X, Y), TypeError, "must be a fitted classifier, or a list of such"),
+        (lambda: CertifiedClassifier.from_fitted(3, X, Y), TypeError, "must be a fitted classifier or a list"),
         (lambda: CertifiedClassifier(LogisticRegression()).fit(X[:1], Y[:1]), ValueError, "1 sample"),
         (lambda: CertifiedClassifier(LogisticRegression()).fit(X, []), ValueError, None),
         (lambda: LOSSES.counted, ValueError, "made from losses: it holds risks, not counted errors"),
@@ -112,7 +112,5 @@ def test_columns_have_one_name_each(rows):
         lambda: svm_set(rows, Y, [1.0]),
     ]
     for call in calls:
-        with pytest.raises(
-            ValueError, match=r"one name for each column, got a Multi|different names .*, got 'a' twice"
-        ):
+        with pytest.raises(ValueError, match=r"got a Multi|unique column names, got 'a' twice"):
             call()
