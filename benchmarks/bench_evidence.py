@@ -48,7 +48,7 @@ def run(number: int, n: int) -> None:
     from pacbayes.certificates.certify import certify
     from pacbayes.certificates.plan import Plan
     from pacbayes.certificates.posteriors import fit_posteriors, predict_validation
-    from pacbayes.certificates.primary import given_rules
+    from pacbayes.certificates.primary import prefit_rules
     from pacbayes.data.dataset import Dataset
     from pacbayes.data.split import all_validate
     from pacbayes.ensemble.members import Estimators
@@ -66,7 +66,7 @@ def run(number: int, n: int) -> None:
     data = Dataset.checked(X, y)
     members = Estimators(trees, [{"number": i} for i in range(number)], data.classes, elsewhere=True)
     split = all_validate(data, "keep")
-    plan = Plan(split, hedge=0.1, fixed_rules=given_rules(np.full(number, 1.0 / number), number))
+    plan = Plan(split, hedge=0.1, fixed_rules=prefit_rules(np.full(number, 1.0 / number), number))
     predictions = measured("gather", lambda: predict_validation(members, plan, data))
     found = measured("find", lambda: fit_posteriors(plan, predictions))
     certificates = measured("certify", lambda: dict(certify(plan, predictions, found)))

@@ -30,7 +30,7 @@ from pacbayes.bounds import get_distance
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates import primary_weights
 from pacbayes.certificates.levels import hedged_level, primary_level
-from pacbayes.certificates.voting import weights_of
+from pacbayes.certificates.voting import float_weights
 from pacbayes.posteriors.optimal_vote import optimal_vote
 from pacbayes.posteriors.vote_bounds import vote_bound
 
@@ -205,7 +205,7 @@ def hedged(errors: Rows, tested: Rows, out_of_bag: NDArray[np.float64]) -> Vote:
     """Return our certificate of the vote: the smallest limit of a ladder of votes fixed on the training rows."""
     trees, m = errors.shape
     rules = primary_weights(np.arange(trees), out_of_bag, trees)
-    votes = [weights_of(rule.weights) for rule in rules if rule.voting == "majority"]
+    votes = [float_weights(rule.weights) for rule in rules if rule.voting == "majority"]
     # The first is the proposal; the others share what is kept.
     others = len(votes) - 1
     levels = [primary_level(DELTA, HEDGE), *[hedged_level(DELTA, HEDGE, others)] * others]

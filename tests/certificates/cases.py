@@ -6,7 +6,7 @@ import numpy as np
 
 from pacbayes import ClassifierSet
 from pacbayes.certificates import Plan, certify, fit_posteriors
-from pacbayes.certificates.primary import given_rules
+from pacbayes.certificates.primary import prefit_rules
 from pacbayes.certificates.voting import PRIMARY
 from pacbayes.data.split import GROUP, validation_split
 from pacbayes.ensemble.validation import ValidationPredictions
@@ -36,7 +36,7 @@ def fixed_rules(classifiers, primary=None, hedge=None, **choices):
     predictions, rules = classifiers.predictions, ()
     hedge = (1.0 if primary is None else 0.1) if hedge is None else hedge
     if primary is not None:
-        rules = given_rules(primary, len(classifiers))
+        rules = prefit_rules(primary, len(classifiers))
         rules = tuple(rule for rule in rules if hedge > 0.0 or rule.name == PRIMARY)
         hashes = np.random.default_rng(0).integers(2**64, size=predictions.y_true.size, dtype=np.uint64)
         said = np.stack([rule.combine(predictions.y_pred, predictions.labels, lambda: hashes) for rule in rules])

@@ -352,7 +352,7 @@ def test_a_posterior_of_another_set_has_the_bound_that_is_true_here():
 
 def test_a_distance_that_was_not_planned_is_refused():
     plan, predictions = fixed_rules(a_set(ERRORS, M), distance=("squared",))
-    with pytest.raises(ValueError, match=r"Posteriors\.posterior must be one for a distance that was planned"):
+    with pytest.raises(ValueError, match=r"Posteriors\.posterior must be for a distance of the plan"):
         certify(plan, predictions, Posteriors(optimal_posterior(METRICS, M)))["stochastic"]
 
 

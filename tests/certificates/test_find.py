@@ -8,7 +8,7 @@ from pacbayes import gibbs_posterior, optimal_posterior
 from pacbayes.certificates import choose_posterior, fit_posteriors
 from pacbayes.certificates.metrics import parse_metrics
 from pacbayes.certificates.posteriors import restored_posterior
-from pacbayes.certificates.voting import integer_weights, weights_of
+from pacbayes.certificates.voting import float_weights, integer_weights
 from pacbayes.posteriors.posterior import Problem
 
 METRICS, M = np.array([8, 9, 9, 12, 40]) / 150, 150
@@ -65,7 +65,7 @@ def test_weights_of_somebody_else_have_their_own_bound():
 
 def test_weights_of_a_version_that_was_less_exact_stay_converged():
     best = choose_posterior(METRICS, M, distance="kl", **USUAL)
-    weights = weights_of(integer_weights(gibbs_posterior(METRICS, best.beta * (1 + 1e-5))))
+    weights = float_weights(integer_weights(gibbs_posterior(METRICS, best.beta * (1 + 1e-5))))
     found = restored_posterior(weights, METRICS, M, distance="kl", **USUAL)
     assert best.bound < found.bound <= best.bound + 1e-9
     assert found.converged

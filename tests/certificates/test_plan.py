@@ -18,12 +18,12 @@ from pacbayes.certificates.primary import (
     CROSS_VALIDATION,
     STRENGTHS,
     cross_validation_prior,
-    given_rules,
+    prefit_rules,
     primary_soft_vote,
 )
 from pacbayes.certificates.rules import Draws, PosteriorVote, Single, SoftVote, Vote
 from pacbayes.certificates.thresholds import ConfidenceGrid
-from pacbayes.certificates.voting import PRIMARY, integer_weights, parts_of_one
+from pacbayes.certificates.voting import PRIMARY, integer_weights, single_weight
 from pacbayes.data.split import GROUP, plan_split, validation_split
 from pacbayes.ensemble.calibration import DECISIONS, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
@@ -147,7 +147,7 @@ def forged_rules(rules):
     vote = next(i for i, rule in enumerate(rules) if (rule.voting, rule.name) == ("majority", PRIMARY))
     moved = rules[vote].weights + np.array([2**30, -(2**30), 0, 0])
     yield "other weights", replace_at(rules, vote, replace(rules[vote], weights=moved))
-    yield "another classifier", (*rules[:-1], replace(rules[-1], weights=parts_of_one(3, 4)))
+    yield "another classifier", (*rules[:-1], replace(rules[-1], weights=single_weight(3, 4)))
     yield "one rule fewer", tuple(rule for rule in rules if rule.name != "vote s=4")
     yield "one rule more", (*rules, Vote("mine", integer_weights(np.array([1.0, 0, 0, 0]))))
     yield "the same twice", (*rules, rules[0])
@@ -155,7 +155,7 @@ def forged_rules(rules):
     yield "no soft vote", tuple(rule for rule in rules if not isinstance(rule, SoftVote))
     soft = rules[0].weights + np.array([2**30, -(2**30), 0, 0])
     yield "other weights of the soft vote", (replace(rules[0], weights=soft), *rules[1:])
-    alone = parts_of_one(1, 4)
+    alone = single_weight(1, 4)
     yield "a soft vote of one", (replace(rules[0], weights=alone, soft=maps([1])), *rules[1:])
     yield "other names", replace_at(rules, vote + 1, replace(rules[vote + 1], name="vote s=9"))
     yield "fewer classifiers", proposed(counted((9, 7, 7)))
@@ -208,10 +208,10 @@ def test_weights_that_another_machine_rounded_are_not():
 
 
 def test_forged_rules_of_a_given_proposal_are_refused():
-    rules, rows = given_rules(np.array([0.5, 0.25, 0.25]), 3), validation_split(100)
+    rules, rows = prefit_rules(np.array([0.5, 0.25, 0.25]), 3), validation_split(100)
     assert checked(rows, hedge=0.1, fixed_rules=rules).levels
     # Draws by the weights of one proposal, and a vote by those of another.
-    others = given_rules(2, 3)
+    others = prefit_rules(2, 3)
     with pytest.raises(ValueError, match=r"Rule\.weights must follow from the proposal"):
         checked(rows, hedge=0.1, fixed_rules=(rules[0], *others[1:]))
 
@@ -299,8 +299,10 @@ def test_a_proposal_needs_rows_that_validate_nobody():
 )
 def test_groups_are_asked_of_costs_alone(asked, message):
     with pytest.raises(ValueError, match=message):
-        checked(GROUPED, hedge=0.1, fixed_rules=given_rules(0, 2), **asked)
-    checked(GROUPED, hedge=0.1, fixed_rules=given_rules(0, 2), metrics=parse_metrics((Cost([[0, 1], [1, 0]], [0, 1]),)))
+        checked(GROUPED, hedge=0.1, fixed_rules=prefit_rules(0, 2), **asked)
+    checked(
+        GROUPED, hedge=0.1, fixed_rules=prefit_rules(0, 2), metrics=parse_metrics((Cost([[0, 1], [1, 0]], [0, 1]),))
+    )
 
 
 # -- rules -----------------------------------------------------------------------------------------------------------

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from pacbayes.certificates.primary import given_rules, primary_soft_vote, primary_weights, soft_parts, soft_weights
+from pacbayes.certificates.primary import (
+    cross_validated_soft_weights,
+    prefit_rules,
+    primary_soft_vote,
+    primary_weights,
+    soft_weights,
+)
 from pacbayes.certificates.voting import PRIMARY
 from pacbayes.ensemble.calibration import DECISIONS, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
@@ -44,7 +50,7 @@ def test_weights_of_a_soft_vote_by_hand():
     assert np.exp(-(104.3 - 35.0) / 10) < 1e-3 < weights[-1]
     expected = np.zeros(9)
     expected[[2, 6, 7]] = weights / weights.sum()
-    parts = soft_weights(found, 9, 100)
+    parts = cross_validated_soft_weights(found, 9, 100)
     assert sum(parts.tolist()) == 2**52
     np.testing.assert_allclose(np.ldexp(parts.astype(float), -52), expected, rtol=0, atol=2.0**-51)
     maps = {i: Calibration(DECISIONS, 100, 1.0, np.zeros(2), np.zeros(2)) for i in found.candidates.tolist()}
@@ -56,7 +62,7 @@ def test_weights_of_a_soft_vote_by_hand():
 
 @pytest.mark.parametrize("losses", [[0.0], [5.0, 5.0, 5.0], [0.0, 1e308], [1e308, 1e308], [0.0, 1e-300]])
 def test_weights_of_losses_that_are_odd(losses):
-    parts = soft_parts(np.array(losses), np.arange(len(losses)), 4)
+    parts = soft_weights(np.array(losses), np.arange(len(losses)), 4)
     assert sum(parts.tolist()) == 2**52
     assert parts.min() >= 0
     assert (np.ptp(parts) <= len(losses)) == (max(losses) - min(losses) < 1.0)
@@ -64,5 +70,5 @@ def test_weights_of_losses_that_are_odd(losses):
 
 @pytest.mark.parametrize(("wrong", "error"), [(3, ValueError), (-1, ValueError), (True, TypeError), ("1", TypeError)])
 def test_proposals_that_are_none(wrong, error):
-    with pytest.raises(error, match="primary must be the number of"):
-        given_rules(wrong, 3)
+    with pytest.raises(error, match="primary must be the index of"):
+        prefit_rules(wrong, 3)

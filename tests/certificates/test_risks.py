@@ -14,7 +14,7 @@ from pacbayes.certificates.levels import level_per_bound, occam_levels
 from pacbayes.certificates.metric_bounds import ClassErrors, Cost, MetricBound
 from pacbayes.certificates.metrics import MetricSpec, bound_metrics, check_metrics_share, parse_metrics
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.primary import given_rules
+from pacbayes.certificates.primary import prefit_rules
 from pacbayes.data.split import validation_split
 from pacbayes.ensemble.validation import Counted, ValidationPredictions
 
@@ -33,7 +33,7 @@ def asked(said, truth, limits, level=0.05, share=0.2, classes=(0, 1), slices=Non
     plan = Plan(
         validation_split(truth.size),
         hedge=0.1,
-        fixed_rules=given_rules(0, 1),
+        fixed_rules=prefit_rules(0, 1),
         metrics=parse_metrics(limits) if questions is None else questions,
         metrics_share=share,
         slices=tuple(names),
@@ -163,7 +163,7 @@ def test_an_answer_that_is_no_class_costs_the_most():
     truth = np.array([0, 0, 0, 1], dtype=np.uint8)
     predictions = ValidationPredictions(np.array([0, 1, -1]), 2, said[None], truth)
     questions = parse_metrics((Cost([[0, 1], [5, 0]], [0, 1]), "recall", "error"))
-    plan = Plan(validation_split(4), hedge=0.1, fixed_rules=given_rules(0, 1), metrics=questions)
+    plan = Plan(validation_split(4), hedge=0.1, fixed_rules=prefit_rules(0, 1), metrics=questions)
     found = bound_metrics(said, plan, predictions, 0.05)
     assert found[0].count == 5.0
     assert [(one.count, one.rows) for one in found[1:]] == [(2, 3), (1, 1), (1, 3), (0, 1)]

@@ -9,7 +9,13 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC
 from pacbayes.certificates import primary
-from pacbayes.certificates.primary import STRENGTHS, averaged_parts, errors_of_votes, primary_weights, vote_parts
+from pacbayes.certificates.primary import (
+    STRENGTHS,
+    averaged_vote_weights,
+    errors_of_votes,
+    integer_vote_weights,
+    primary_weights,
+)
 from pacbayes.ensemble.cross_validation import counted_by_fold, folds_of
 from pacbayes.estimators import planning
 
@@ -30,7 +36,7 @@ def by_hand(codes, answers, fold, classes, nested=True):
     for strength in STRENGTHS:
         errors = 0
         counted = [wrong[:, fold != k].sum(axis=1) if nested else wrong.sum(axis=1) for k in range(fold.max() + 1)]
-        weights = [[int(part) for part in vote_parts(k, strength)] for k in counted]
+        weights = [[int(part) for part in integer_vote_weights(k, strength)] for k in counted]
         for row in range(codes.size):
             parts = weights[fold[row]]
             behind = [
@@ -105,7 +111,7 @@ def rows():
 def test_too_many_answers_are_not_kept(monkeypatch):
     clf = StochasticSVC([0.1, 1.0, 10.0], hedge=0.1, random_state=0)
     for most, kept in ((3 * 150 - 1, False), (3 * 150, True)):
-        monkeypatch.setattr(planning, "MOST_ANSWERS", most)
+        monkeypatch.setattr(planning, "MAX_PREDICTIONS", most)
         found = clf.fit(*rows())._fitted.plan.cross_validation
         assert (found.errors_of_votes is not None) == kept
 
@@ -114,7 +120,7 @@ def averaged_by_hand(k, errors_of_votes):
     """Return the average of votes with these errors, in exact fractions but for the exponentials."""
     least = min(errors_of_votes)
     shares = [math.exp(-(errors - least) / math.sqrt(least + 1)) for errors in errors_of_votes]
-    votes = [[Fraction(int(part), 2**52) for part in vote_parts(k, strength)] for strength in STRENGTHS]
+    votes = [[Fraction(int(part), 2**52) for part in integer_vote_weights(k, strength)] for strength in STRENGTHS]
     mean = [
         sum(Fraction(share) * vote[i] for share, vote in zip(shares, votes, strict=True)) / sum(map(Fraction, shares))
         for i in range(len(k))
@@ -127,7 +133,7 @@ def test_the_average_in_exact_fractions():
     rng = np.random.default_rng(5)
     for _ in range(20):
         k, errors = rng.integers(0, 30, 12), tuple(rng.integers(0, 12, len(STRENGTHS)).tolist())
-        parts = averaged_parts(k, errors)
+        parts = averaged_vote_weights(k, errors)
         assert parts.sum() == 2**52
         np.testing.assert_allclose(np.ldexp(parts.astype(float), -52), averaged_by_hand(k, errors), rtol=0, atol=1e-14)
 

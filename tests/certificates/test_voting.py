@@ -7,7 +7,7 @@ from tests.ensemble.told import told
 from pacbayes._utils.seeds import draw_key
 from pacbayes.certificates import voting as module
 from pacbayes.certificates.rules import Draws, Single, Vote
-from pacbayes.certificates.voting import BITS, draw_classifiers, integer_weights, parts_of_one, weights_of
+from pacbayes.certificates.voting import BITS, draw_classifiers, float_weights, integer_weights, single_weight
 from pacbayes.data.rows import row_hashes
 from pacbayes.ensemble.members import Coding
 from pacbayes.files.checks import check
@@ -37,10 +37,10 @@ def both(rule, members, X):
 @pytest.mark.parametrize("block", [20, 4_000_000])
 @pytest.mark.parametrize("seed", range(3))
 def test_votes_are_exact_ties_and_labels_that_are_no_class_included(seed, block, monkeypatch):
-    monkeypatch.setattr(module, "_ANSWERS", block)
+    monkeypatch.setattr(module, "_BLOCK_SIZE", block)
     table, members, X = told(seed, classifiers=8)
     unequal = np.random.default_rng(seed).dirichlet(np.ones(8))
-    some = [integer_weights(np.ones(8)), integer_weights(unequal), parts_of_one(3, 8)]
+    some = [integer_weights(np.ones(8)), integer_weights(unequal), single_weight(3, 8)]
     for parts in some:
         for said in both(Vote("mine", parts), members, X):
             np.testing.assert_array_equal(said, by_hand(table, parts))
@@ -52,7 +52,7 @@ def test_draws_and_single_classifiers_are_the_same_from_both():
     which = draw_classifiers(row_hashes(X, KEY), parts)
     for said in both(Draws("mine", parts), members, X):
         np.testing.assert_array_equal(said, table[which, np.arange(len(X))])
-    for said in both(Single("mine", parts_of_one(4, 9)), members, X):
+    for said in both(Single("mine", single_weight(4, 9)), members, X):
         np.testing.assert_array_equal(said, table[4])
 
 
@@ -64,10 +64,10 @@ def test_weights_are_whole_parts():
         assert int(parts.sum()) == 2**BITS
         assert parts.min() >= 0
         check(Vote("mine", parts))
-        np.testing.assert_allclose(weights_of(parts), weights, atol=size * 2.0**-BITS)
-        assert weights_of(parts)[rng.permutation(size)].sum() == 1.0
+        np.testing.assert_allclose(float_weights(parts), weights, atol=size * 2.0**-BITS)
+        assert float_weights(parts)[rng.permutation(size)].sum() == 1.0
         # What is whole already stays as it is.
-        np.testing.assert_array_equal(integer_weights(weights_of(parts)), parts)
+        np.testing.assert_array_equal(integer_weights(float_weights(parts)), parts)
 
 
 def test_what_is_no_whole_weights_is_refused():

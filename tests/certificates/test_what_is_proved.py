@@ -139,7 +139,7 @@ def test_a_threshold_is_tested_at_the_whole_of_delta_and_states_nothing_else():
     assert all(one.decision is None for voting, one in clf.certificates_.items() if voting != "soft")
     with pytest.raises(ValueError, match="there is nothing to watch"):
         clf.monitor()
-    with pytest.raises(ValueError, match="limits"):
+    with pytest.raises(ValueError, match="with_class_shares needs a bound"):
         certificate.with_class_shares({0: 0.5, 1: 0.5})
 
 

@@ -51,7 +51,7 @@ ARGUMENTS = {
     "{data} --delta 0": "--delta must be a float in the range",
     "{data} --delta 1.5": "'--delta': must be a share between 0 and 1",
     "{data} --distance chi2": "chi2.*known are kl, pinsker",
-    "{data} --distance kl --distance kl": "must not name one twice",
+    "{data} --distance kl --distance kl": "contains duplicates",
     "{data} --distance catoni(0)": "C must be positive",
     "{data} --distance catoni --split independent": r"as in --distance='catoni\(0.4\)'",
     "{data} --prior cross-validation --split independent": "--prior cross-validation comes from the training rows",

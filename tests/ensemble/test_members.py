@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, ClassifierSet, Grid, svm_set
 from pacbayes.certificates.rules import SoftVote
-from pacbayes.certificates.voting import parts_of_one
+from pacbayes.certificates.voting import single_weight
 from pacbayes.ensemble.calibration import PAIRS, Calibration, kind_of
 from pacbayes.ensemble.members import Calibrated, Coding, Estimators
 from pacbayes.ensemble.svm_members import KernelSVMs
@@ -103,7 +103,7 @@ def test_a_class_that_nobody_learnt_has_no_probability():
     spread = soft.spread(soft.shares(mean), 3)
     assert (spread[:, 2] == 0.0).all()
     np.testing.assert_array_equal(spread.argmax(axis=1), np.searchsorted(members.classes, fitted.predict(X)))
-    margins = SoftVote("mine", parts_of_one(0, 1), soft=soft).confidences(soft.shares(mean), 3)
+    margins = SoftVote("mine", single_weight(0, 1), soft=soft).confidences(soft.shares(mean), 3)
     assert np.isnan(margins[:, 2]).all()
     np.testing.assert_allclose(margins[:, 0], mean[:, 0] - mean[:, 1], atol=1e-5)
 

@@ -220,7 +220,7 @@ def test_one_class_in_the_training_part_is_a_clear_error():
         ({"distance": ["kl", "l2"]}, ValueError, "unknown distance 'l2'"),
         ({"distance": "Catoni"}, ValueError, "unknown distance 'Catoni'"),
         ({"distance": "catoni(0)"}, ValueError, "C must be positive"),
-        ({"distance": ["catoni", "catoni"]}, ValueError, "must not name one twice"),
+        ({"distance": ["catoni", "catoni"]}, ValueError, "contains duplicates"),
         ({"distance": []}, TypeError, "distance must be"),
         ({"hedge": True}, TypeError, "hedge must be 'auto' or a number from 0 to 1, got True"),
         ({"delta": 1e-100, "hedge": 1e-300}, ValueError, r"^hedge \* delta must not underflow"),

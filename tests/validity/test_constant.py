@@ -10,7 +10,7 @@ from pacbayes.certificates import Plan, fixed_label_baseline, most_frequent
 from pacbayes.certificates.certify import majority_class
 from pacbayes.certificates.plan import without_hedge
 from pacbayes.certificates.predictions import _evidence
-from pacbayes.certificates.primary import given_rules
+from pacbayes.certificates.primary import prefit_rules
 from pacbayes.data.dataset import Dataset
 from pacbayes.data.split import all_validate
 from pacbayes.ensemble.validation import Counted
@@ -54,7 +54,7 @@ def test_always_the_same_answer_keeps_its_limit(share):
         rates = rng.beta(0.5 * share / (1 - share), 0.5, 60)
         truth = (rng.random((60, 8)) < rates[:, None]).astype(int).ravel()
         data = Dataset.checked(np.zeros((480, 1)), truth, np.repeat(np.arange(60), 8), classes=np.array([0, 1]))
-        rules = tuple(replace(rule, bet=0.89) for rule in without_hedge(given_rules(0, 1)))
+        rules = tuple(replace(rule, bet=0.89) for rule in without_hedge(prefit_rules(0, 1)))
         plan = Plan(all_validate(data, "keep"), delta=0.2, hedge=0.0, fixed_rules=rules, majority_class=0)
         failures += majority_class(plan, _evidence(data, np.zeros(480, dtype=int), len(rules))).bound < share
     assert failures <= largest(tries, 0.2)

@@ -17,7 +17,7 @@ from tests.validity.test_questions import CLEAN, VOTINGS, chances, fitted
 from pacbayes import CertifiedClassifier, Cost, Grid
 from pacbayes.certificates import Plan, best_single, certify, fit_posteriors, metrics
 from pacbayes.certificates.metrics import bound_metrics, parse_metrics
-from pacbayes.certificates.primary import given_rules
+from pacbayes.certificates.primary import prefit_rules
 from pacbayes.certificates.voting import PRIMARY
 from pacbayes.data.split import GROUP, validation_split
 from pacbayes.ensemble.validation import ValidationPredictions, unit_losses
@@ -75,7 +75,7 @@ def drawn(tables, n, rng):
 
 def fixed_rules(predictions, number, hedge, limits, share, split=None, bet=None):
     """A plan in which the first classifier is proposed, and what its rules say of the rows."""
-    rules = [rule for rule in given_rules(0, number) if hedge > 0.0 or rule.name == PRIMARY]
+    rules = [rule for rule in prefit_rules(0, number) if hedge > 0.0 or rule.name == PRIMARY]
     rules = tuple(replace(rule, bet=bet) for rule in rules)
     split = validation_split(predictions.y_true.size) if split is None else split
     hashes = np.random.default_rng(0).integers(2**64, size=predictions.y_true.size, dtype=np.uint64)

@@ -12,7 +12,7 @@ from pacbayes import DISTANCES, ClassifierSet, bound
 from pacbayes.bounds import Catoni
 from pacbayes.certificates import Plan, Posteriors, certify
 from pacbayes.certificates.plan import without_hedge
-from pacbayes.certificates.primary import given_rules
+from pacbayes.certificates.primary import prefit_rules
 
 SIZES = [1, 2, 3, 5, 10, 30, 100]
 DELTAS = [0.5, 0.1, 0.05, 0.01, 1e-4]
@@ -112,7 +112,7 @@ def limits_of_one_rule(m, level):
     limits = []
     for errors in range(m + 1):
         classifiers = ClassifierSet.from_predictions([np.arange(m) < errors], np.zeros(m, dtype=bool))
-        plan = Plan(classifiers.splits, delta=level, hedge=0.0, fixed_rules=without_hedge(given_rules(0, 1)))
+        plan = Plan(classifiers.splits, delta=level, hedge=0.0, fixed_rules=without_hedge(prefit_rules(0, 1)))
         predictions = replace(
             classifiers.predictions, rule_predictions=np.repeat(classifiers.predictions.y_pred, 3, axis=0)
         )

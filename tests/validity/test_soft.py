@@ -22,7 +22,7 @@ from pacbayes import Abstain, CertifiedClassifier, Grid, SVMs
 from pacbayes.certificates import primary_weights
 from pacbayes.certificates.plan import without_hedge
 from pacbayes.certificates.primary import primary_soft_vote
-from pacbayes.certificates.voting import SOFT, parts_of_one
+from pacbayes.certificates.voting import SOFT, single_weight
 from pacbayes.data.rows import pick_rows
 from pacbayes.ensemble.calibration import ANSWERS, PAIRS, Calibration, scores_of
 from pacbayes.ensemble.cross_validation import CrossValidation
@@ -143,7 +143,7 @@ def test_the_best_of_130_machines_by_validation_rows_is_caught(monkeypatch):
         # Not through the constructor, which insists on the weights of cross-validation: that is the first guard.
         for rule in plan.fixed_rules:
             if rule.voting == SOFT:
-                object.__setattr__(rule, "weights", parts_of_one(best, number))
+                object.__setattr__(rule, "weights", single_weight(best, number))
                 object.__setattr__(rule, "soft", Calibrated(np.array([0, 1]), {best: plain}))
         return plan
 

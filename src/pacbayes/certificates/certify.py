@@ -178,7 +178,7 @@ class Certificates(Mapping[str, Certificate]):
 
     def _missed(self, rule: Rule, won: Claim) -> tuple[Missed, ...]:
         """Return what the rule that predicts missed of each class; nothing of a posterior, whose draws vary."""
-        predictions, tested = self.case.predictions, rule.tested(self.case, won.level)
+        predictions, tested = self.case.predictions, rule.validation_predictions(self.case, won.level)
         if tested is None or predictions.validates() is not None:
             return ()
         number = predictions.n_classes
@@ -190,7 +190,7 @@ class Certificates(Mapping[str, Certificate]):
     def _with_metrics(self, voting: str, found: Certificate) -> Certificate:
         """Return a certificate with limits of other risks; without for a posterior, of which none are proved."""
         assert found.level is not None
-        tested = self.rule(voting).tested(self.case, found.level)
+        tested = self.rule(voting).validation_predictions(self.case, found.level)
         if tested is None:
             return replace(found, assumptions=(*found.assumptions, sentences.NO_METRICS))
         said, level = tested

@@ -20,7 +20,7 @@ from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.primary import check_distances
 from pacbayes.certificates.thresholds import ThresholdGrid, confidence, on_grid
-from pacbayes.certificates.voting import SOFT, integer_weights, weights_of
+from pacbayes.certificates.voting import SOFT, float_weights, integer_weights
 from pacbayes.data.dataset import Dataset
 from pacbayes.data.rows import pick_rows
 from pacbayes.ensemble.members import Members
@@ -146,7 +146,7 @@ def _exact(
     with usual_float_errors():
         problem = Problem.checked(risks, m, distance, delta, prior, constant)
         found = certified(problem, DEFAULT_TOL)
-        weights = weights_of(integer_weights(found.weights))
+        weights = float_weights(integer_weights(found.weights))
         return problem.posterior(weights, **{name: getattr(found, name) for name in kept})
 
 

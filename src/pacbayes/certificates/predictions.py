@@ -20,7 +20,7 @@ from pacbayes.certificates.levels import plain
 from pacbayes.certificates.metrics import MetricSpec, check_classes, check_metrics_share, choose_bets, parse_metrics
 from pacbayes.certificates.plan import Plan, without_hedge
 from pacbayes.certificates.posteriors import Posteriors
-from pacbayes.certificates.primary import given_rules
+from pacbayes.certificates.primary import prefit_rules
 from pacbayes.data.dataset import (
     Dataset,
     Slices,
@@ -224,7 +224,7 @@ def _certified(
     predictions: ValidationPredictions, split: Split, delta: float, chosen: _Metrics, slices: Slices | None = None
 ) -> Certificate:
     """Certify the only classifier of a set, at the whole of delta."""
-    level, rules = check_level(delta), without_hedge(given_rules(0, 1))
+    level, rules = check_level(delta), without_hedge(prefit_rules(0, 1))
     plan = Plan(
         split,
         delta=level,

@@ -1,8 +1,8 @@
-r"""Rules: each knows how it predicts, and which bound its errors on the validation rows give it.
+r"""Rules: each predicts, and has a bound from its errors on the validation rows.
 
-Fixed before any validation row is looked at, a rule is one deterministic classifier, and its errors on `m` validation
-rows are binomial.  Of several rules with levels that sum to :math:`\delta` all limits hold at once with probability
-:math:`1-\delta`, hence so does the smallest: equation (rules) of docs/mathematics.md.
+A rule that is fixed before validation is one deterministic classifier, so that its errors on `m` validation rows are
+binomial.  The bounds of several rules, at levels that sum to :math:`\delta`, hold simultaneously with probability
+:math:`1-\delta`; hence so does the smallest: equation (rules) of docs/mathematics.md.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from pacbayes.certificates.voting import (
     POSTERIOR,
     PRIMARY,
     SOFT,
-    Counts,
+    IntegerWeights,
     draw_classifiers,
+    float_weights,
     integer_weights,
     majority,
-    parts_of_one,
+    single_weight,
     weighted_vote,
-    weights_of,
 )
 from pacbayes.data.rows import number_of_rows
 from pacbayes.data.split import Split
@@ -44,66 +44,66 @@ from pacbayes.ensemble.members import Calibrated, Coding, Members, Predictions
 from pacbayes.ensemble.validation import Counted, ValidationPredictions, unit_losses
 from pacbayes.posteriors.posterior import Posterior, Problem
 
-#: Keyed hashes of rows, computed when a rule draws by them.
+#: Computes the keyed hashes of rows, for rules that draw.
 Hashes = Callable[[], NDArray[np.uint64]]
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What the validation rows showed, and what each rule has of delta: all that a bound is computed from."""
+    """The inputs of all bounds: validation predictions, posterior, fixed rules, and the level of each rule."""
 
     split: Split
     predictions: ValidationPredictions
     posterior: Posterior | None
-    #: The rules that `evidence.said` has a line for.
+    #: The rules in the order of `predictions.rule_predictions`.
     fixed: tuple[FixedRule, ...]
     levels: Mapping[Rule, float]
 
     @cached_property
     def counted(self) -> Counted:
-        """The errors of all classifiers."""
+        """Validation errors of all classifiers."""
         return self.predictions.count(self.split)
 
     @cached_property
-    def tested(self) -> Counted:
-        """The errors of the fixed rules."""
+    def rule_errors(self) -> Counted:
+        """Validation errors of the fixed rules."""
         assert self.predictions.rule_predictions is not None
         return self.predictions.count_errors(self.predictions.rule_predictions, self.split)
 
 
 class Rule(ABC):
-    """One way to predict with the classifiers of a set, and the bound that it has."""
+    """A rule to predict with a set of classifiers, and its bound."""
 
-    #: How it predicts: a key of `certificates_`.
+    #: The way to predict: a key of `certificates_`.
     voting: ClassVar[str]
-    #: "primary", or the name of another that is tested beside it.
+    #: "primary", or the name of an alternative.
     name: str
 
     @abstractmethod
     def bound(self, case: Case) -> Claim:
-        """Return what it guarantees at its level."""
+        """Bound the rule's error rate at its level."""
 
     @abstractmethod
-    def resolved(self, case: Case) -> FixedRule:
-        """Return the rule with the weights with which it predicts, which the validation rows may have found."""
+    def resolve(self, case: Case) -> FixedRule:
+        """Make the fixed rule that predicts; its weights may be optimised on the validation rows."""
 
     @abstractmethod
-    def tested(self, case: Case, level: float) -> tuple[Codes, float] | None:
-        """Return its predictions for the validation rows, and its own level where it was handed `level`.
+    def validation_predictions(self, case: Case, level: float) -> tuple[Codes, float] | None:
+        """Predictions for the validation rows, and the level at which they test the rule if it has `level`.
 
-        That is the same, but for Occam's choice, whose classifier has a part of it by its prior weight.  None for
-        weights that the validation rows found: their own errors on these rows are no test.
+        The levels differ for Occam's choice alone, whose classifier has a part of it by its prior weight.  None for
+        weights that were optimised on the validation rows: their errors on the same rows are no valid test.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class FixedRule(Rule):
-    """A rule whose weights were fixed before any validation row was looked at."""
+    """A rule whose weights were fixed before validation."""
 
     name: str
-    #: The weights, in whole multiples of 2^-52, shape (H,).
-    weights: Counts
-    #: Where rows come in groups: the bet on their losses, fixed on training rows; None for Chernoff's limit.
+    #: Integer weights in multiples of 2^-52, shape (H,).
+    weights: IntegerWeights
+    #: The bet on the losses of groups, fixed on training rows; None for rows, and for the Chernoff bound.
     bet: float | None = None
 
     def __post_init__(self) -> None:
@@ -111,148 +111,146 @@ class FixedRule(Rule):
 
     @abstractmethod
     def predict(self, members: Members, X: Any, hashes: Hashes, coding: Coding) -> Codes:
-        """Predict the numbers of the labels of prepared rows; `hashes` are those of the rows as they were given."""
+        """Predict the label codes of prepared rows; `hashes` are those of the original rows."""
 
     @abstractmethod
     def combine(self, y_pred: Predictions, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
-        """Predict from the answers of all classifiers, shape (H, n), or mean probabilities; as `predict` does."""
+        """Predict as `predict` does, from the predictions of all classifiers, shape (H, n), or mean probabilities."""
 
-    def follows(self, codes: Codes, y_pred: Predictions, labels: Labels) -> bool:
-        """Whether the rule can have predicted these labels where the classifiers answered so."""
+    def is_consistent(self, codes: Codes, y_pred: Predictions, labels: Labels) -> bool:
+        """Whether predictions of the rule are possible for these predictions of the classifiers."""
         return np.array_equal(codes, self.combine(y_pred, labels, _no_hashes))
 
     @property
     def index(self) -> int:
-        """The classifier with the largest weight: the only one, where the rule is one classifier."""
+        """Index of the classifier with the largest weight."""
         return int(np.argmax(self.weights))
 
     def bound(self, case: Case) -> Claim:
-        """Return the limit of its own errors: exact, for groups by its bet or Chernoff's."""
+        """Bound the rule by its own errors: Clopper-Pearson, or for groups a betting or Chernoff bound."""
         place, level = case.fixed.index(self), case.levels[self]
-        own = case.tested[place]
-        bound, distance, limit = float(own.upper(level)[0]), "binomial", "The exact binomial limit"
+        errors = case.rule_errors[place]
+        bound, distance, method = float(errors.upper(level)[0]), "binomial", "Clopper-Pearson bound"
         if self.bet is not None:
-            wrong = (self.tested(case, level)[0] != case.predictions.y_true).astype(np.float64)
+            wrong = (self.validation_predictions(case, level)[0] != case.predictions.y_true).astype(np.float64)
             bound = bet_upper(unit_losses(wrong, case.split), self.bet, level)
-            distance, limit = "bet", "The limit by a bet, fixed beforehand, on each group's share"
-        elif not own.exact:
-            distance, limit = "chernoff", "Chernoff's limit (the kl inverse)"
+            distance = "bet"
+            method = "Betting confidence bound on each group's share, with a bet fixed before validation,"
+        elif not errors.exact:
+            distance, method = "chernoff", "Chernoff bound (kl inverse)"
         source = PRESPECIFIED if case.split.prefit else TRAINING
         return Claim(
             rule=self.name,
             source=source if self.name == PRIMARY else VALIDATION,
             level=level,
             bound=bound,
-            empirical_risk=float(own.risks[0]),
+            empirical_risk=float(errors.risks[0]),
             kl=0.0,
             distance=distance,
-            theorem=f"{limit} of the rule's own errors, at its share of delta; {FIXED[self.voting]}.",
+            theorem=f"{method} of the rule's own errors, at its share of delta; {FIXED[self.voting]}.",
         )
 
-    def resolved(self, case: Case) -> FixedRule:
-        """Return itself."""
+    def resolve(self, case: Case) -> FixedRule:
+        """Use the rule itself."""
         return self
 
-    def tested(self, case: Case, level: float) -> tuple[Codes, float]:
-        """Return its predictions for the validation rows, and its level."""
+    def validation_predictions(self, case: Case, level: float) -> tuple[Codes, float]:
+        """Predictions for the validation rows, and the level itself."""
         assert case.predictions.rule_predictions is not None
         return case.predictions.rule_predictions[case.fixed.index(self)], level
 
 
 class Draws(FixedRule):
-    """One classifier for every row, drawn by the row's keyed hash."""
+    """Stochastic classifier: draws a classifier for every row by the row's keyed hash."""
 
     voting = "stochastic"
 
     def predict(self, members: Members, X: Any, hashes: Hashes, coding: Coding) -> Codes:
-        """Ask the classifier that is drawn for each row."""
+        """Predict each row with the classifier drawn for it."""
         return members.predict_assigned(X, draw_classifiers(hashes(), self.weights), coding)
 
     def combine(self, y_pred: Predictions, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
-        """Pick the answer of the classifier that is drawn for each row."""
+        """Select the prediction of the classifier drawn for each row."""
         chosen = draw_classifiers(hashes(), self.weights)
         return np.asarray(y_pred[chosen, np.arange(y_pred.shape[1])], dtype=np.intp)
 
-    def follows(self, codes: Codes, y_pred: Predictions, labels: Labels) -> bool:
-        """Whether one of its classifiers answered so: which of them was drawn takes the rows to be known."""
+    def is_consistent(self, codes: Codes, y_pred: Predictions, labels: Labels) -> bool:
+        """Whether a classifier with weight made each prediction; the draws themselves depend on the rows."""
         return bool((y_pred[self.weights > 0] == codes).any(axis=0).all())
 
 
 class Vote(FixedRule):
-    """The label with the largest weight behind it."""
+    """Weighted majority vote."""
 
     voting = "majority"
 
     def predict(self, members: Members, X: Any, hashes: Hashes, coding: Coding) -> Codes:
-        """Ask the classifiers that may still change the vote."""
+        """Predict with the classifiers that may still change the vote."""
         return majority(members, X, self.weights, coding)
 
     def combine(self, y_pred: Predictions, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
-        """Count the votes."""
+        """Add up the weights of the votes."""
         return weighted_vote(self.weights, y_pred, labels)
 
 
 class Single(FixedRule):
-    """One classifier."""
+    """A single classifier."""
 
     voting = "best"
 
     def predict(self, members: Members, X: Any, hashes: Hashes, coding: Coding) -> Codes:
-        """Ask the classifier."""
+        """Predict with the classifier."""
         return members.predict_assigned(X, np.full(number_of_rows(X), self.index, dtype=np.intp), coding)
 
     def combine(self, y_pred: Predictions, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
-        """Pick its answers."""
+        """Select its predictions."""
         return np.asarray(y_pred[self.index], dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SoftVote(FixedRule):
-    """The class with the largest mean of calibrated probabilities."""
+    """Soft vote: the class with the largest mean of calibrated probabilities."""
 
     voting = SOFT
 
-    #: How scores become probabilities, for each classifier with a weight.
+    #: Calibrations of the classifiers with a weight.
     soft: Calibrated
 
     def shares(self, members: Members, X: Any) -> FloatArray:
-        """Return mean probabilities for prepared rows, shape (n, learnt classes)."""
-        return self.soft.shares(members.mean_probabilities(X, weights_of(self.weights), self.soft))
+        """Mean probabilities for prepared rows, shape (n, training classes)."""
+        return self.soft.shares(members.mean_probabilities(X, float_weights(self.weights), self.soft))
 
     def winners(self, shares: FloatArray) -> Codes:
-        """Return the most probable class of each row.
-
-        Classes are in their own order: of several with the largest probability the first wins.
-        """
+        """Most probable class of each row; ties go to the first class."""
         return np.asarray(self.soft.classes[shares.argmax(axis=1)], dtype=np.intp)
 
     def confidences(self, shares: FloatArray, n_classes: int) -> FloatArray:
-        """Return by how much each class is ahead of the others, shape (n, classes); NaN if it was not learnt."""
+        """Margin of each class over the others, shape (n, classes); NaN for classes without training rows."""
         margins = np.full((len(shares), n_classes), np.nan)
         margins[:, self.soft.classes] = mean_margins(shares)
         return margins
 
     def predict(self, members: Members, X: Any, hashes: Hashes, coding: Coding) -> Codes:
-        """Ask the classifiers how probable each class is."""
+        """Predict the most probable class."""
         return self.winners(self.shares(members, X))
 
     def combine(self, y_pred: Predictions, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
-        """Take the most probable class."""
+        """Select the most probable class."""
         assert shares is not None
         return self.winners(shares)
 
-    def follows(self, codes: Codes, y_pred: Predictions, labels: Labels) -> bool:
-        """Whether these are classes that were learnt: more takes the rows to be known."""
+    def is_consistent(self, codes: Codes, y_pred: Predictions, labels: Labels) -> bool:
+        """Whether the classes have training rows; probabilities depend on the rows."""
         return bool(np.isin(codes, self.soft.classes).all())
 
 
 def _no_hashes() -> NDArray[np.uint64]:
-    raise TypeError("draws need the rows")
+    raise TypeError("draws depend on the rows")
 
 
 @dataclass(frozen=True, eq=False)
 class PosteriorDraws(Rule):
-    """Draws by the posterior that the validation rows found, whose PAC-Bayes bound holds for all posteriors at once."""
+    """Draws by the posterior, with a PAC-Bayes bound that holds for all posteriors simultaneously."""
 
     distances: tuple[Distance, ...]
     constant: str
@@ -260,15 +258,15 @@ class PosteriorDraws(Rule):
 
     voting = "stochastic"
     name = POSTERIOR
-    kind: ClassVar[type[FixedRule]] = Draws
+    rule_type: ClassVar[type[FixedRule]] = Draws
 
     def bound(self, case: Case) -> Claim:
-        """Return the PAC-Bayesian bound, and the lower root where the theorem has two sides."""
+        """PAC-Bayes bound, with a lower bound where the distance has two sides."""
         number = len(self.distances)
         posterior = self._posterior(case, divide_delta(case.levels[self], number))
         theorem = f"PAC-Bayes bound with the distance {posterior.distance} and the {posterior.constant} constant."
         if number > 1:
-            theorem += f" It is the smallest of {number}; each was computed at delta / {number}."
+            theorem += f" It is the smallest of {number}, each at delta / {number}."
         return Claim(
             rule=self.name,
             source=VALIDATION,
@@ -278,57 +276,57 @@ class PosteriorDraws(Rule):
             kl=posterior.kl,
             distance=posterior.distance,
             theorem=theorem,
-            lower=_lower(posterior),
+            lower=_lower_root(posterior),
         )
 
     def _posterior(self, case: Case, level: float) -> Posterior:
-        """Return the weights that predict with their bound at a level, from what was planned and observed alone.
+        """Evaluate the bound of the posterior's weights anew, from the plan and the validation errors alone.
 
-        Whatever else is said of them: they may come from a file, or from another set.
+        The stored numbers of a posterior are not trusted: it may come from a file, or from another set.
         """
-        found, among, m = case.posterior, {one.name: one for one in self.distances}, case.split.m
-        assert found is not None
-        need(found.distance in among, "Posteriors.posterior", "must be one for a distance that was planned")
-        distance = among[found.distance]
+        posterior, distances, m = case.posterior, {one.name: one for one in self.distances}, case.split.m
+        assert posterior is not None
+        need(posterior.distance in distances, "Posteriors.posterior", "must be for a distance of the plan")
+        distance = distances[posterior.distance]
         with usual_float_errors(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
+            warnings.simplefilter("ignore")  # an invalid constant was warned of when it was requested
             problem = Problem.checked(case.counted.risks, m, distance, level, self.prior, self.constant)
-            bound, risk, kl = problem.evaluate(weights_of(integer_weights(found.weights)))
-        found = replace(found, bound=bound, empirical_risk=risk, kl=kl, delta=level)
-        return replace(found, m=m, used_distance=distance, constant=self.constant)
+            bound, risk, kl = problem.evaluate(float_weights(integer_weights(posterior.weights)))
+        posterior = replace(posterior, bound=bound, empirical_risk=risk, kl=kl, delta=level)
+        return replace(posterior, m=m, used_distance=distance, constant=self.constant)
 
-    def resolved(self, case: Case) -> FixedRule:
-        """Return draws, or the vote, with the posterior's weights."""
+    def resolve(self, case: Case) -> FixedRule:
+        """Draws, or a vote, with the posterior's weights."""
         assert case.posterior is not None
-        return self.kind(self.name, integer_weights(case.posterior.weights))
+        return self.rule_type(self.name, integer_weights(case.posterior.weights))
 
-    def tested(self, case: Case, level: float) -> None:
-        """Return None: the validation rows found the weights."""
+    def validation_predictions(self, case: Case, level: float) -> None:
+        """None: the weights are optimised on the validation rows."""
 
 
 class PosteriorVote(PosteriorDraws):
-    """The vote with the posterior's weights.
+    """Majority vote with the posterior's weights.
 
-    Where a weighted vote errs, ties included, classifiers of at least half the weight err: at most twice as often as
-    draws by these weights.
+    Where a weighted vote is wrong, ties included, classifiers of at least half the weight are wrong: its error rate is
+    at most twice that of draws by these weights.
     """
 
     voting = "majority"
-    kind = Vote
+    rule_type = Vote
 
     def bound(self, case: Case) -> Claim:
-        """Return twice the bound of the draws."""
-        drawn = super().bound(case)
+        """Twice the bound of the draws."""
+        draws = super().bound(case)
         # Doubling is exact.
-        return replace(drawn, bound=min(2.0 * drawn.bound, 1.0), lower=None, theorem=doubled(drawn.theorem))
+        return replace(draws, bound=min(2.0 * draws.bound, 1.0), lower=None, theorem=doubled(draws.theorem))
 
 
 @dataclass(frozen=True, eq=False)
 class BestSingle(Rule):
-    """The classifier with the smallest of Occam's bounds, which all hold at once."""
+    """The classifier with the smallest Occam bound; the Occam bounds of all classifiers hold simultaneously."""
 
     prior: FloatArray | None
-    #: The share of delta that it has, for its words.
+    #: Its share of delta, for sentences.
     hedge: float
 
     voting = "best"
@@ -338,9 +336,9 @@ class BestSingle(Rule):
         return best_single(case.counted, case.levels[self], self.prior)
 
     def bound(self, case: Case) -> Claim:
-        """Return the limit of the classifier's errors at the level times its prior weight."""
+        """Bound of the classifier's errors at the level times its prior weight."""
         best, exact = self._best(case), case.counted.exact
-        limit = "the exact binomial limit" if exact else "Chernoff's limit (the kl inverse)"
+        method = "Clopper-Pearson bound" if exact else "Chernoff bound (kl inverse)"
         level = "delta" if self.hedge == 1.0 else f"{self.hedge:g} delta"
         return Claim(
             rule=self.name,
@@ -350,21 +348,21 @@ class BestSingle(Rule):
             empirical_risk=best.empirical_risk,
             kl=best.kl,
             distance="binomial" if exact else "chernoff",
-            theorem=f"Occam's bound: {limit} at {level} times the prior weight of classifier {best.index}.",
+            theorem=f"Occam bound: {method} at {level} times the prior weight of classifier {best.index}.",
         )
 
-    def resolved(self, case: Case) -> FixedRule:
-        """Return the classifier alone."""
-        return Single(self.name, parts_of_one(self._best(case).index, len(case.predictions)))
+    def resolve(self, case: Case) -> FixedRule:
+        """Make the rule of the classifier alone."""
+        return Single(self.name, single_weight(self._best(case).index, len(case.predictions)))
 
-    def tested(self, case: Case, level: float) -> tuple[Codes, float]:
-        """Return the classifier's answers, and the level times its prior weight."""
+    def validation_predictions(self, case: Case, level: float) -> tuple[Codes, float]:
+        """Predictions of the classifier, and the level times its prior weight."""
         index, y_pred = self._best(case).index, case.predictions.y_pred
         return y_pred[index], float(occam_levels(len(y_pred), level, self.prior)[index])
 
 
-def _lower(posterior: Posterior) -> float | None:
-    """Return the lower root, which holds at once with the upper: both follow from one bound on the distance."""
+def _lower_root(posterior: Posterior) -> float | None:
+    """Lower root, which holds jointly with the upper one: both follow from one bound on the distance."""
     distance = get_distance(posterior.used_distance or posterior.distance)
     if not distance.two_sided:
         return None

@@ -1,4 +1,4 @@
-"""Weights as whole numbers, votes with their ties, and draws by a key: exact, whatever is asked together."""
+"""Votes and keyed draws with integer weights: exact, and the same whatever other rows are predicted with them."""
 
 from typing import Any
 
@@ -9,57 +9,57 @@ from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows, usual_float_
 from pacbayes.data.rows import number_of_rows
 from pacbayes.ensemble.members import Coding, Members, Predictions, pick_prepared
 
-#: Weights as whole numbers with the sum 2^52.
-Counts = NDArray[np.int64]
+#: Weights in multiples of 2^-52, as integers with the sum 2^52.
+IntegerWeights = NDArray[np.int64]
 
 BITS = 52
 
 
-def integer_weights(weights: FloatArray) -> Counts:
-    """Return weights as whole multiples of 2^-52 with the sum 2^52; the largest takes up what rounding leaves.
+def integer_weights(weights: FloatArray) -> IntegerWeights:
+    """Round weights to multiples of 2^-52 with the sum 2^52; the largest weight absorbs the rounding error.
 
     Examples
     --------
-    >>> parts = integer_weights(np.array([0.3, 0.7, 0.0]))
-    >>> int(parts.sum()) == 2**52, int(parts[2])
+    >>> weights = integer_weights(np.array([0.3, 0.7, 0.0]))
+    >>> int(weights.sum()) == 2**52, int(weights[2])
     (True, 0)
     """
     with usual_float_errors():
-        parts: Counts = np.rint(np.ldexp(weights / weights.sum(), BITS)).astype(np.int64)
-    parts[np.argmax(parts)] += 2**BITS - int(parts.sum())
-    return parts
+        rounded: IntegerWeights = np.rint(np.ldexp(weights / weights.sum(), BITS)).astype(np.int64)
+    rounded[np.argmax(rounded)] += 2**BITS - int(rounded.sum())
+    return rounded
 
 
-def weights_of(parts: Counts) -> FloatArray:
-    """Return the weights that the whole parts are, exactly."""
-    return np.ldexp(parts.astype(np.float64), -BITS)
+def float_weights(weights: IntegerWeights) -> FloatArray:
+    """Convert integer weights to floats, exactly."""
+    return np.ldexp(weights.astype(np.float64), -BITS)
 
 
-def parts_of_one(index: int, number: int) -> Counts:
-    """Return the weights of a single classifier among so many, in whole multiples of 2^-52."""
-    parts = np.zeros(number, dtype=np.int64)
-    parts[index] = 2**BITS
-    return parts
+def single_weight(index: int, number: int) -> IntegerWeights:
+    """Integer weights of `number` classifiers, all on one of them."""
+    weights = np.zeros(number, dtype=np.int64)
+    weights[index] = 2**BITS
+    return weights
 
 
-#: Ways to predict: the largest mean probability, draws by a key, a weighted vote, one classifier.
+#: Ways to predict: largest mean probability, keyed draws, weighted vote, one classifier.
 SOFT = "soft"
 VOTINGS = (SOFT, "stochastic", "majority", "best")
-#: The rule that holds most of delta: what the training rows recommend.
+#: The rule that the training rows fix, or the user; it has most of delta.
 PRIMARY = "primary"
-#: Rules whose weights the validation rows find.
+#: Rules that are optimised on the validation rows.
 POSTERIOR, OCCAM = "posterior", "Occam"
-# Answers of all classifiers that are held at once.
-_ANSWERS = 4_000_000
-# To look which labels are among answers takes as long as to count the votes of so many.
-_FEW = 8
+# Predictions per block.
+_BLOCK_SIZE = 4_000_000
+# Finding the predicted labels takes as long as counting the votes of this many labels.
+_FEW_LABELS = 8
 
 
-def draw_classifiers(hashes: NDArray[np.uint64], parts: Counts) -> Codes:
-    r"""Draw a classifier for every row by its keyed hash, from weights in whole parts of :math:`2^{-52}`.
+def draw_classifiers(hashes: NDArray[np.uint64], weights: IntegerWeights) -> Codes:
+    """Draw a classifier for every row by its keyed hash.
 
-    A row's keyed hash (BLAKE2b) is a number of 64 bits; its first 52 are compared with the sums of the parts.  Equal
-    rows get equal draws whatever other rows are asked about, and different keys give independent draws.
+    The first 52 bits of a row's keyed hash (BLAKE2b, 64 bits) are compared with the cumulative weights.  Equal rows get
+    equal draws in any batch of rows, and different keys give independent draws.
 
     Examples
     --------
@@ -70,75 +70,75 @@ def draw_classifiers(hashes: NDArray[np.uint64], parts: Counts) -> Codes:
     [249, 0, 751]
     """
     uniform = hashes >> np.uint64(64 - BITS)
-    return np.searchsorted(np.cumsum(parts), uniform.astype(np.int64), side="right")
+    return np.searchsorted(np.cumsum(weights), uniform.astype(np.int64), side="right")
 
 
-def weighted_vote(parts: Counts, y_pred: Predictions, labels: Labels) -> Codes:
-    """Return the number of the label that wins a vote for each row, from the answers of all classifiers, (H, n).
+def weighted_vote(weights: IntegerWeights, y_pred: Predictions, labels: Labels) -> Codes:
+    """Label codes of a weighted vote, from the predictions of all classifiers, shape (H, n).
 
-    The same bits as `majority` gives: whole numbers below 2^53 are exact in any order.
+    Equal to `majority`: sums of integers below 2^53 are exact in any order.
     """
-    used = np.flatnonzero(parts)
-    weights, n = parts[used].astype(np.float64), y_pred.shape[1]
+    used = np.flatnonzero(weights)
+    summands, n = weights[used].astype(np.float64), y_pred.shape[1]
     winners = np.empty(n, dtype=np.intp)
-    step = max(1, _ANSWERS // used.size)
+    step = max(1, _BLOCK_SIZE // used.size)
     for start in range(0, n, step):
         block = y_pred[used, start : start + step]
-        # Room for the labels that were said, not for all there are.
-        codes = np.array(_said(block, labels.size))
-        sums = np.stack([weights @ (block == code) for code in codes], axis=-1)
-        winners[start : start + step] = codes[winners_of(sums, labels[codes])]
+        # Memory for the predicted labels, not for all labels.
+        codes = np.array(_candidate_codes(block, labels.size))
+        sums = np.stack([summands @ (block == code) for code in codes], axis=-1)
+        winners[start : start + step] = codes[vote_winners(sums, labels[codes])]
     return winners
 
 
-def vote_sums(members: Members, X: Any, chosen: Rows, parts: Counts, coding: Coding) -> FloatArray:
-    """Return for every row and label the sum of `parts` over the chosen classifiers that vote for it, exactly."""
-    n, weights = number_of_rows(X), parts.astype(np.float64)
+def vote_sums(members: Members, X: Any, chosen: Rows, weights: IntegerWeights, coding: Coding) -> FloatArray:
+    """Sum of the weights of the chosen classifiers that vote for each label, exact, shape (n, labels)."""
+    n, summands = number_of_rows(X), weights.astype(np.float64)
     votes = np.zeros((n, coding.labels.size))
-    step = max(1, _ANSWERS // chosen.size)
+    step = max(1, _BLOCK_SIZE // chosen.size)
     for start in range(0, n, step):
         rows = np.arange(start, min(start + step, n))
         y_pred = members.predict(X if rows.size == n else pick_prepared(X, rows), chosen, coding)
-        votes = _widened(votes, coding.labels.size)
-        for code in _said(y_pred, coding.labels.size):
-            # Whole numbers below 2^53: the product is exact whatever the order of its terms.
-            votes[rows, code] = weights @ (y_pred == code)
+        votes = _add_columns(votes, coding.labels.size)
+        for code in _candidate_codes(y_pred, coding.labels.size):
+            # Integers below 2^53: the product is exact in any order.
+            votes[rows, code] = summands @ (y_pred == code)
     return votes
 
 
-def majority(members: Members, X: Any, parts: Counts, coding: Coding) -> Codes:
-    """Return the number of the label with the largest weight behind it, of several the first: see `winners_of`.
+def majority(members: Members, X: Any, weights: IntegerWeights, coding: Coding) -> Codes:
+    """Predict by weighted vote, with ties as in `vote_winners`.
 
-    The heaviest classifiers are asked first.  Those left are asked about a row only while their weight together could
-    still change its vote.
+    Classifiers predict in the order of decreasing weight, and a row only as long as the remaining weight could still
+    change its vote.
     """
-    order = np.argsort(-parts, kind="stable")[: np.count_nonzero(parts)]
+    order = np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]
     votes = np.zeros((number_of_rows(X), coding.labels.size))
     undecided = np.arange(len(votes))
-    left = 2**BITS
-    for chosen in np.split(order, _cuts(parts[order])):
+    remaining = 2**BITS
+    for chosen in np.split(order, _stages(weights[order])):
         part = X if undecided.size == len(votes) else pick_prepared(X, undecided)
-        more = vote_sums(members, part, chosen, parts[chosen], coding)
-        votes = _widened(votes, more.shape[1])
+        more = vote_sums(members, part, chosen, weights[chosen], coding)
+        votes = _add_columns(votes, more.shape[1])
         votes[undecided] += more
-        left -= int(parts[chosen].sum())
+        remaining -= int(weights[chosen].sum())
         first_two = np.partition(votes[undecided], votes.shape[1] - 2, axis=1)[:, -2:]
-        # An equality may still become a tie, which goes to the first class.
-        undecided = undecided[first_two[:, 1] - first_two[:, 0] <= left]
+        # With equality a tie is still possible, and goes to the first label.
+        undecided = undecided[first_two[:, 1] - first_two[:, 0] <= remaining]
         if undecided.size == 0:
             break
-    return winners_of(votes, coding.labels)
+    return vote_winners(votes, coding.labels)
 
 
-def winners_of(votes: FloatArray, labels: Labels) -> Codes:
-    """Return the number of the label with most votes in each row, shape (..., labels): of several the first.
+def vote_winners(votes: FloatArray, labels: Labels) -> Codes:
+    """Label codes with the most votes, shape (..., labels); ties go to the smallest label.
 
-    The first in the order of the labels themselves, whether or not they are classes: which labels are classes may be
-    known from validation rows only, and a vote whose ties these rows decide would not have been fixed before.
+    Labels are compared themselves, whether or not they are classes: some classes may only be known from validation
+    rows, and a vote whose ties depended on these rows would not be fixed before validation.
 
     Examples
     --------
-    >>> winners_of(np.array([[1.0, 1.0, 1.0], [0.0, 2.0, 1.0]]), np.array(["b", "c", "a"]))
+    >>> vote_winners(np.array([[1.0, 1.0, 1.0], [0.0, 2.0, 1.0]]), np.array(["b", "c", "a"]))
     array([2, 1])
     """
     order = np.argsort(labels[: votes.shape[-1]], kind="stable")
@@ -146,25 +146,25 @@ def winners_of(votes: FloatArray, labels: Labels) -> Codes:
     return winners
 
 
-def _said(y_pred: Predictions, n_labels: int) -> list[int]:
-    """Return the numbers of labels that may be among answers: all of a few, those that are of many."""
-    return list(range(n_labels)) if n_labels <= _FEW else np.flatnonzero(np.bincount(y_pred.ravel())).tolist()
+def _candidate_codes(y_pred: Predictions, n_labels: int) -> list[int]:
+    """List the codes that may occur in predictions: all codes if they are few, else those that occur."""
+    return list(range(n_labels)) if n_labels <= _FEW_LABELS else np.flatnonzero(np.bincount(y_pred.ravel())).tolist()
 
 
-def _widened(votes: FloatArray, columns: int) -> FloatArray:
-    """Return votes with columns of zeros for labels that were met since."""
+def _add_columns(votes: FloatArray, columns: int) -> FloatArray:
+    """Add columns of zeros for labels that appeared since."""
     return votes if votes.shape[1] == columns else np.pad(votes, ((0, 0), (0, columns - votes.shape[1])))
 
 
-def _cuts(parts: Counts) -> list[int]:
-    """Return where to pause in a descending list of parts: after 1/2 of the whole, then after 1/2 of the rest, ...
+def _stages(weights: IntegerWeights) -> list[int]:
+    """Split points of decreasing weights: after 1/2 of the total weight, after 1/2 of the rest, ...
 
     Examples
     --------
-    >>> _cuts(np.array([2**50] * 4))
+    >>> _stages(np.array([2**50] * 4))
     [3]
     """
-    sums = np.cumsum(parts)
+    sums = np.cumsum(weights)
     thresholds = [2**BITS - (2**BITS >> halving) for halving in range(1, 8)]
     cuts = np.searchsorted(sums, thresholds, side="right") + 1
-    return sorted({int(cut) for cut in cuts if cut < parts.size})
+    return sorted({int(cut) for cut in cuts if cut < weights.size})

@@ -17,7 +17,7 @@ from pacbayes._utils.threads import at_most_cores
 from pacbayes._utils.units import jobs_of
 from pacbayes.certificates.compatibility import Words, python_words
 from pacbayes.certificates.posteriors import fit_posteriors, predict_validation
-from pacbayes.certificates.voting import weights_of
+from pacbayes.certificates.voting import float_weights
 from pacbayes.data.preprocessing import naming_column, naming_remedy
 from pacbayes.estimators.fitted import Fitted, cv_results
 from pacbayes.estimators.planning import make_plan, make_refit
@@ -186,13 +186,13 @@ class CertifiedModel(PredictionMixin):
     def primary_(self) -> dict[str, FloatArray]:
         """Weights of the primary rules, which the training rows determine, by voting; empty if ``hedge_`` is 1."""
         check_is_fitted(self)
-        return {voting: weights_of(rule.weights) for voting, rule in self._fitted.plan.primary_rules.items()}
+        return {voting: float_weights(rule.weights) for voting, rule in self._fitted.plan.primary_rules.items()}
 
     @property
     def weights_(self) -> FloatArray:
         """Weights of the rule that `voting` predicts with, for which its certificate holds."""
         check_is_fitted(self)
-        return weights_of(self._fitted.weights(self.voting_))
+        return float_weights(self._fitted.weights(self.voting_))
 
     @property
     def vote_errors_(self) -> int | None:

@@ -20,7 +20,7 @@ from pacbayes.certificates.posteriors import Posteriors
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.rules import FixedRule
 from pacbayes.certificates.thresholds import confidence, on_grid
-from pacbayes.certificates.voting import Counts, weighted_vote
+from pacbayes.certificates.voting import IntegerWeights, weighted_vote
 from pacbayes.data.duplicates import Overlap, overlap
 from pacbayes.data.rows import hashed_rows, number_of_rows, row_hashes
 from pacbayes.ensemble.classifier_set import ClassifierSet
@@ -63,9 +63,9 @@ class Fitted:
 
     def rule(self, voting: str) -> FixedRule:
         """Rule that `voting` predicts with."""
-        return self.certificates.rule(voting).resolved(self.certificates.case)
+        return self.certificates.rule(voting).resolve(self.certificates.case)
 
-    def weights(self, voting: str) -> Counts:
+    def weights(self, voting: str) -> IntegerWeights:
         """Weights of the rule that `voting` predicts with, as integer multiples of 2^-52."""
         return self.rule(voting).weights
 

@@ -15,7 +15,7 @@ from pacbayes._utils.seeds import seed_of
 from pacbayes.certificates.levels import AUTO
 from pacbayes.certificates.plan import without_hedge
 from pacbayes.certificates.posteriors import fit_posteriors, predict_validation
-from pacbayes.certificates.primary import asks_for_data, given_rules, resolve_prior
+from pacbayes.certificates.primary import prefit_rules, prior_uses_data, resolve_prior
 from pacbayes.certificates.rules import FixedRule
 from pacbayes.data.dataset import Dataset, check_complete, check_rows, check_same_order
 from pacbayes.data.duplicates import largest_overlap
@@ -125,10 +125,10 @@ def _check_choices(
     if not isinstance(fitted, list) or not fitted:
         raise TypeError(f"estimators must be a fitted classifier or a list of fitted classifiers, got {fitted!r}")
     model._validate_params()
-    rules = () if primary is None else given_rules(primary, len(fitted))
+    rules = () if primary is None else prefit_rules(primary, len(fitted))
     recipe = model._recipe()
     recipe = recipe.check(recipe.choices(groups=groups, prefit=True, primary=bool(rules)))
-    if callable(model.prior) and asks_for_data(model.prior, True):
+    if callable(model.prior) and prior_uses_data(model.prior, True):
         raise ValueError("prior must not use training rows: those of prefit classifiers are not available")
     return rules, recipe
 

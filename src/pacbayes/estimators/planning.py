@@ -18,7 +18,7 @@ from pacbayes.certificates.metrics import OutOfFoldPredictions, choose_bets, par
 from pacbayes.certificates.plan import Plan, without_hedge
 from pacbayes.certificates.primary import (
     CROSS_VALIDATION,
-    MOST_ANSWERS,
+    MAX_PREDICTIONS,
     errors_of_votes,
     primary_soft_vote,
     primary_weights,
@@ -28,7 +28,7 @@ from pacbayes.certificates.primary import (
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.rules import FixedRule, SoftVote
 from pacbayes.certificates.thresholds import ConfidenceGrid, ThresholdGrid, confidence
-from pacbayes.certificates.voting import weights_of
+from pacbayes.certificates.voting import float_weights
 from pacbayes.data.dataset import Dataset
 from pacbayes.data.rows import pick_rows
 from pacbayes.data.split import GROUP, Split
@@ -175,7 +175,7 @@ def _cross_validate(choices: Recipe, trained: Trained, hedge: float) -> CVResult
                     probabilities[i], best[family] = maps[i](member.scores).astype(np.float32), k
             advance(1)
     errors, sizes = counted_by_fold(y_pred, codes, folds)
-    count_votes = needs_rules and y_pred.size <= MOST_ANSWERS and sizes.any()
+    count_votes = needs_rules and y_pred.size <= MAX_PREDICTIONS and sizes.any()
     votes = errors_of_votes(_to_train_codes(train_classes, y_pred), train_codes, folds, sizes) if count_votes else None
     return CVResult(
         CrossValidation(
@@ -217,7 +217,7 @@ def _prior(choices: Recipe, trained: Trained, data: Dataset, counts: CrossValida
 def _soft_vote(cv: CVResult, rules: tuple[FixedRule, ...]) -> tuple[SoftVote, FloatArray]:
     """Primary soft vote and its out-of-fold mean probabilities of the training rows."""
     (rule,) = (rule for rule in rules if isinstance(rule, SoftVote))
-    weights = weights_of(rule.weights)
+    weights = float_weights(rule.weights)
     total = sum(weights[i] * cv.probabilities[i].astype(np.float64) for i in rule.soft.maps)
     return rule, rule.soft.shares(np.asarray(total))
 

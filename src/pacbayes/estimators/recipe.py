@@ -16,7 +16,7 @@ from pacbayes.certificates.compatibility import Choices, Words, python_words
 from pacbayes.certificates.decisions import Decision, Threshold, positive_class
 from pacbayes.certificates.levels import AUTO, hedged_level
 from pacbayes.certificates.metrics import check_classes, parse_metrics
-from pacbayes.certificates.primary import CROSS_VALIDATION, asks_for_data, check_distances
+from pacbayes.certificates.primary import CROSS_VALIDATION, check_distances, prior_uses_data
 from pacbayes.certificates.voting import SOFT, VOTINGS
 from pacbayes.data.dataset import Dataset
 from pacbayes.data.preprocessing import check_preprocessor, resolve_preprocessor
@@ -112,7 +112,7 @@ class Recipe:
         if hedge > 0.0 and hedged_level(level, hedge, 1) == 0.0:
             raise ValueError(f"hedge * delta must not underflow, got {hedge!r} * {level!r}")
         if callable(self.prior):
-            asks_for_data(self.prior, self.split == SHARED)
+            prior_uses_data(self.prior, self.split == SHARED)
         return replace(self, hedge=hedge)
 
     def check_candidates(self) -> None:

@@ -28,16 +28,16 @@ from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.primary import (
     CROSS_VALIDATION,
     STRENGTHS,
-    given_rules,
+    cross_validated_soft_weights,
+    prefit_rules,
     primary_weights,
     resolve_prior,
-    soft_weights,
 )
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.rules import Draws, FixedRule, Single, SoftVote, Vote
 from pacbayes.certificates.sentences import PRIORS
 from pacbayes.certificates.thresholds import MAX_GRID_SIZE, MOST_THRESHOLDS, ConfidenceGrid, ThresholdGrid
-from pacbayes.certificates.voting import BITS, PRIMARY, SOFT, Counts, weights_of
+from pacbayes.certificates.voting import BITS, PRIMARY, SOFT, IntegerWeights, float_weights
 from pacbayes.data.split import DISTINCT, EXAMPLE, GROUP, SPLITS, Split, marked, rows_of_units
 from pacbayes.data.tables import TableReading, TextColumn
 from pacbayes.ensemble.calibration import ANSWERS, KINDS, LARGEST, Calibration
@@ -126,7 +126,7 @@ def _falls(values: Any, last: float, most: int) -> bool:
     return falls and bool(values[-1] == last)
 
 
-def _is_whole(weights: Counts) -> bool:
+def _is_whole(weights: IntegerWeights) -> bool:
     """Whether weights are whole multiples of 2^-52 with the sum one."""
     return weights.ndim == 1 and _are(weights, weights.shape, 0, 2**BITS) and sum(weights.tolist()) == 2**BITS
 
@@ -354,7 +354,7 @@ def _check_prior(plan: Plan) -> None:
         need(same, "Plan.prior", "must follow from cross-validation")
 
 
-_Named = dict[tuple[str, str], Counts]
+_Named = dict[tuple[str, str], IntegerWeights]
 
 
 def _check_planned(plan: Plan, n_train: int) -> None:
@@ -363,12 +363,12 @@ def _check_planned(plan: Plan, n_train: int) -> None:
     need(found is not None or plan.split.prefit, "Plan.cross_validation", "must be there for a proposal")
     number = rules[0].weights.size
     if found is None:
-        expected = _weights_by_name(given_rules(weights_of(rules[0].weights), number))
+        expected = _weights_by_name(prefit_rules(float_weights(rules[0].weights), number))
     else:
         need(found.log_losses is not None, "CrossValidation.log_losses", "must be there for a proposal")
         need(int(found.candidates[-1]) < number, "CrossValidation.candidates", "must be classifiers")
         hard = primary_weights(found.candidates, found.totals, number, found.errors_of_votes)
-        expected = {(SOFT, PRIMARY): soft_weights(found, number, n_train)} | _weights_by_name(hard)
+        expected = {(SOFT, PRIMARY): cross_validated_soft_weights(found, number, n_train)} | _weights_by_name(hard)
     source = "the proposal" if found is None else "the stored cross-validation"
     stored = _weights_by_name(rules)
     if plan.hedge == 0.0:
@@ -444,7 +444,7 @@ def check_fitted(fitted: Fitted) -> None:
     )
     # Of draws it is known that one of their classifiers said it, but not which: more takes the rows.
     lines = zip(plan.fixed_rules, () if said is None else said, strict=True)
-    follows = all(rule.follows(codes, predictions.y_pred, predictions.labels) for rule, codes in lines)
+    follows = all(rule.is_consistent(codes, predictions.y_pred, predictions.labels) for rule, codes in lines)
     need(follows, "ValidationPredictions.rule_predictions", "must follow from the answers and the weights of each rule")
 
 

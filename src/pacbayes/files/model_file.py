@@ -21,7 +21,7 @@ from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.posteriors import Posteriors, restored_posterior
 from pacbayes.certificates.refit import Refit
-from pacbayes.certificates.voting import integer_weights, weights_of
+from pacbayes.certificates.voting import float_weights, integer_weights
 from pacbayes.ensemble.members import CompositeMembers, Estimators
 from pacbayes.ensemble.svm_members import KernelSVMs
 from pacbayes.ensemble.validation import ValidationPredictions
@@ -221,7 +221,7 @@ def _posterior(stored: Any, plan: Plan, predictions: ValidationPredictions) -> P
     need_array(weights, "weights", "f", (len(predictions),))
     whole = bool((weights >= 0.0).all()) and math.fsum(weights.tolist()) == 1.0
     need(whole, "weights", "must have the sum one")
-    need(np.array_equal(weights_of(integer_weights(weights)), weights), "weights", "must be multiples of 2^-52")
+    need(np.array_equal(float_weights(integer_weights(weights)), weights), "weights", "must be multiples of 2^-52")
     among = {one.name: one for one in plan.distances}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for

@@ -15,7 +15,7 @@ from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.decisions import SelectiveResult
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.posteriors import choose_posterior
-from pacbayes.certificates.voting import POSTERIOR, SOFT, weights_of
+from pacbayes.certificates.voting import POSTERIOR, SOFT, float_weights
 from pacbayes.data.dataset import check_complete, check_same_kind, check_same_order
 from pacbayes.data.duplicates import check_new_rows
 from pacbayes.data.rows import number_of_rows, pick_rows
@@ -156,7 +156,7 @@ class ReportView:
     @cached_property
     def weights(self) -> FloatArray:
         """Weights of the soft vote, of the draws for voting="stochastic", and of the majority vote otherwise."""
-        return weights_of(self.model._fitted.weights("majority" if self.voting == "best" else self.voting))
+        return float_weights(self.model._fitted.weights("majority" if self.voting == "best" else self.voting))
 
     @property
     def weight_name(self) -> str:
