@@ -42,7 +42,7 @@ def test_the_posterior_is_the_best_at_the_reserve():
     plan, predictions = fixed_rules(a_set([9, 8, 30]), 0, hedge=0.1, metrics=parse_metrics(("error",)))
     found = fit_posteriors(plan, predictions).posterior
     assert found.bound == pytest.approx(optimal_posterior(np.array([9, 8, 30]) / 100, 100, delta=0.004).bound, abs=1e-9)
-    assert found.delta == plan.reserve
+    assert found.delta == plan.hedged_level
     # Weights are whole multiples of 2^-52: a draw from them is exact.
     assert (np.ldexp(found.weights, 52) % 1 == 0).all()
     assert found.weights.sum() == 1.0

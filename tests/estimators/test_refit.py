@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.cli.running import in_process
 
 from pacbayes import CertifiedClassifier, Cost, Grid, compare_classifiers, load, save
-from pacbayes.certificates.refit import LEAD
+from pacbayes.certificates.refit import MARGIN
 
 X, Y = load_breast_cancer(return_X_y=True)
 NEW = X + np.random.default_rng(0).normal(size=X.shape) * X.std(axis=0)
@@ -35,9 +35,9 @@ def both():
 def test_it_predicts_where_it_is_clear_and_the_certified_vote_elsewhere(both):
     refitted, certified = both
     # The refit is the recipe on all rows: as if nothing had been kept.
-    clear, said, probabilities = refitted._fitted.refit.clear(NEW)
+    clear, said, probabilities = refitted._fitted.refit.predict(NEW)
     first_two = np.sort(probabilities, axis=1)[:, -2:]
-    np.testing.assert_array_equal(clear, first_two[:, 1] - first_two[:, 0] > LEAD)
+    np.testing.assert_array_equal(clear, first_two[:, 1] - first_two[:, 0] > MARGIN)
     assert 0.5 < clear.mean() < 1.0
     expected = np.where(clear, said, certified.predict(NEW))
     np.testing.assert_array_equal(refitted.predict(NEW), expected)

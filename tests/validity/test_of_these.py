@@ -19,7 +19,7 @@ from tests.validity.test_questions import CLEAN, VOTINGS, fitted, sample
 
 from pacbayes.bounds.binomial import binomial_upper, hypergeometric_upper
 from pacbayes.certificates import Plan, certify, fit_posteriors
-from pacbayes.certificates.batch import batch_of
+from pacbayes.certificates.batch import empty_batch
 from pacbayes.data.split import validation_split
 from pacbayes.ensemble.validation import ValidationPredictions
 
@@ -116,7 +116,7 @@ def chosen_among_many(draws, number=200, m=100, rows=100, risk=0.2):
         predictions = ValidationPredictions(np.array([0, 1]), 2, wrong, np.zeros(m, dtype=np.uint8))
         plan = Plan(split, delta=DELTA)
         certificates = certify(plan, predictions, fit_posteriors(plan, predictions))
-        batch = replace(batch_of(plan, certificates.case, certificates.rule("best")), rows=rows)
+        batch = replace(empty_batch(plan, certificates.case, certificates.rule("best")), rows=rows)
         assert batch.level == pytest.approx(DELTA / number)
         assert batch.errors == wrong.sum(axis=1).min()
         # The classifiers err alike: whichever was chosen, new errors are a matter of chance.
@@ -204,7 +204,7 @@ def test_whole_fits(kind, fits):
         for voting in VOTINGS:
             clf.set_params(voting=voting)
             if clf.certificate_.rule == "posterior":
-                with pytest.raises(ValueError, match="which the validation rows found"):
+                with pytest.raises(ValueError, match="optimised on the validation rows"):
                     clf.certify_batch(X)
                 continue
             batch = clf.certify_batch(X)

@@ -1,4 +1,4 @@
-"""Of these answers at most so many are wrong: a statement about the rows at hand, not about all that may come."""
+"""Bounds on the number of wrong predictions in a batch of new rows, rather than on the error rate of all rows."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from pacbayes.data.split import DISTINCT, GROUP
 
 @dataclass(frozen=True)
 class Batch:
-    """How many of the answers to a batch of new rows are wrong at most.
+    """Upper confidence bound on the number of wrong predictions in a batch of new rows.
 
-    Of `CertifiedClassifier.certify_batch`.  A statement of its own, beside the certificate and not at once with it.
+    The result of `CertifiedClassifier.certify_batch`.  It does not hold jointly with the certificate.
 
     See Also
     --------
-    Certificate : About all new examples, not about those at hand.
-    pacbayes.certificates.hypergeometric_upper : Where the number comes from.
+    Certificate : Bound on the error rate of all new examples.
+    pacbayes.certificates.hypergeometric_upper : The bound behind it.
 
     References
     ----------
@@ -42,23 +42,23 @@ class Batch:
     statement, beside the certificate and not at once with it.
     """
 
-    #: The new rows.
+    #: The number of new rows.
     rows: int
-    #: The errors of the rule that predicts on the validation rows.
+    #: Validation errors of the rule that predicts.
     errors: int
-    #: The validation rows.
+    #: The number of validation rows.
     m: int
-    #: The rule's share of delta, at which the limit was computed.
+    #: The level of the bound: the rule's share of delta.
     level: float
-    #: The statement fails with at most this probability, over sample and batch, whichever rule predicts.
+    #: The bound fails with at most this probability over sample and batch, whichever rule predicts.
     delta: float
-    #: The answers that are not those of the rule that was tested: each may be wrong.
+    #: The number of predictions on which the tested rule disagrees; each is counted as wrong.
     not_covered: int = 0
-    #: The rows that equal rows which the model was fitted with, no more than chance explains.
+    #: The number of rows that equal rows used to fit the model, if chance explains it.
     seen: int = 0
 
     def __post_init__(self) -> None:
-        """Raise unless the numbers fit together."""
+        """Raise unless the numbers are consistent."""
         need_whole(self.rows, "Batch.rows", 0)
         need_whole(self.m, "Batch.m", 1)
         need_whole(self.errors, "Batch.errors", 0, self.m)
@@ -69,12 +69,12 @@ class Batch:
 
     @cached_property
     def wrong(self) -> int:
-        """At most so many are wrong: those of the rule that was tested, and all that are not covered."""
+        """Bound on the number of wrong predictions: of the tested rule, and all that are not covered."""
         tested = hypergeometric_upper(self.errors, self.m, self.rows, self.level)
         return min(tested + self.not_covered, self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers, ready for JSON.
+        """Convert to plain numbers for JSON.
 
         Examples
         --------
@@ -87,7 +87,7 @@ class Batch:
         return sentences.batch_text(self)
 
     def explain(self) -> str:
-        """Return the statement, the counts it comes from and its assumptions, one to a line.
+        """Describe the guarantee, its counts and its assumptions, one per line.
 
         Examples
         --------
@@ -102,31 +102,32 @@ class Batch:
         return sentences.batch_explained(self)
 
 
-def batch_of(plan: Plan, case: Case, rule: Rule) -> Batch:
-    """Return an empty batch for the answers of a rule; raise where nothing is proved."""
-    refused = _not_proved(plan)
-    if refused is None:
-        # All rules share the whole of delta: it is a statement of its own, from which no limits take a part.
-        tested = rule.tested(case, plan.levels_of(plan.delta)[rule])
+def empty_batch(plan: Plan, case: Case, rule: Rule) -> Batch:
+    """Make a batch without rows for the predictions of a rule; raise where nothing is proved."""
+    reason = _not_proved(plan)
+    if reason is None:
+        # The rules share the whole of delta: metrics take no part of it.
+        tested = rule.validation_predictions(case, plan.levels_of(plan.delta)[rule])
         if tested is not None:
-            errors = int(np.count_nonzero(tested[0] != case.predictions.y_true))
-            return Batch(0, errors, plan.split.m, tested[1], plan.delta)
-        refused = (
-            f"the {rule.voting!r} way of predicting has the {rule.name}'s weights, which the validation rows found; of "
-            "such it is not proved. voting='best' has one classifier, of which it is"
+            y_pred, level = tested
+            errors = int(np.count_nonzero(y_pred != case.predictions.y_true))
+            return Batch(0, errors, plan.split.m, level, plan.delta)
+        reason = (
+            f"voting={rule.voting!r} predicts with the weights of the {rule.name}, which are optimised on the "
+            "validation rows. Use voting='best', a single classifier"
         )
-    raise ValueError(f"certify_batch cannot say how many answers are wrong at most: {refused}")
+    raise ValueError(f"certify_batch has no guarantee here: {reason}")
 
 
 def _not_proved(plan: Plan) -> str | None:
-    """Say why nothing is proved of any rule, None where something is."""
+    """Explain why no rule has a guarantee; None where one has."""
     split = plan.split
     if split.unit == GROUP:
-        return "rows of a group depend on each other, so that new rows cannot take the place of validation rows"
+        return "rows of a group are dependent, so that new rows are not exchangeable with validation rows"
     if split.unit == DISTINCT:
-        return "with duplicates='together' copies count once, but a batch may hold any number of them"
+        return "with duplicates='together' duplicates count once, but a batch may hold any number of them"
     if plan.decision is not None:
-        return f"{plan.decision!r} is certified, and nothing else"
+        return f"only {plan.decision!r} is certified"
     if split.kind != "shared":
-        return f"with split={split.kind!r} every row validates some classifier and trains others"
+        return f"with split={split.kind!r} every row is in the training set of some classifier and validates others"
     return None

@@ -10,7 +10,7 @@ from pacbayes.certificates.decisions import Decision, Threshold
 from pacbayes.certificates.levels import AUTO, resolve_hedge
 from pacbayes.certificates.metrics import METRICS, MetricSpec
 from pacbayes.certificates.primary import CROSS_VALIDATION
-from pacbayes.certificates.refit import CARRIED, VOTINGS
+from pacbayes.certificates.refit import COVERED_METRICS, VOTINGS
 from pacbayes.certificates.voting import SOFT
 from pacbayes.data.split import SHARED
 
@@ -74,7 +74,7 @@ class Choices:
     @property
     def not_carried(self) -> str:
         """The first risk whose limit does not carry over to a refit; nothing where all do."""
-        return next((repr(question.name) for question in self.metrics if question.name not in CARRIED), "")
+        return next((repr(question.name) for question in self.metrics if question.name not in COVERED_METRICS), "")
 
     @property
     def resolved_hedge(self) -> float:
@@ -143,8 +143,8 @@ _REFUSALS: tuple[tuple[Callable[[Choices], Any], str], ...] = (
     ),
     (
         lambda c: c.refit and c.not_carried,
-        f"[metrics] with {{refit}} must be among {', '.join(CARRIED)}, got <not_carried>: only losses of single "
-        "predictions carry over to those that are covered",
+        f"[metrics] with {{refit}} must be among {', '.join(COVERED_METRICS)}, got <not_carried>: only losses of "
+        "single predictions carry over to those that are covered",
     ),
     (
         lambda c: isinstance(c.prior, str) and c.prior == CROSS_VALIDATION and c.no_training,

@@ -1,4 +1,4 @@
-"""All that is fixed before a validation row is looked at."""
+"""Everything that is fixed before validation."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import FloatArray, cached_property
-from pacbayes._utils.checks import (
-    read_only,
-)
+from pacbayes._utils.checks import read_only
 from pacbayes._utils.seeds import draw_key
 from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.decisions import Decision, Threshold
 from pacbayes.certificates.levels import hedged_level, main_level, primary_level
 from pacbayes.certificates.metrics import MetricSpec
-from pacbayes.certificates.primary import (
-    resolve_distances,
-)
+from pacbayes.certificates.primary import resolve_distances
 from pacbayes.certificates.rules import BestSingle, FixedRule, PosteriorDraws, PosteriorVote, Rule, SoftVote
 from pacbayes.certificates.thresholds import ConfidenceGrid, ThresholdGrid
 from pacbayes.certificates.voting import PRIMARY, SOFT, VOTINGS
@@ -30,11 +26,11 @@ from pacbayes.ensemble.cross_validation import CrossValidation
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What a fit decides on the training rows alone, or a user beforehand.
+    """The decisions of a fit that depend on the training rows or the user alone.
 
     Examples
     --------
-    The posterior alone, of classifiers that were trained elsewhere and are validated by 100 rows:
+    Prefit classifiers with 100 validation rows, and no primary rule:
 
     >>> from pacbayes.data.split import validation_split
     >>> for rule, level in Plan(validation_split(100)).levels.items():
@@ -44,40 +40,40 @@ class Plan:
     best Occam 0.05
     """
 
-    #: Which rows train and which validate.
+    #: Training and validation rows.
     split: Split
-    #: All that is said together fails with at most this probability.
+    #: All guarantees of a certificate together fail with at most this probability.
     delta: float = 0.05
-    #: The share of it kept in reserve for what the validation rows may show; the rest is the proposal's.
+    #: The share of delta for choices made on the validation rows; the rest is for the primary rule.
     hedge: float = 1.0
-    #: Limits that are asked for, and the share of every rule's level that they have.
+    #: The requested metrics, and their share of every rule's level.
     metrics: tuple[MetricSpec, ...] = ()
     metrics_share: float = 0.2
-    #: The prior, None for the uniform one, and where it comes from: a key of `PRIORS`.
+    #: The prior, None for the uniform one, and its origin: a key of `sentences.PRIORS`.
     prior: FloatArray | None = None
     prior_kind: str = "uniform"
-    #: The distances as they were asked for, and which of their constants.
+    #: The requested distances, and the kind of their constants.
     distance: tuple[str | Distance, ...] = ("kl",)
     constant: str = "exact"
-    #: Rules whose weights are fixed.
+    #: Rules with weights fixed before validation.
     fixed_rules: tuple[FixedRule, ...] = ()
-    #: What cross-validation within the training rows counted.
+    #: Errors in cross-validation within the training rows.
     cross_validation: CrossValidation | None = None
-    #: The most frequent training label; None where it is not known.
+    #: The most frequent training label; None if unknown.
     majority_class: Any = None
-    #: The class that matters, of which is said how many were missed; None where nobody says so.
+    #: The positive class, whose misses are reported; None by default.
     positive: Any = None
-    #: A target, and what is tested for it: thresholds of a confidence, or of one class's probability.
+    #: The decision rule, and its candidate thresholds: of a confidence, or of the probability of a class.
     decision: Decision | None = None
     thresholds: ConfidenceGrid | ThresholdGrid | None = None
-    #: How it predicts where it was refitted on all rows, and the certificate is about covered answers; None elsewhere.
+    #: After a refit on all rows, the way to predict, whose covered predictions are certified; else None.
     refit: str | None = None
-    #: The values of the column of slices, in order, and what it is called.
+    #: The values of the slice column, in order, and its name.
     slices: tuple[Any, ...] = ()
     slice_column: str = ""
-    #: Sorted hashes of all rows, by which they are known again; None where rows have no values, or too many.
+    #: Sorted hashes of all rows, to detect them among new rows; None for rows that cannot be hashed, or too many.
     row_fingerprints: NDArray[np.int64] | None = None
-    #: How the columns of a table were read.
+    #: How the columns of a table are parsed.
     reading: TableReading | None = None
 
     def __post_init__(self) -> None:
@@ -85,40 +81,40 @@ class Plan:
 
     @property
     def has_threshold(self) -> bool:
-        """Whether the target is a threshold of one class's probability, which the soft vote alone has."""
+        """Whether the decision is a threshold of a class's probability, which only the soft vote has."""
         return isinstance(self.decision, Threshold)
 
     @property
     def main_level(self) -> float:
-        """What the bounds have of delta; the limits have the rest."""
+        """The share of delta for main bounds; the rest is for metrics."""
         return main_level(self.delta, self.share)
 
     @property
     def share(self) -> float:
-        """The share of every rule's level that its limits have: none where none are asked for."""
+        """The share of every rule's level for metrics; 0 without metrics."""
         return self.metrics_share if self.metrics else 0.0
 
     @property
-    def reserve(self) -> float:
-        """What is kept for what the validation rows may show."""
+    def hedged_level(self) -> float:
+        """The share of delta for choices made on the validation rows."""
         return hedged_level(self.main_level, self.hedge, 1)
 
     @cached_property
     def distances(self) -> tuple[Distance, ...]:
-        """The distances themselves: Catoni's parameter may come from cross-validation."""
-        return resolve_distances(self.distance, self.cross_validation, self.split.m, self.reserve or self.delta)
+        """The distances as objects; Catoni's parameter may come from cross-validation."""
+        return resolve_distances(self.distance, self.cross_validation, self.split.m, self.hedged_level or self.delta)
 
     @cached_property
     def levels(self) -> dict[Rule, float]:
-        """Each rule's share of delta: (1 - hedge) for a proposal, equal shares of the rest for the others.
+        """Each rule's share of delta: 1 - hedge for the primary rule, equal shares of the hedge for alternatives.
 
-        A proposal beside which nothing stands has the whole.  The planned ones first, then those whose weights the
-        validation rows find.
+        A primary rule without alternatives has all of it.  Fixed rules come first, then those optimised on the
+        validation rows.
         """
         return self.levels_of(self.main_level)
 
     def levels_of(self, delta: float) -> dict[Rule, float]:
-        """Return the levels of all rules where they share `delta` and not `main_level`: without limits beside them.
+        """Levels of all rules that share `delta` instead of `main_level`.
 
         Examples
         --------
@@ -126,44 +122,44 @@ class Plan:
         >>> list(Plan(validation_split(100)).levels_of(0.01).values())
         [0.01, 0.01, 0.01]
         """
-        found: dict[Rule, float] = {}
+        levels: dict[Rule, float] = {}
         for voting in self.votings:
             primary = self.primary_rules.get(voting)
-            others = [rule for rule in self._others if rule.voting == voting]
+            alternatives = [rule for rule in self._alternatives if rule.voting == voting]
             if primary is not None:
-                found[primary] = primary_level(delta, self.hedge_of(voting))
-            found |= dict.fromkeys(others, hedged_level(delta, self.hedge, max(len(others), 1)))
-        return found
+                levels[primary] = primary_level(delta, self.hedge_of(voting))
+            levels |= dict.fromkeys(alternatives, hedged_level(delta, self.hedge, max(len(alternatives), 1)))
+        return levels
 
     @cached_property
     def primary_rules(self) -> dict[str, FixedRule]:
-        """The rules that hold most of delta, by way of predicting."""
+        """The primary rules, which have most of delta, by way of predicting."""
         return {rule.voting: rule for rule in self.fixed_rules if rule.name == PRIMARY}
 
     @cached_property
-    def _others(self) -> tuple[Rule, ...]:
-        """The rules that share the reserve: those that are tested beside the proposals, and those to be found."""
+    def _alternatives(self) -> tuple[Rule, ...]:
+        """The rules that share the hedge: alternatives to the primary rules, and rules optimised on validation rows."""
         if self.hedge == 0.0:
             return ()
-        of = (self.distances, self.constant, self.prior)
-        tested = [rule for rule in self.fixed_rules if rule.name != PRIMARY]
-        return (*tested, PosteriorDraws(*of), PosteriorVote(*of), BestSingle(self.prior, self.hedge))
+        settings = (self.distances, self.constant, self.prior)
+        fixed = [rule for rule in self.fixed_rules if rule.name != PRIMARY]
+        return (*fixed, PosteriorDraws(*settings), PosteriorVote(*settings), BestSingle(self.prior, self.hedge))
 
     @property
     def soft(self) -> SoftVote:
-        """The soft vote, where one was planned."""
+        """The primary soft vote."""
         rule = self.primary_rules[SOFT]
         assert isinstance(rule, SoftVote)
         return rule
 
     @property
     def votings(self) -> tuple[str, ...]:
-        """The ways of predicting that there are: a soft vote only where it was planned."""
+        """The available ways of predicting; the soft vote only if it is a primary rule."""
         return VOTINGS if SOFT in self.primary_rules else VOTINGS[1:]
 
     @property
     def default_voting(self) -> str:
-        """The way of predicting where nobody says one."""
+        """The default way of predicting."""
         if self.refit is not None:
             return self.refit
         if SOFT in self.votings:
@@ -171,28 +167,27 @@ class Plan:
         return "best" if self.split.prefit else "stochastic"
 
     def hedge_of(self, voting: str) -> float:
-        """Return the share of delta kept in reserve for a way of predicting: none for a soft vote."""
+        """Hedge of a way of predicting: 0 for the soft vote, which has no alternatives."""
         return 0.0 if voting == SOFT else self.hedge
 
     @property
     def holdout(self) -> int | None:
-        """The classifier that the training rows, or the user, would choose; None where nobody did."""
-        found = self.cross_validation
-        if found is not None:
-            return found.first if self.hedge == 1.0 else found.middle
+        """The classifier chosen by cross-validation, or as `primary`; None without such a choice."""
+        if self.cross_validation is not None:
+            return self.cross_validation.first if self.hedge == 1.0 else self.cross_validation.middle
         return self.primary_rules["best"].index if "best" in self.primary_rules else None
 
     @property
     def bet(self) -> float | None:
-        """The bet on the losses of groups, the same for all rules that are planned; None where there is none."""
+        """The bet on the losses of groups, the same for all fixed rules; None if there is none."""
         return self.fixed_rules[0].bet if self.fixed_rules else None
 
     @cached_property
     def key(self) -> bytes:
-        """The key of the draws, and of the hashes by which rows are known again."""
+        """The key of draws and row hashes."""
         return draw_key(self.split.seed)
 
 
 def without_hedge(rules: tuple[FixedRule, ...]) -> tuple[FixedRule, ...]:
-    """Return the proposals alone, where nothing is kept for others."""
+    """Select the primary rules, for fits without hedge."""
     return tuple(rule for rule in rules if rule.name == PRIMARY)

@@ -1,9 +1,10 @@
-"""What the validation rows show and choose: answers, and then a posterior.
+"""Predictions for the validation rows, and the posterior optimised on them.
 
-Here is the first, and in a fit the only, place that asks about validation rows: each classifier about each of them,
-once.  Those that have a part in a soft vote are asked a second question: how sure they are.
+`predict_validation` is the only place of a fit that predicts validation rows: with every classifier, once, and with the
+probabilities of those in a soft vote.
 
-The weights need not be the best: the bound holds for all weights at once, and is that of the weights as they are.
+The posterior need not be optimal: the PAC-Bayes bound holds for all posteriors simultaneously, and is evaluated at the
+weights as they are.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from pacbayes.posteriors.posterior import Posterior, Problem
 
 @dataclass(frozen=True, eq=False)
 class Posteriors:
-    """What the validation rows chose.
+    """The result of optimisation on the validation rows.
 
     See Also
     --------
-    fit_posteriors : What makes one.
+    fit_posteriors : Optimise the posterior.
 
     Examples
     --------
@@ -43,17 +44,17 @@ class Posteriors:
     True
     """
 
-    #: The posterior with the smallest bound at the whole of the reserve; None where nothing was kept for it.
+    #: The posterior with the smallest bound at the hedged share of delta; None without hedge.
     posterior: Posterior | None = None
 
 
 def fit_posteriors(plan: Plan, predictions: ValidationPredictions) -> Posteriors:
-    """Return what the validation rows choose, where the plan keeps a part of delta for it.
+    """Optimise the posterior on the validation rows, if the plan has a hedge for it.
 
     See Also
     --------
-    Plan : What is fixed beforehand.
-    certify : What follows.
+    Plan : Everything fixed before validation.
+    certify : The certificates.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def fit_posteriors(plan: Plan, predictions: ValidationPredictions) -> Posteriors
         predictions.count(plan.split).risks,
         plan.split.m,
         distance=plan.distances,
-        delta=plan.reserve,
+        delta=plan.hedged_level,
         prior=plan.prior,
         constant=plan.constant,
     )
@@ -78,11 +79,11 @@ def fit_posteriors(plan: Plan, predictions: ValidationPredictions) -> Posteriors
 def choose_posterior(
     risks: FloatArray, m: int, *, distance: Any, delta: float, prior: FloatArray | None, constant: str
 ) -> Posterior:
-    r"""Return the posterior with the smallest bound over one or several distances.
+    r"""Optimise the posterior, with the smallest bound over one or several distances.
 
-    With several, :math:`\delta` is divided equally among them, so that the smallest bound holds at :math:`\delta`
-    although it was chosen after all were seen.  The weights are rounded to multiples of :math:`2^{-52}`, and the bound
-    is that of the rounded weights: a draw from them and a vote with them are then exact.
+    Each of several distances has an equal share of :math:`\delta`, so that the smallest bound holds at :math:`\delta`.
+    The weights are rounded to multiples of :math:`2^{-52}`, which makes draws and votes with them exact, and the bound
+    is that of the rounded weights.
 
     Examples
     --------
@@ -92,11 +93,12 @@ def choose_posterior(
     >>> two.distance, round(two.delta, 12), bool(two.bound > one.bound), float(two.weights.sum())
     ('kl', 0.025, True, 1.0)
     """
-    among = check_distances(distance)
-    level = divide_delta(check_level(delta), len(among))
+    distances = check_distances(distance)
+    level = divide_delta(check_level(delta), len(distances))
     if level <= 0.0:
-        raise ValueError(f"delta must be large enough to be divided among {len(among)} distances, got {delta!r}")
-    return min((_exact(risks, m, one, level, prior, constant) for one in among), key=lambda found: found.bound)
+        raise ValueError(f"delta must be large enough to be divided among {len(distances)} distances, got {delta!r}")
+    posteriors = (_optimal_rounded(risks, m, one, level, prior, constant) for one in distances)
+    return min(posteriors, key=lambda posterior: posterior.bound)
 
 
 def restored_posterior(
@@ -109,51 +111,52 @@ def restored_posterior(
     prior: FloatArray | None,
     constant: str,
 ) -> Posterior:
-    """Return the posterior that has these weights, at its own level `delta`, with what a new search proves about it.
+    """Posterior with stored weights, at its own level `delta`, and the lower bound of a new optimisation.
 
-    The weights may have been found by another version, whose last bits differ, or by somebody else: the bound is theirs
-    and holds for any weights, and no posterior has a bound below `lower_bound`.
+    The weights may come from another version, whose last bits differ, or from anyone: their bound holds for any
+    weights, and no posterior has a bound below `lower_bound`.
 
     Examples
     --------
     >>> risks = np.array([0.1, 0.2])
-    >>> found = restored_posterior(
+    >>> posterior = restored_posterior(
     ...     np.array([0.5, 0.5]), risks, 100, distance="kl", delta=0.05, prior=None, constant="exact"
     ... )
     >>> best = choose_posterior(risks, 100, distance="kl", delta=0.05, prior=None, constant="exact")
-    >>> bool(found.bound > best.bound), found.lower_bound == best.lower_bound, found.converged
+    >>> bool(posterior.bound > best.bound), posterior.lower_bound == best.lower_bound, posterior.converged
     (True, True, False)
     """
-    found = _exact(risks, m, distance, delta, prior, constant)
-    if np.array_equal(found.weights, weights):
-        return found
+    optimal = _optimal_rounded(risks, m, distance, delta, prior, constant)
+    if np.array_equal(optimal.weights, weights):
+        return optimal
     with usual_float_errors():
         problem = Problem.checked(risks, m, distance, delta, prior, constant)
         return problem.posterior(
             weights,
-            lower_bound=found.lower_bound,
-            method=found.method,
-            converged=problem.evaluate(weights).bound - found.lower_bound <= DEFAULT_TOL,
-            n_iter=found.n_iter,
+            lower_bound=optimal.lower_bound,
+            method=optimal.method,
+            converged=problem.evaluate(weights).bound - optimal.lower_bound <= DEFAULT_TOL,
+            n_iter=optimal.n_iter,
             message="the weights are those of a file",
         )
 
 
-def _exact(
+def _optimal_rounded(
     risks: FloatArray, m: int, distance: str | Distance, delta: float, prior: FloatArray | None, constant: str
 ) -> Posterior:
-    kept = ("lower_bound", "beta", "method", "converged", "n_iter", "message", "details")
+    """Optimise the posterior, and round its weights to multiples of 2^-52."""
+    copied = ("lower_bound", "beta", "method", "converged", "n_iter", "message", "details")
     with usual_float_errors():
         problem = Problem.checked(risks, m, distance, delta, prior, constant)
-        found = certified(problem, DEFAULT_TOL)
-        weights = float_weights(integer_weights(found.weights))
-        return problem.posterior(weights, **{name: getattr(found, name) for name in kept})
+        optimal = certified(problem, DEFAULT_TOL)
+        weights = float_weights(integer_weights(optimal.weights))
+        return problem.posterior(weights, **{name: getattr(optimal, name) for name in copied})
 
 
 def predict_validation(members: Members, plan: Plan, data: Dataset, n_jobs: int | None = None) -> ValidationPredictions:
-    """Ask every classifier about every row that validates it, once, and note what every planned rule makes of it.
+    """Predict the validation rows with every classifier and every fixed rule.
 
-    A rule is planned only where all classifiers share their validation rows.
+    Fixed rules require that all classifiers share their validation rows.
     """
     predictions = observe(members, data, plan.split, n_jobs)
     if not plan.fixed_rules:
@@ -161,22 +164,22 @@ def predict_validation(members: Members, plan: Plan, data: Dataset, n_jobs: int 
     rows, n_classes, shares = plan.split.validating, int(data.classes.size), None
     if SOFT in plan.primary_rules:
         shares = plan.soft.shares(members, members.prepared(pick_rows(data.rows, rows)))
-    said = np.stack(
+    rule_predictions = np.stack(
         [
             rule.combine(predictions.y_pred, predictions.labels, lambda: data.hashes(plan.key)[rows], shares)
             for rule in plan.fixed_rules
         ]
     )
-    predictions = replace(predictions, rule_predictions=said.astype(predictions.y_pred.dtype))
+    predictions = replace(predictions, rule_predictions=rule_predictions.astype(predictions.y_pred.dtype))
     if plan.decision is None:
         return predictions
-    # Of the soft vote, whatever the way of predicting: any score is valid that the training rows fixed.
+    # Scores of the soft vote, for every way of predicting: any score fixed on the training rows is valid.
     soft = plan.soft
     assert shares is not None
     if isinstance(plan.thresholds, ThresholdGrid):
         probabilities = soft.soft.spread(shares, n_classes)
-        scores = np.full(said.shape, -np.inf)
+        scores = np.full(rule_predictions.shape, -np.inf)
         scores[plan.fixed_rules.index(soft)] = on_grid(probabilities[:, predictions.code_of(plan.thresholds.positive)])
         return replace(predictions, scores=scores)
     margins = soft.confidences(shares, n_classes)
-    return replace(predictions, scores=np.stack([confidence(margins, one) for one in said]))
+    return replace(predictions, scores=np.stack([confidence(margins, codes) for codes in rule_predictions]))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from pacbayes._utils.arrays import FloatArray, Labels, cached_property
-from pacbayes.certificates.batch import Batch, batch_of
+from pacbayes.certificates.batch import Batch, empty_batch
 from pacbayes.certificates.certify import Certificates, certify
 from pacbayes.certificates.decisions import ThresholdResult
 from pacbayes.certificates.plan import Plan
@@ -88,7 +88,7 @@ class Fitted:
 
     def batch(self, voting: str) -> CountedBatch:
         """Accumulator for the certificate of a batch; raise if batches cannot be certified."""
-        empty = batch_of(self.plan, self.certificates.case, self.certificates.rule(voting))
+        empty = empty_batch(self.plan, self.certificates.case, self.certificates.rule(voting))
         return CountedBatch(self.plan, empty, None if self.refit is None else partial(self.covered, voting))
 
     # -- predictions -------------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ class Fitted:
 
     def _refitted(self, refit: Refit, X: Any, certified: Labels) -> Labels:
         """Labels of the refit where it is clear, of the certified rule elsewhere."""
-        clear, refit_labels, _ = refit.clear(X)
+        clear, refit_labels, _ = refit.predict(X)
         # The longer of two string types.
         labels = certified.astype(np.result_type(certified, refit_labels))
         labels[clear] = refit_labels[clear]
@@ -138,7 +138,7 @@ class Fitted:
         """Replace probabilities by those of the refit where it is clear."""
         if self.refit is None:
             return certified
-        clear, _, probabilities = self.refit.clear(X)
+        clear, _, probabilities = self.refit.predict(X)
         return np.where(clear[:, None], probabilities, certified)
 
     def confidence(self, voting: str, X: Any) -> FloatArray:

@@ -230,7 +230,7 @@ def _posterior(stored: Any, plan: Plan, predictions: ValidationPredictions) -> P
             predictions.count(plan.split).risks,
             plan.split.m,
             distance=among[check_choice("distance", distance, among)],
-            delta=divide_delta(plan.reserve, len(plan.distances)),
+            delta=divide_delta(plan.hedged_level, len(plan.distances)),
             prior=plan.prior,
             constant=plan.constant,
         )
