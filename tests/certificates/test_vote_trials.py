@@ -72,7 +72,7 @@ def test_the_same_errors_in_small_blocks(monkeypatch):
     for seed in range(5):
         codes, answers = drawn(seed, n=600)
         expected = tried(codes, answers)[1]
-        monkeypatch.setattr(primary, "_BLOCK", 70)
+        monkeypatch.setattr(primary, "_BLOCK_SIZE", 70)
         assert tried(codes, answers)[1] == expected
         monkeypatch.undo()
 

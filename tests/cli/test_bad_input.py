@@ -95,7 +95,7 @@ ARGUMENTS = {
     "{data} --sep a": "sep must be one character",
     "{data} --metrics recal": "did you mean 'recall'",
     "{data} --metrics cost": "--cost FILE",
-    "{data} --metrics f1,f1": "each risk once",
+    "{data} --metrics f1,f1": "must not repeat a name",
     "{data} --metrics f1 --group b": r"^pacbayes: --metrics \(and --by-class, --slice, --cost\) are not for --group",
     "{data} --recall 0.6 --positive ye": "the classes no, yes, got 'ye'; did you mean 'yes'?",
     "{data} --max-error 0.1 --by-class": "not for --max-error",

@@ -93,7 +93,7 @@ def test_from_fitted(models, choices, rule, level):
 
 
 def test_a_posterior_from_elsewhere_is_refused():
-    with pytest.raises(ValueError, match=r"certify_batch cannot say .* voting='best' has one classifier"):
+    with pytest.raises(ValueError, match=r"optimised on the validation rows. Use voting='best', a single classifier"):
         elsewhere(THREE, voting="majority").certify_batch(X[NEW])
 
 

@@ -1,6 +1,6 @@
-"""A certificate is about a row, not about the list, array or data frame in which it comes, nor about others.
+"""Certificates hold for rows in any container: lists, arrays, data frames, one by one or in batches.
 
-Rows are one of 24 kinds, each as likely as another, and the true label is known, so true risks are means over 24.
+Rows are one of 24 equally likely kinds with known labels: true risks are means over the 24 kinds.
 """
 
 import numpy as np
@@ -18,15 +18,15 @@ DELTA, M = 0.05, 300
 KINDS = [(number, letter, flag) for number in (0.5, 1.0, 2.25) for letter in "abcd" for flag in (False, True)]
 
 
-def hold(is_false, fits):
+def keeps_delta(is_false, fits):
     return compatible(sum(map(is_false, range(fits))), fits, DELTA, 1e-3)
 
 
-# -- rows of numbers and text ----------------------------------------------------------------------------------------
+# -- rows of numbers and strings -------------------------------------------------------------------------------------
 
 
 class ByKind(ClassifierMixin, BaseEstimator):
-    """Answers with a label for each kind of row that was fixed beforehand, in whatever container the row comes."""
+    """Predicts a fixed label for each kind of row, in any container."""
 
     classes_ = np.array([0, 1])
 
@@ -35,8 +35,8 @@ class ByKind(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         rows = X.to_numpy(dtype=object) if isinstance(X, pd.DataFrame) else X
-        found = [KINDS.index((float(row[0]), row[1], bool(row[2]))) for row in rows]
-        return np.array([self.labels[kind] for kind in found])
+        kinds = [KINDS.index((float(row[0]), row[1], bool(row[2]))) for row in rows]
+        return np.array([self.labels[kind] for kind in kinds])
 
 
 def as_list(kinds):
@@ -57,15 +57,15 @@ def with_numpy_flags(kinds):
     return [[number, letter, np.bool_(flag)] for number, letter, flag in as_list(kinds)]
 
 
-def beside_a_gap(clf, kinds):
-    """Ask about rows as a list together with one that has None in it."""
+def with_a_missing_value(clf, kinds):
+    """Predict a list of rows together with a row that contains None."""
     return clf.predict([*as_list(kinds), [0.5, "a", None]])[:-1]
 
 
-ASKED = {
+PREDICT = {
     "lists": lambda clf, kinds: clf.predict(as_list(kinds)),
     "one by one": lambda clf, kinds: np.concatenate([clf.predict(as_list([kind])) for kind in kinds]),
-    "beside a gap": beside_a_gap,
+    "beside a missing value": with_a_missing_value,
     "numpy's flags": lambda clf, kinds: clf.predict(with_numpy_flags(kinds)),
     "array of objects": lambda clf, kinds: clf.predict(as_array(kinds)),
     "data frame": lambda clf, kinds: clf.predict(as_frame(kinds)),
@@ -75,58 +75,58 @@ ASKED = {
 def fitted_on_lists(seed):
     rng = np.random.default_rng(seed)
     members = [ByKind(labels.tolist()) for labels in rng.integers(0, 2, (8, len(KINDS)))]
-    # The true label is always 0; the second class must occur, and one row of it is no matter.
-    drawn, y = rng.integers(len(KINDS), size=M), np.zeros(M, dtype=int)
+    # The true label is always 0; the second class must occur once.
+    kinds, y = rng.integers(len(KINDS), size=M), np.zeros(M, dtype=int)
     y[0] = 1
     choices = {"primary": np.full(8, 0.125), "hedge": 0.0, "delta": DELTA, "voting": "stochastic"}
-    return CertifiedClassifier.from_fitted(members, as_list(drawn), y, random_state=seed, **choices)
+    return CertifiedClassifier.from_fitted(members, as_list(kinds), y, random_state=seed, **choices)
 
 
 @pytest.mark.filterwarnings("ignore:X has feature names")
-@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("container", PREDICT)
 @fits(20, 300)
-def test_certificates_of_draws_hold_in_every_container(asked, fits):
+def test_certificates_of_draws_hold_in_every_container(container, fits):
     def is_false(seed):
         clf = fitted_on_lists(seed)
-        return ASKED[asked](clf, range(len(KINDS))).mean() > clf.certificate_.bound
+        return PREDICT[container](clf, range(len(KINDS))).mean() > clf.certificate_.bound
 
-    assert hold(is_false, fits)
-
-
-# -- prepared rows, whose last bits depend on the batch --------------------------------------------------------------
+    assert keeps_delta(is_false, fits)
 
 
-CELLS, NOISE, TRAINED, VALIDATED = 12, 0.3, 24, 4000
+# -- preprocessed rows, whose last bits depend on the batch ----------------------------------------------------------
 
 
-def draws_and_truth(seed):
-    """Return a model behind PCA on coarse rows: few train, so that the machines differ, and many validate."""
+CELLS, NOISE, N_TRAIN, M_VAL = 12, 0.3, 24, 4000
+
+
+def fit_after_pca(seed):
+    """Fit SVMs after PCA of coarse rows: on few training rows, so that they differ, with many validation rows."""
     rng = np.random.default_rng(seed)
     cells = rng.integers(0, 3, (CELLS, 12)) / 10
     labels = rng.permutation(np.repeat([0, 1], CELLS // 2))
-    drawn = rng.integers(CELLS, size=TRAINED + VALIDATED)
-    y = np.where(rng.random(drawn.size) < NOISE, 1 - labels[drawn], labels[drawn])
+    places = rng.integers(CELLS, size=N_TRAIN + M_VAL)
+    y = np.where(rng.random(places.size) < NOISE, 1 - labels[places], labels[places])
     clf = StochasticSVC(
         np.logspace(-3, 1.5, 30), preprocessor=PCA(6, svd_solver="full"), scale=False, hedge=0.0, delta=DELTA,
-        validation_size=VALIDATED, random_state=seed,
+        validation_size=M_VAL, random_state=seed,
     )  # fmt: skip
-    return clf.fit(cells[drawn], y), cells, labels
+    return clf.fit(cells[places], y), cells, labels
 
 
 @fits(20, 300)
-def test_certificates_of_draws_hold_for_prepared_rows_asked_one_by_one(fits):
+def test_certificates_of_draws_hold_for_preprocessed_rows_one_by_one(fits):
     def is_false(seed):
-        clf, cells, labels = draws_and_truth(seed)
-        said = np.concatenate([clf.predict(cell[None]) for cell in cells])
-        return np.where(said == labels, NOISE, 1 - NOISE).mean() > clf.certificate_.bound
+        clf, cells, labels = fit_after_pca(seed)
+        y_pred = np.concatenate([clf.predict(cell[None]) for cell in cells])
+        return np.where(y_pred == labels, NOISE, 1 - NOISE).mean() > clf.certificate_.bound
 
-    assert hold(is_false, fits)
+    assert keeps_delta(is_false, fits)
 
 
-def test_nor_does_a_soft_vote_depend_on_the_rows_around():
-    """The last bits of prepared rows do: probabilities are rounded before they are compared."""
+def test_a_soft_vote_does_not_depend_on_the_batch():
+    """The last bits of preprocessed rows do: probabilities are rounded before they are compared."""
     for seed in range(8):
-        clf, cells, _ = draws_and_truth(seed)
+        clf, cells, _ = fit_after_pca(seed)
         clf.set_params(voting="soft")
         alone = np.concatenate([clf.predict(cell[None]) for cell in cells])
         assert np.array_equal(clf.predict(cells), alone)
@@ -139,7 +139,7 @@ def test_nor_does_a_soft_vote_depend_on_the_rows_around():
 
 
 class WritesLabels(TransformerMixin, BaseEstimator):
-    """Writes what it learns into the rows that it is fitted with."""
+    """Writes the labels into the rows that it is fitted on."""
 
     def fit(self, X, y):
         for row, label in zip(X, y, strict=True):
@@ -156,12 +156,12 @@ GRID = {"decisiontreeclassifier__max_depth": [1, 2, 3, 4, 5]}
 
 @pytest.mark.parametrize("voting", ["soft", "stochastic"])
 @fits(10, 60)
-def test_certificates_hold_of_steps_that_write_into_lists(voting, fits):
+def test_certificates_hold_for_steps_that_write_into_lists(voting, fits):
     def is_false(seed):
         rng = np.random.default_rng(seed)
-        X, y = rng.normal(size=(200, 2)).tolist(), rng.integers(0, 2, 200)  # nothing can be learnt: the truth is 1/2
+        X, y = rng.normal(size=(200, 2)).tolist(), rng.integers(0, 2, 200)  # noise: the true risk is 1/2
         choices = {"voting": voting, "delta": DELTA, "cv": 3, "random_state": seed}
         clf = CertifiedClassifier(Grid(TREES, GRID), **choices).fit(X, y)
         return clf.certificate_.bound < 0.5
 
-    assert hold(is_false, fits)
+    assert keeps_delta(is_false, fits)

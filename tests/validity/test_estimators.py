@@ -1,8 +1,8 @@
-"""The certificates of the estimators, by simulation where every true risk is known; faults planted in the rows.
+"""Certificates of the estimators hold, by simulation with known true risks; planted faults are detected.
 
-Of groups all rows are of one point.  The label of a group is that of its quadrant, or in 15 % of groups another; of its
-rows a tenth has another label again.  Groups of the wrong label have nine rows, the others one to five, so that the
-mean over groups is not the share among rows.
+All rows of a group are copies of one point.  The label of a group is that of its quadrant or, in 15 % of groups, the
+other; a tenth of its rows has flipped labels.  Groups with the other label have nine rows, the rest one to five, so
+that the mean over groups differs from the share of rows.
 """
 
 from functools import partial
@@ -34,7 +34,7 @@ from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 from pacbayes.data.split import Split, split_rows
 
 OF_GROUP, OF_ROW = 0.15, 0.1
-# The mean over groups of the share of rows that do not have the quadrant's label; and the same among rows.
+# The share of rows without the quadrant's label: mean over groups, and among all rows.
 OF_GROUPS = OF_GROUP * (1 - OF_ROW) + (1 - OF_GROUP) * OF_ROW
 WEIGHT = OF_GROUP * 9 / (OF_GROUP * 9 + (1 - OF_GROUP) * 3)
 OF_ROWS = WEIGHT * (1 - OF_ROW) + (1 - WEIGHT) * OF_ROW
@@ -58,7 +58,7 @@ def without_groups(rng):
 
 
 def copied(times, rng):
-    # Jitter, so that no two originals are equal, as "together" assumes; no classifier can tell it from none.
+    # Jitter makes all originals distinct, as duplicates="together" assumes, without a visible effect on classifiers.
     X, y = sample(120, 2, rng)
     X = X + 1e-7 * rng.random(X.shape)
     order = rng.permutation(np.repeat(np.arange(y.size), times(y, rng)))
@@ -66,12 +66,12 @@ def copied(times, rng):
 
 
 five_times = partial(copied, lambda y, rng: np.full(y.size, 5))
-#: As often as a die says that looks at the row alone: once where the label is 0, else up to nine times.
+#: The number of copies depends on the row alone: one for the label 0, else up to nine.
 oversampled = partial(copied, lambda y, rng: np.where(y == 0, 1, rng.integers(1, 10, y.size)))
 
 
 def in_time(rng):
-    """Old rows are of one half of the square, with many labels exchanged; new ones are as those to come."""
+    """Old rows are squeezed, with noisy labels; validation rows are drawn as new ones."""
     X, y = sample(240, 2, rng)
     old = np.arange(240) < 120
     X[old, 0] = X[old, 0] / 2
@@ -80,11 +80,11 @@ def in_time(rng):
 
 
 def by_labels(rng):
-    """Of one half those rows are left out that a classifier of the other half gets wrong: labels decide who counts."""
+    """The planted fault: validation rows that a classifier of the other half gets wrong are left out."""
     X, y = sample(240, 2, rng)
     half = rng.random(240) < 0.5
-    kept = ~half | (GaussianNB().fit(X[~half], y[~half]).predict(X) == y)
-    return (X[kept], y[kept]), {"validation": half[kept]}
+    keep = ~half | (GaussianNB().fit(X[~half], y[~half]).predict(X) == y)
+    return (X[keep], y[keep]), {"validation": half[keep]}
 
 
 def classifier(candidates, seed, **choices):
@@ -92,13 +92,13 @@ def classifier(candidates, seed, **choices):
 
 
 def assorted(seed, **choices):
-    """SVMs of five widths beside two estimators with probabilities, and one grid."""
+    """SVMs of five widths, two estimators with probabilities, and a grid."""
     trees = Grid(DecisionTreeClassifier(), {"max_depth": [2, 5]})
     return classifier([SVMs(FEW), GaussianNB(), LogisticRegression(), trees], seed, **choices)
 
 
 def widths(seed, **choices):
-    """SVMs of five widths alone: all of them vote."""
+    """SVMs of five widths, which all vote."""
     return classifier(SVMs(FEW), seed, **choices)
 
 
@@ -116,48 +116,48 @@ def user_split(seed):
 
 
 def near(params, X_train, y_train):
-    """Favour the machines whose lambda is near the share of rows that have a neighbour of another label."""
+    """Prior for SVMs with a lambda near the error rate of the nearest neighbour."""
     score = KNeighborsClassifier(1).fit(X_train[::2], y_train[::2]).score(X_train[1::2], y_train[1::2])
     distance = np.abs(np.log([setting["lambda"] for setting in params]) - np.log(2 * (1 - score) + 1e-3))
     return np.exp(-distance) / np.exp(-distance).sum()
 
 
 independent, together = partial(svc, split="independent"), partial(svc, duplicates="together")
-usual, groups_risk = partial(rows, 160, 2), partial(true_risk, noise=OF_GROUPS)
-DIVIDED = {
-    "rows": (svc, usual, true_risk),
-    "rows, independent": (independent, usual, true_risk),
-    "rows, a grid": (grid, usual, true_risk),
+standard, groups_risk = partial(rows, 160, 2), partial(true_risk, noise=OF_GROUPS)
+CASES = {
+    "rows": (svc, standard, true_risk),
+    "rows, independent": (independent, standard, true_risk),
+    "rows, a grid": (grid, standard, true_risk),
     "a prior of training rows and three distances": (
-        partial(svc, prior=near, distance=["kl", "pinsker", "ch"]), usual, true_risk
+        partial(svc, prior=near, distance=["kl", "pinsker", "ch"]), standard, true_risk
     ),
     "groups": (svc, in_groups, groups_risk),
     "groups, independent": (independent, in_groups, groups_risk),
     "groups, a soft vote": (two_kinds, in_groups, groups_risk),
-    "copies": (together, five_times, true_risk),
-    "copies, independent": (partial(together, split="independent"), five_times, true_risk),
+    "duplicates": (together, five_times, true_risk),
+    "duplicates, independent": (partial(together, split="independent"), five_times, true_risk),
     "oversampled": (together, oversampled, true_risk),
-    "a division in time": (user_split, in_time, true_risk),
+    "a split in time": (user_split, in_time, true_risk),
 }  # fmt: skip
 
 
 @fits(20, 300)
-@pytest.mark.parametrize("case", DIVIDED)
+@pytest.mark.parametrize("case", CASES)
 def test_failures_are_compatible_with_delta(case, fits):
-    make, draw, risk = DIVIDED[case]
+    make, draw, risk = CASES[case]
     counts, _ = failures(make, draw, fits, risk)
     assert max(counts.values()) <= largest(fits), counts
 
 
-# Rows, and how many of them validate; the second is as small as can be.
-SIZES = {"usual": (160, 0.5), "tiny": (20, 5), "large": (3000, "auto")}
-MADE = {"assorted": assorted, "widths": widths, "machines": partial(svc, cv=3)}
+# The number of rows and the validation size; "tiny" is the smallest possible.
+SIZES = {"standard": (160, 0.5), "tiny": (20, 5), "large": (3000, "auto")}
+MODELS = {"assorted": assorted, "widths": widths, "svms": partial(svc, cv=3)}
 
 
 def check_hedged(make, hedge, size, classes, fits):
     n, validation_size = SIZES[size]
-    made = partial(MADE[make], hedge=hedge, validation_size=validation_size)
-    counts, rules = failures(made, partial(rows, n, classes), fits, partial(true_risk, classes=classes))
+    model = partial(MODELS[make], hedge=hedge, validation_size=validation_size)
+    counts, rules = failures(model, partial(rows, n, classes), fits, partial(true_risk, classes=classes))
     assert max(counts.values()) <= largest(fits), counts
     assert (("soft", "primary") in rules) == (hedge < 1)
 
@@ -165,15 +165,15 @@ def check_hedged(make, hedge, size, classes, fits):
 @pytest.mark.parametrize(
     ("make", "hedge", "size", "classes"),
     [
-        ("assorted", 0.02, "usual", 2),
+        ("assorted", 0.02, "standard", 2),
         ("assorted", 0, "tiny", 5),
-        ("widths", 0.02, "usual", 5),
-        ("machines", 0.1, "usual", 2),
-        ("machines", 0.1, "tiny", 5),
-        ("machines", 1, "tiny", 2),
+        ("widths", 0.02, "standard", 5),
+        ("svms", 0.1, "standard", 2),
+        ("svms", 0.1, "tiny", 5),
+        ("svms", 1, "tiny", 2),
     ],
 )
-def test_rules_of_the_training_rows_keep_delta(make, hedge, size, classes):
+def test_hedged_rules_keep_delta(make, hedge, size, classes):
     check_hedged(make, hedge, size, classes, 15)
 
 
@@ -181,8 +181,8 @@ def test_rules_of_the_training_rows_keep_delta(make, hedge, size, classes):
 @pytest.mark.parametrize("classes", CLEAN)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("hedge", [0, 0.02, 1])
-@pytest.mark.parametrize("make", MADE)
-def test_rules_of_the_training_rows_keep_delta_in_many_fits(make, hedge, size, classes):
+@pytest.mark.parametrize("make", MODELS)
+def test_hedged_rules_keep_delta_in_many_fits(make, hedge, size, classes):
     check_hedged(make, hedge, size, classes, 25 if size == "large" else 200)
 
 
@@ -194,19 +194,19 @@ def test_validation_rows_used_in_training_are_caught(make, monkeypatch):
     def leak(*arguments):
         split = split_rows(*arguments)
         if split.shared is not None:
-            # Past the constructor, which refuses rows on both sides.
+            # Bypass the constructor, which rejects rows on both sides.
             object.__setattr__(split, "shared", (np.arange(split.n_rows), split.shared[1]))
         return split
 
-    honest = Split.__call__
+    original = Split.__call__
 
     def leak_each(self, i):
-        train, validation = honest(self, i)
+        train, validation = original(self, i)
         return (train, validation) if self.shared is not None else (np.arange(self.n_rows), validation)
 
     monkeypatch.setattr("pacbayes.estimators.recipe.split_rows", leak)
     monkeypatch.setattr(Split, "__call__", leak_each)
-    counts, _ = failures(make, usual, 20)
+    counts, _ = failures(make, standard, 20)
     assert min(counts["stochastic"], counts["best"]) > largest(20), counts
 
 
@@ -218,27 +218,27 @@ def test_validation_rows_used_in_training_are_caught(make, monkeypatch):
         (without_groups, groups_risk),
         (without_groups, partial(true_risk, noise=OF_ROWS)),
     ],
-    ids=["copies", "groups, mean over groups", "groups, share of rows"],
+    ids=["duplicates", "groups, mean over groups", "groups, share of rows"],
 )
 def test_rows_of_one_origin_on_both_sides_are_caught(draw, risk):
-    """Whatever the certificate is held against, it fails."""
+    """The certificate fails against any definition of the risk."""
     counts, _ = failures(svc, draw, 20, risk)
     assert min(counts["stochastic"], counts["best"]) > largest(20), counts
 
 
-def test_labels_that_had_a_part_in_the_division_are_caught():
+def test_a_split_that_depends_on_labels_is_caught():
     counts, _ = failures(user_split, by_labels, 20)
     assert min(counts[voting] for voting in ("stochastic", "majority", "best")) > largest(20), counts
 
 
 def test_rows_of_groups_counted_as_draws_are_caught():
-    """A fixed rule: the exact binomial limit of its rows fails, Chernoff's of its groups holds."""
+    """A fixed rule: the Clopper-Pearson bound on its rows fails, the Chernoff bound on its groups holds."""
     runs, m, rng = 1000, 30, np.random.default_rng(5)
     as_rows = as_groups = 0
     for _ in range(runs):
-        (X, y), given = in_groups(rng, m)
+        (X, y), params = in_groups(rng, m)
         wrong = y != (X[:, 0] * X[:, 1] > 0)
-        shares = np.bincount(given["groups"], wrong) / np.bincount(given["groups"])
+        shares = np.bincount(params["groups"], wrong) / np.bincount(params["groups"])
         as_rows += binomial_upper(np.count_nonzero(wrong), wrong.size, DELTA) < OF_ROWS
         as_groups += chernoff_upper(min(shares.mean() * (1 + 1e-12), 1.0), m, DELTA) < OF_GROUPS
     assert as_rows > largest(runs)
@@ -246,13 +246,13 @@ def test_rows_of_groups_counted_as_draws_are_caught():
 
 
 def certified_in_order(order, fits):
-    """How often the bound fails where the groups are those of a shuffled table, handed over in some order."""
+    """Number of failures with a shuffled table, and its groups in some order."""
     count = 0
     for seed in range(fits):
         rng = np.random.default_rng([seed, 42])
-        (X, y), given = in_groups(rng)
-        # No two rows are equal, and yet all of a patient are told by their features.
-        table = pd.DataFrame(X + 1e-6 * rng.random(X.shape), columns=["a", "b"]).assign(y=y, patient=given["groups"])
+        (X, y), params = in_groups(rng)
+        # No two rows are equal, but features identify patients.
+        table = pd.DataFrame(X + 1e-6 * rng.random(X.shape), columns=["a", "b"]).assign(y=y, patient=params["groups"])
         rows = table.sample(frac=1, random_state=seed)
         tree = classifier(DecisionTreeClassifier(random_state=0), seed, voting="best")
         tree.fit(rows[["a", "b"]], rows["y"], groups=order(table["patient"], rows.index))
@@ -260,10 +260,10 @@ def certified_in_order(order, fits):
     return count
 
 
-def test_groups_of_an_unshuffled_table_are_refused():
-    """An attack had 8 of 8 certificates false, with groups=df.patient beside X=df.sample(frac=1)."""
+def test_groups_of_an_unshuffled_table_are_rejected():
+    """With groups=df.patient and X=df.sample(frac=1), paired by position, 8 of 8 certificates were false."""
     with pytest.raises(ValueError, match=r"X and groups have the same index .* use groups.loc\[X.index\], or groups"):
         certified_in_order(lambda patient, index: patient, 1)
-    taken_by_position = certified_in_order(lambda patient, index: patient.to_numpy(), 20)
-    assert binom.sf(taken_by_position - 1, 20, DELTA) < 1e-4
+    by_position = certified_in_order(lambda patient, index: patient.to_numpy(), 20)
+    assert binom.sf(by_position - 1, 20, DELTA) < 1e-4
     assert compatible(certified_in_order(lambda patient, index: patient.loc[index], 20), 20)

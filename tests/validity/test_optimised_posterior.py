@@ -1,4 +1,4 @@
-"""The guarantee for the posterior that was chosen to minimise the bound, by simulation with known true risks."""
+"""The guarantee of the posterior that minimises the bound, by simulation with known true risks."""
 
 import warnings
 
@@ -15,9 +15,9 @@ TRUE_RISKS = np.linspace(0.1, 0.5, H)
 
 def simulated_risks(rng):
     """Empirical risks of H classifiers on one shared sample: half of each classifier's errors are common to all."""
-    common, own = rng.random((M, 1)), rng.random((M, H))
+    common, independent = rng.random((M, 1)), rng.random((M, H))
     shared = rng.random((M, 1)) < 0.5
-    return (np.where(shared, common, own) < TRUE_RISKS).mean(axis=0)
+    return (np.where(shared, common, independent) < TRUE_RISKS).mean(axis=0)
 
 
 def failures(distance, constant, draw, prior=lambda risks: None):
@@ -25,10 +25,10 @@ def failures(distance, constant, draw, prior=lambda risks: None):
     count = 0
     for _ in range(SAMPLES):
         risks, true = draw(rng)
-        found = optimal_posterior(
+        posterior = optimal_posterior(
             risks, M, distance=distance, constant=constant, delta=DELTA, tol=1e-6, prior=prior(risks)
         )
-        count += float(found.weights @ true) > found.bound
+        count += float(posterior.weights @ true) > posterior.bound
     return count
 
 
@@ -49,22 +49,22 @@ def test_failures_of_catoni_are_compatible_with_delta(C):
 
 
 def test_a_prior_and_a_parameter_from_the_validation_errors_are_caught():
-    """What ``prior="cross-validation"`` would be if it were computed from the wrong rows."""
+    """The planted fault: the prior "cross-validation", computed on validation rows."""
 
-    def alike(rng):
+    def equal_risks(rng):
         return rng.binomial(M, 0.4, 200) / M, np.full(200, 0.4)
 
     def from_validation(risks):
         weights = np.exp(-M * (risks - risks.min()))
         return weights / weights.sum()
 
-    assert failures(Catoni.expecting(0.25, M, DELTA), "exact", alike, from_validation) > LARGEST
-    assert failures(Catoni.expecting(0.25, M, DELTA), "exact", alike) <= LARGEST
+    assert failures(Catoni.expecting(0.25, M, DELTA), "exact", equal_risks, from_validation) > LARGEST
+    assert failures(Catoni.expecting(0.25, M, DELTA), "exact", equal_risks) <= LARGEST
 
 
-def test_risks_measured_on_the_data_that_chose_them_are_caught():
-    def chosen(rng):
-        # Each classifier is the best of 200 coins on the very sample its risk is then measured on.
+def test_classifiers_chosen_on_the_validation_rows_are_caught():
+    def best_of_many(rng):
+        # Each classifier is the best of 200 coins on its own validation sample.
         return rng.binomial(M, 0.5, (H, 200)).min(axis=1) / M, np.full(H, 0.5)
 
-    assert failures("kl", "exact", chosen) > LARGEST
+    assert failures("kl", "exact", best_of_many) > LARGEST

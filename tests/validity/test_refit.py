@@ -1,7 +1,4 @@
-"""A refit on all rows: what is covered and wrong stays below the bound, and what is not said does not hold.
-
-Rows are points of a square with known labels and noise, so that every share is a mean over 400 points.
-"""
+"""Refit on all rows: P(wrong and covered) is at most the bound, by simulation on the square; what fails without it."""
 
 import numpy as np
 import pytest
@@ -17,81 +14,79 @@ from pacbayes.certificates.refit import Refit
 def fitted(seed, classes=2, rows=120, **choices):
     X, y = sample(rows, classes, np.random.default_rng([seed, classes, 7]))
     candidates = [SVMs((0.01, 0.1, 1.0, 10.0)), GaussianNB(), Grid(DecisionTreeClassifier(), {"max_depth": [2, 5]})]
-    given = {"delta": DELTA, "cv": 3, "refit": True, "random_state": seed} | choices
-    return CertifiedClassifier(candidates, **given).fit(X, y), X, y
+    params = {"delta": DELTA, "cv": 3, "refit": True, "random_state": seed} | choices
+    return CertifiedClassifier(candidates, **params).fit(X, y)
 
 
 def true_shares(clf, classes=2):
-    """Of the points: how often an answer is wrong and covered, wrong, and not covered."""
-    said, covered = clf.predict(POINTS), clf.covered(POINTS)
-    wrong = np.where(said == CLEAN[classes], NOISE, 1 - NOISE / (classes - 1)) / len(POINTS)
-    whole = true_risk(said, classes)
-    assert wrong.sum() == pytest.approx(whole, abs=1e-12)
-    return float(wrong[covered].sum()), float(whole), float(np.mean(~covered))
+    """Probabilities that a prediction is wrong and covered, wrong, and not covered."""
+    y_pred, covered = clf.predict(POINTS), clf.covered(POINTS)
+    wrong = np.where(y_pred == CLEAN[classes], NOISE, 1 - NOISE / (classes - 1)) / len(POINTS)
+    risk = true_risk(y_pred, classes)
+    assert wrong.sum() == pytest.approx(risk, abs=1e-12)
+    return float(wrong[covered].sum()), float(risk), float(np.mean(~covered))
 
 
-def counted(fits, classes=2, **choices):
-    """How often covered answers fail their bound, all answers theirs, and how much was not covered."""
-    failures, totals, uncovered = 0, 0, []
+def failures_of_refits(fits, classes=2, **choices):
+    """Number of failures for covered predictions, and for all predictions; and the mean share not covered."""
+    failures, totals, shares = 0, 0, []
     for seed in range(fits):
-        clf, _, _ = fitted(seed, classes, **choices)
-        both, whole, away = true_shares(clf, classes)
+        clf = fitted(seed, classes, **choices)
+        wrong_and_covered, risk, uncovered = true_shares(clf, classes)
         bound = clf.certificate_.bound
-        failures += both > bound
-        totals += whole > bound + away
-        uncovered.append(away)
-        # One follows from the other, whatever the bound is.
-        assert whole <= both + away + 1e-12
-    return failures, totals, np.mean(uncovered)
+        failures += wrong_and_covered > bound
+        totals += risk > bound + uncovered
+        shares.append(uncovered)
+        assert risk <= wrong_and_covered + uncovered + 1e-12
+    return failures, totals, np.mean(shares)
 
 
 @fits(8, 150)
 @pytest.mark.parametrize(("classes", "voting"), [(2, "auto"), (5, "auto"), (2, "majority"), (2, "best")])
-def test_covered_and_wrong_is_below_the_bound(classes, voting, fits):
-    failures, totals, uncovered = counted(fits, classes, voting=voting)
+def test_wrong_and_covered_is_below_the_bound(classes, voting, fits):
+    failures, totals, uncovered = failures_of_refits(fits, classes, voting=voting)
     assert failures <= largest(fits)
     assert totals <= failures
     assert uncovered > 0.0
 
 
-def test_by_class_too():
-    """P(wrong and covered | class) is at most the limit of the class, at once with the bound."""
+def test_class_bounds_hold_for_covered_predictions():
     fits, failures = 8, 0
     for seed in range(fits):
-        clf, _, _ = fitted(seed, metrics=("error",))
+        clf = fitted(seed, metrics=("error",))
         certificate = clf.certificate_
         assert len(certificate.metrics) == 2
         rng = np.random.default_rng([seed, 99])
         X_new, y_new = sample(20_000, 2, rng)
         wrong = (clf.predict(X_new) != y_new) & clf.covered(X_new)
         shares = [wrong[y_new == label].mean() for label in (0, 1)]
-        failures += any(share > one.bound + 0.01 for share, one in zip(shares, certificate.metrics, strict=True))
+        failures += any(share > metric.bound + 0.01 for share, metric in zip(shares, certificate.metrics, strict=True))
     assert failures <= largest(fits)
 
 
-# -- what does not hold ----------------------------------------------------------------------------------------------
+# -- planted faults --------------------------------------------------------------------------------------------------
 
 
 def clusters(labels, rows, rng):
-    """Rows of 150 clusters, each with a label of its own: who knows a cluster is right, who does not guesses."""
-    which = rng.integers(0, labels.size, rows)
-    return which[:, None].astype(float), labels[which]
+    """Draw rows of 150 clusters with random labels: a classifier can only guess the labels of new clusters."""
+    places = rng.integers(0, labels.size, rows)
+    return places[:, None].astype(float), labels[places]
 
 
-def test_coverage_must_not_be_read_off_rows_that_the_refit_saw():
-    """Both are right about clusters that both have seen, and agree there; about others they do not."""
+def test_coverage_estimated_on_training_rows_of_the_refit_is_caught():
+    """Both classifiers agree on clusters of their training rows, but not on others."""
     fits, on_known, on_new = 20, 0, 0
     for seed in range(fits):
         rng = np.random.default_rng([seed, 5])
         labels = rng.integers(0, 2, 150)
         X, y = clusters(labels, 200, rng)
-        given = {"refit": True, "cv": 3, "delta": DELTA, "random_state": seed}
-        clf = CertifiedClassifier(DecisionTreeClassifier(random_state=0), **given).fit(X, y)
-        truth = np.mean(~clf.covered(np.arange(150.0)[:, None]))
+        params = {"refit": True, "cv": 3, "delta": DELTA, "random_state": seed}
+        clf = CertifiedClassifier(DecisionTreeClassifier(random_state=0), **params).fit(X, y)
+        true = np.mean(~clf.covered(np.arange(150.0)[:, None]))
 
-        def fails(rows, clf=clf, truth=truth):
-            away = int(np.sum(~clf.covered(rows)))
-            return truth > beta.ppf(1 - DELTA, away + 1, len(rows) - away)
+        def fails(rows, clf=clf, true=true):
+            uncovered = int(np.sum(~clf.covered(rows)))
+            return true > beta.ppf(1 - DELTA, uncovered + 1, len(rows) - uncovered)
 
         on_known += fails(X[clf.classifiers_.splits(0)[0]])
         on_new += fails(clusters(labels, 100, rng)[0])
@@ -100,19 +95,19 @@ def test_coverage_must_not_be_read_off_rows_that_the_refit_saw():
     assert on_new <= largest(fits)
 
 
-def test_the_bound_is_a_share_of_all_answers_and_not_of_those_that_are_covered(monkeypatch):
-    """It holds for any refit: for one, too, that agrees with the certified vote only where that errs."""
+def test_the_bound_as_a_share_of_covered_predictions_is_caught(monkeypatch):
+    """The guarantee holds for any refit, such as one that agrees with the certified vote only where this is wrong."""
     fits, larger, failures = 6, 0, 0
     for seed in range(fits):
         with monkeypatch.context() as patch:
-            clf, _, _ = fitted(seed)
+            clf = fitted(seed)
             certified = clf._fitted.certified("soft", POINTS)
             wrong = certified != CLEAN[2]
-            said = np.where(wrong, certified, 1 - certified)
-            patch.setattr(Refit, "clear", lambda self, X, said=said: (said >= 0, said, np.eye(2)[said]))
-            both, _, away = true_shares(clf)
-            assert away == np.mean(~wrong)
-            failures += both > clf.certificate_.bound
-            larger += both / (1.0 - away) > clf.certificate_.bound
+            y_pred = np.where(wrong, certified, 1 - certified)
+            patch.setattr(Refit, "predict", lambda self, X, y_pred=y_pred: (y_pred >= 0, y_pred, np.eye(2)[y_pred]))
+            wrong_and_covered, _, uncovered = true_shares(clf)
+            assert uncovered == np.mean(~wrong)
+            failures += wrong_and_covered > clf.certificate_.bound
+            larger += wrong_and_covered / (1.0 - uncovered) > clf.certificate_.bound
     assert failures <= largest(fits)
     assert larger == fits

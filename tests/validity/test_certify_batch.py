@@ -1,7 +1,7 @@
-"""Of these answers at most so many are wrong: by enumeration for few rows, by simulation with known truth for more.
+"""Bounds on the number of errors in a batch: enumeration for few rows, simulation with known truth for more.
 
-Planted faults are caught: a rule that was chosen at plain delta, rows of groups counted as rows, several batches taken
-for one, a batch that was picked.
+Planted faults: a rule chosen at uncorrected delta, rows of groups taken for independent rows, several batches at the
+level of one, a selected batch.
 """
 
 from dataclasses import replace
@@ -15,7 +15,7 @@ import pytest
 from scipy.stats import betabinom, binom
 from tests.bounds.test_binomial import LEVELS, new_tail
 from tests.validity.square import DELTA, compatible, fits
-from tests.validity.test_questions import CLEAN, VOTINGS, fitted, sample
+from tests.validity.test_fitted_estimators import CLEAN, VOTINGS, fitted, sample
 
 from pacbayes.bounds.binomial import binomial_upper, hypergeometric_upper
 from pacbayes.certificates import Plan, certify, fit_posteriors
@@ -29,77 +29,73 @@ SIZES = range(1, 13)
 # -- one rule: all samples of all populations ------------------------------------------------------------------------
 
 
-def misses(m, rows, limits):
-    """For every number of errors in all: how probable it is that more of them are new than the limit says."""
+def miscoverage(m, rows, bounds):
+    """Probability that the bound fails, for every total number of errors."""
     for wrong in range(m + rows + 1):
         ways = sum(
             comb(wrong, k) * comb(m + rows - wrong, m - k)
             for k in range(max(0, wrong - rows), min(m, wrong) + 1)
-            if wrong - k > limits[k]
+            if wrong - k > bounds[k]
         )
         yield Fraction(ways, comb(m + rows, m))
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_never_above_the_level_and_at_ties_exactly_at_it(level):
-    """Of the limit by its definition the level is reached where a probability equals it, so that nothing is given away.
-
-    Ours takes such a tie for above the level.
-    """
+def test_the_exact_bound_reaches_the_level_only_at_ties(level):
+    """The bound by its definition reaches the level where a probability equals it; ours is conservative there."""
     reached = 0
-    # As it is written: 0.1 is the double next to a tenth.
-    written = Fraction(str(level))
+    # The decimal number: 0.1 is the double next to a tenth.
+    exact_level = Fraction(str(level))
     for m, rows in product(SIZES, repeat=2):
-        defined = [max(f for f in range(rows + 1) if new_tail(k, m, rows, f) > written) for k in range(m + 1)]
-        most = max(misses(m, rows, defined))
-        assert most <= written
-        reached += most == written
+        defined = [max(f for f in range(rows + 1) if new_tail(k, m, rows, f) > exact_level) for k in range(m + 1)]
+        most = max(miscoverage(m, rows, defined))
+        assert most <= exact_level
+        reached += most == exact_level
         ours = [hypergeometric_upper(k, m, rows, level) for k in range(m + 1)]
-        assert all(mine >= other for mine, other in zip(ours, defined, strict=True))
-        assert max(misses(m, rows, ours)) <= most
+        assert all(a >= b for a, b in zip(ours, defined, strict=True))
+        assert max(miscoverage(m, rows, ours)) <= most
     assert (reached > 0) == (level >= 0.05)
 
 
-# -- a rule that was chosen: all samples of all populations of rows, by which of two rules err on each ---------------
+# -- a rule chosen among two: all samples of all populations, by the rules that are wrong on each row -----------------
 
 
 @cache
 def outcomes(size):
-    """All ways in which `size` rows fall into four kinds: right for both, for one alone, for none."""
-    found = [(a, b, c) for a in range(size + 1) for b in range(size + 1 - a) for c in range(size + 1 - a - b)]
-    return np.array([(size - a - b - c, a, b, c) for a, b, c in found])
+    """All counts of four kinds among `size` rows: both rules are right, only one of them, neither."""
+    counts = [(a, b, c) for a in range(size + 1) for b in range(size + 1 - a) for c in range(size + 1 - a - b)]
+    return np.array([(size - a - b - c, a, b, c) for a, b, c in counts])
 
 
-def worst_of_two(m, rows, levels_of_limits, delta=0.2, hedge=0.3):
-    """The largest probability, over all populations, that the limit of the rule with the smaller bound fails."""
+def worst_of_two(m, rows, batch_levels, delta=0.2, hedge=0.3):
+    """Largest probability, over all populations, that the batch bound of the rule with the smaller bound fails."""
     old, new = outcomes(m), outcomes(rows)
     levels = ((1 - hedge) * delta, hedge * delta)
     errors, later = (np.stack([one[:, 1] + one[:, 3], one[:, 2] + one[:, 3]]) for one in (old, new))
     bounds = [binomial_upper(errors[j], m, levels[j]) for j in (0, 1)]
     chosen = (bounds[1] < bounds[0]).astype(int)
-    limits = np.array([[hypergeometric_upper(k, m, rows, level) for k in range(m + 1)] for level in levels_of_limits])
-    mine = limits[chosen, errors[chosen, np.arange(len(old))]]
-    failed = later[chosen] > mine[:, None]
+    batch = np.array([[hypergeometric_upper(k, m, rows, level) for k in range(m + 1)] for level in batch_levels])
+    bound = batch[chosen, errors[chosen, np.arange(len(old))]]
+    failed = later[chosen] > bound[:, None]
     pascal = np.array([[comb(n, k) for k in range(25)] for n in range(25)], dtype=np.float64)
     together = old[:, None, :] + new[None, :, :]
-    ways = np.prod(pascal[together, old[:, None, :]], axis=2)  # whole numbers below 2^53
+    ways = np.prod(pascal[together, old[:, None, :]], axis=2)  # integers below 2^53
     population = together @ np.array([25**3, 25**2, 25, 1])
     total = np.bincount(population.ravel(), weights=(ways * failed).ravel())
     return Fraction(int(total.max()), comb(m + rows, m))
 
 
-def test_a_rule_chosen_by_the_reserve_keeps_delta():
-    """The proposal has 0.7 delta and the other rule 0.3; that with the smaller bound predicts."""
-    delta, hedge, found = 0.2, 0.3, {}
+def test_a_hedged_rule_keeps_delta():
+    """The primary rule has 0.7 delta and the alternative 0.3; the one with the smaller bound predicts."""
+    delta, hedge, worst = 0.2, 0.3, {}
     for m, rows in product(SIZES, repeat=2):
-        kept = worst_of_two(m, rows, ((1 - hedge) * delta, hedge * delta), delta, hedge)
-        assert kept <= Fraction(delta)
-        found[m, rows] = kept
-    assert max(found.values()) > 0.5 * delta
+        worst[m, rows] = worst_of_two(m, rows, ((1 - hedge) * delta, hedge * delta), delta, hedge)
+        assert worst[m, rows] <= Fraction(delta)
+    assert max(worst.values()) > 0.5 * delta
 
 
-def test_two_rules_at_plain_delta_each_are_caught():
-    """The planted fault: whichever predicts has the limit at delta."""
+def test_two_rules_at_uncorrected_delta_are_caught():
+    """The planted fault: the rule that predicts has its bound at delta."""
     assert max(worst_of_two(m, rows, (0.2, 0.2)) for m, rows in product((6, 9, 12), repeat=2)) > 0.2
 
 
@@ -107,7 +103,7 @@ def test_two_rules_at_plain_delta_each_are_caught():
 
 
 def chosen_among_many(draws, number=200, m=100, rows=100, risk=0.2):
-    """How often the limit of Occam's choice is too small: at its share of delta, and at plain delta."""
+    """Number of failures of Occam's choice: at its share of delta, and at uncorrected delta."""
     failed = np.zeros(2, dtype=int)
     split = validation_split(m)
     for seed in range(draws):
@@ -119,24 +115,24 @@ def chosen_among_many(draws, number=200, m=100, rows=100, risk=0.2):
         batch = replace(empty_batch(plan, certificates.case, certificates.rule("best")), rows=rows)
         assert batch.level == pytest.approx(DELTA / number)
         assert batch.errors == wrong.sum(axis=1).min()
-        # The classifiers err alike: whichever was chosen, new errors are a matter of chance.
+        # All classifiers have the same risk: new errors do not depend on the choice.
         later = rng.binomial(rows, risk)
         failed += [later > batch.wrong, later > replace(batch, level=DELTA).wrong]
     return failed
 
 
 @fits(60, 1000)
-def test_a_rule_chosen_at_plain_delta_is_caught(fits):
-    at_its_share, plain = chosen_among_many(fits)
+def test_a_rule_chosen_at_uncorrected_delta_is_caught(fits):
+    at_its_share, uncorrected = chosen_among_many(fits)
     assert compatible(at_its_share, fits)
-    assert not compatible(plain, fits)
+    assert not compatible(uncorrected, fits)
 
 
-# -- rows that depend on each other ----------------------------------------------------------------------------------
+# -- dependent rows --------------------------------------------------------------------------------------------------
 
 
 def group_misses(draws, size, groups=40, level=0.05):
-    """How often the limit fails where rows come in groups, whose error rates differ."""
+    """Number of failures for rows in groups with different error rates."""
     failed = 0
     for seed in range(draws):
         rng = np.random.default_rng([seed, 16])
@@ -145,47 +141,47 @@ def group_misses(draws, size, groups=40, level=0.05):
     return failed
 
 
-def test_rows_of_groups_counted_as_rows_are_caught():
-    """The planted fault; alone, rows with the same rates are fine."""
-    alone, together = group_misses(1500, 1), group_misses(1500, 10)
-    assert compatible(alone, 1500, 0.05)
-    assert not compatible(together, 1500, 0.05)
+def test_rows_of_groups_taken_for_independent_rows_are_caught():
+    """Groups of single rows are fine."""
+    single, grouped = group_misses(1500, 1), group_misses(1500, 10)
+    assert compatible(single, 1500, 0.05)
+    assert not compatible(grouped, 1500, 0.05)
 
 
-def test_what_is_said_of_planted_faults():
-    """The numbers of docs/mathematics.md, as exact sums: 200 classifiers alike, and forty groups of ten rows."""
+def test_the_numbers_of_planted_faults_in_the_docs():
+    """Exact sums for docs/mathematics.md: 200 equal classifiers, and forty groups of ten rows."""
     fewest = np.diff(1 - binom.sf(np.arange(-1, 101), 100, 0.2) ** 200)
-    limits = np.array([hypergeometric_upper(k, 100, 100, 0.1) for k in range(101)])
-    assert round(100 * float(fewest @ binom.sf(limits, 100, 0.2)), 1) == 75.4
+    bounds = np.array([hypergeometric_upper(k, 100, 100, 0.1) for k in range(101)])
+    assert round(100 * float(fewest @ binom.sf(bounds, 100, 0.2)), 1) == 75.4
     whole = reduce(np.convolve, [betabinom.pmf(np.arange(11), 10, 0.5, 4.5)] * 40)
-    limits = np.array([hypergeometric_upper(k, 400, 400, 0.05) for k in range(401)])
+    bounds = np.array([hypergeometric_upper(k, 400, 400, 0.05) for k in range(401)])
     above = 1 - np.cumsum(whole)
-    assert round(100 * float(whole @ above[limits]), 1) == 13.3
+    assert round(100 * float(whole @ above[bounds]), 1) == 13.3
 
 
-def test_a_batch_that_was_picked_is_caught():
-    """Rows that are harder than the validation rows were: half of them err with twice the risk."""
+def test_a_selected_batch_is_caught():
+    """Rows that are harder than the validation rows: half of them have twice the risk."""
     draws = np.random.default_rng(17).binomial([200, 200], [0.1, 0.15], (2000, 2))
     failed = sum(int(new) > hypergeometric_upper(int(old), 200, 200, 0.05) for old, new in draws)
     assert not compatible(failed, 2000, 0.05)
 
 
-# -- several batches lean on one sample ------------------------------------------------------------------------------
+# -- several batches for one validation set --------------------------------------------------------------------------
 
 
 def one_and_any(number, m=200, rows=200, risk=0.05, level=0.05):
-    """The probability that the limit of one batch fails, and that any of so many does; exact sums."""
-    limits = np.array([hypergeometric_upper(k, m, rows, level) for k in range(m + 1)])
-    sample_of, holds = binom.pmf(np.arange(m + 1), m, risk), binom.cdf(limits, rows, risk)
+    """Probability that the bound of one batch fails, and that any of several fails; exact sums."""
+    bounds = np.array([hypergeometric_upper(k, m, rows, level) for k in range(m + 1)])
+    sample_of, holds = binom.pmf(np.arange(m + 1), m, risk), binom.cdf(bounds, rows, risk)
     return float(sample_of @ (1 - holds)), float(sample_of @ (1 - holds**number))
 
 
-def test_what_is_said_of_several_batches():
-    """The numbers of docs/what-to-certify.md and docs/mathematics.md."""
+def test_the_numbers_of_several_batches_in_the_docs():
+    """Exact sums for docs/what-to-certify.md and docs/mathematics.md."""
     one, any_of_twenty = one_and_any(20)
     assert (round(100 * one, 1), round(100 * any_of_twenty, 1)) == (3.1, 23.2)
-    assert any_of_twenty < 1 - (1 - one) ** 20  # failures come together
-    # At delta / 20 each all hold at once, whatever the risk.
+    assert any_of_twenty < 1 - (1 - one) ** 20  # failures are positively dependent
+    # At delta / 20 each, all hold jointly for every risk.
     for risk in (0.01, 0.05, 0.2, 0.5):
         assert one_and_any(20, risk=risk, level=0.05 / 20)[1] < 0.05
 
@@ -196,8 +192,8 @@ def test_what_is_said_of_several_batches():
 @fits(8, 400)
 @pytest.mark.parametrize("kind", CLEAN)
 def test_whole_fits(kind, fits):
-    """A model, a batch from the same source, and its labels; every other time most of delta is kept in reserve."""
-    failed, said, chosen = dict.fromkeys(VOTINGS, 0), 0, 0
+    """A model, and a batch from the same distribution; the hedge is small or large in turn."""
+    failed, chosen = dict.fromkeys(VOTINGS, 0), 0
     for seed in range(fits):
         clf = fitted(kind, seed, hedge=0.1 if seed % 2 else 0.8)
         X, y = sample(kind, 120, np.random.default_rng([seed, 18]))
@@ -209,7 +205,7 @@ def test_whole_fits(kind, fits):
                 continue
             batch = clf.certify_batch(X)
             assert batch.rows == 120
-            said, chosen = said + 1, chosen + (clf.certificate_.rule != "primary")
+            chosen += clf.certificate_.rule != "primary"
             failed[voting] += int((clf.predict(X) != y).sum()) > batch.wrong
     assert chosen > 0
     assert all(compatible(one, fits) for one in failed.values())

@@ -1,6 +1,6 @@
-"""What is planned on the training rows does not depend on validation rows; plans that peeked at them are caught.
+"""Plans do not depend on validation rows, and plans that peek at them are detected.
 
-Where labels are pure noise the risk of whatever predicts is 1/2.
+With noise labels the risk of every classifier is 1/2.
 """
 
 import warnings
@@ -30,11 +30,11 @@ from pacbayes.ensemble.members import Calibrated
 from pacbayes.ensemble.validation import observe
 from pacbayes.estimators.planning import make_plan
 
-# -- many classifiers that are equally good --------------------------------------------------------------------------
+# -- many classifiers with equal risks -------------------------------------------------------------------------------
 
 
 class Table(ClassifierMixin, BaseEstimator):
-    """The clean label of a point, wrong at three in ten points drawn by its number: all are equally good."""
+    """Predicts the clean label, but the wrong one at a random 30 % of the points, drawn by `number`."""
 
     def __init__(self, number=0):
         self.number = number
@@ -58,53 +58,53 @@ def tables(hedge):
 
 
 @fits(12, 600)
-def test_many_classifiers_that_are_equally_good(fits):
+def test_many_classifiers_with_equal_risks_keep_delta(fits):
     counts, rules = failures(tables(0.1), partial(rows, 120, 2), fits)
     assert max(counts.values()) <= largest(fits), counts
     assert {rule for _, rule in rules} >= {"primary"}
 
 
-def believed(number):
-    """Maps by which the classifiers of a set are believed."""
+def calibrations(number):
+    """Equal calibrations of the classifiers of a set."""
     table = np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]])
-    one = Calibration(ANSWERS, 60, 0.0, np.zeros(2), np.zeros(2), table=table)
-    return Calibrated(np.array([0, 1]), dict.fromkeys(range(number), one))
+    calibration = Calibration(ANSWERS, 60, 0.0, np.zeros(2), np.zeros(2), table=table)
+    return Calibrated(np.array([0, 1]), dict.fromkeys(range(number), calibration))
 
 
 @pytest.mark.parametrize("hedge", [0, 0.1])
-def test_a_proposal_chosen_by_validation_errors_is_caught(hedge, monkeypatch):
+def test_primary_rules_chosen_by_validation_errors_are_caught(hedge, monkeypatch):
     def peeking(choices, trained, data, *arguments):
         plan, number = make_plan(choices, trained, data, *arguments), len(trained.members)
         counted = observe(trained.members, data, trained.split).count(trained.split)
-        # As many rows as train, which a plan insists on; differences count three times, so that the best stand out.
+        # With the number of training rows, which a plan requires; differences are tripled.
         rows = trained.split.n_train
         errors = np.minimum(3 * (counted.errors - counted.errors.min()), rows)
-        # The strengths of votes, too, are judged by validation errors: the best alone has the fewest.
+        # The strengths of votes are chosen by validation errors, too: the single best has the fewest.
         counts = np.arange(number), errors, np.array([rows]), (*[rows] * 6, 0)
-        # All are of one family, of which the best alone has a part in the soft vote.
-        seen = CrossValidation(*counts, errors[:, 0].astype(float), np.zeros(number, dtype=np.int64))
-        rules = primary_weights(seen.candidates, seen.totals, number, seen.errors_of_votes)
-        rules = (primary_soft_vote(seen, number, rows, believed(number)), *rules)
-        return replace(plan, cross_validation=seen, fixed_rules=rules if hedge else without_hedge(rules))
+        # A single family, so that the best classifier alone is in the soft vote.
+        peeked = CrossValidation(*counts, errors[:, 0].astype(float), np.zeros(number, dtype=np.int64))
+        rules = primary_weights(peeked.candidates, peeked.totals, number, peeked.errors_of_votes)
+        rules = (primary_soft_vote(peeked, number, rows, calibrations(number)), *rules)
+        return replace(plan, cross_validation=peeked, fixed_rules=rules if hedge else without_hedge(rules))
 
     monkeypatch.setattr("pacbayes.estimators.base.make_plan", peeking)
     counts, _ = failures(tables(hedge), partial(rows, 120, 2), 16)
     assert counts["best"] > largest(16), counts
     assert counts["soft"] > largest(16), counts
     assert counts["stochastic"] > largest(16), counts
-    # With a hedge other votes win now and then, whose bounds hold.
+    # With a hedge other votes, whose bounds hold, predict now and then.
     assert counts["majority"] > (0 if hedge else largest(16)), counts
 
 
-# -- planted faults, on pure noise ---------------------------------------------------------------------------------
+# -- planted faults, on noise --------------------------------------------------------------------------------------
 
 
 def noise(n, rng):
     return rng.normal(size=(n, 3)), rng.integers(0, 2, n)
 
 
-def false_shares(make, fits, n=160):
-    """In how many fits a bound of the soft vote is below 1/2, the risk of whatever predicts."""
+def false_bounds(make, fits, n=160):
+    """Number of fits in which the bound of the soft vote is below 1/2."""
     false = 0
     for seed in range(fits):
         clf = make(seed).fit(*noise(n, np.random.default_rng([seed, 11])))
@@ -113,11 +113,11 @@ def false_shares(make, fits, n=160):
 
 
 def p_value(false, fits):
-    """The probability of so many failures or more, if each has the probability delta."""
+    """P-value of the number of failures, if each has the probability delta."""
     return float(binom.sf(false - 1, fits, DELTA))
 
 
-def many_machines(seed):
+def many_svms(seed):
     return CertifiedClassifier(SVMs(), hedge=0, delta=DELTA, cv=3, validation_size=0.5, random_state=seed)
 
 
@@ -125,12 +125,12 @@ def bayes(seed):
     return CertifiedClassifier(GaussianNB(), hedge=0, delta=DELTA, cv=3, validation_size=0.5, random_state=seed)
 
 
-def test_on_pure_noise_the_limit_holds():
-    assert p_value(false_shares(many_machines, 32), 32) > 0.01
-    assert p_value(false_shares(bayes, 32), 32) > 0.01
+def test_the_bound_holds_on_noise():
+    assert p_value(false_bounds(many_svms, 32), 32) > 0.01
+    assert p_value(false_bounds(bayes, 32), 32) > 0.01
 
 
-def test_the_best_of_130_machines_by_validation_rows_is_caught(monkeypatch):
+def test_the_best_of_130_svms_on_validation_rows_is_caught(monkeypatch):
     """A false bound in about half of the fits.  p < .001 takes 10 of 32; then its power is .990."""
 
     def peeking(choices, trained, data, *arguments):
@@ -138,9 +138,9 @@ def test_the_best_of_130_machines_by_validation_rows_is_caught(monkeypatch):
         assert number == 130
         errors = observe(trained.members, data, trained.split).count(trained.split).errors[:, 0]
         best = int(np.argmin(errors))
-        # Its decision decides as it is.
+        # The sign of its decision value predicts.
         plain = Calibration(PAIRS, trained.split.n_train, 1.0, np.zeros(2), np.zeros(2))
-        # Not through the constructor, which insists on the weights of cross-validation: that is the first guard.
+        # Bypass the constructor, which checks the weights against cross-validation.
         for rule in plan.fixed_rules:
             if rule.voting == SOFT:
                 object.__setattr__(rule, "weights", single_weight(best, number))
@@ -148,21 +148,21 @@ def test_the_best_of_130_machines_by_validation_rows_is_caught(monkeypatch):
         return plan
 
     monkeypatch.setattr("pacbayes.estimators.base.make_plan", peeking)
-    assert p_value(false_shares(many_machines, 32), 32) < 0.001
+    assert p_value(false_bounds(many_svms, 32), 32) < 0.001
 
 
 @dataclass(frozen=True, eq=False)
 class Isotonic(Calibration):
-    """A map fitted on rows that it must not see."""
+    """The planted fault: an isotonic calibration fitted on validation rows."""
 
     fitted: Any = None
 
     def __call__(self, scores):
-        share = self.fitted.predict(scores[:, 1])
-        return np.stack([1.0 - share, share], axis=1)
+        probability = self.fitted.predict(scores[:, 1])
+        return np.stack([1.0 - probability, probability], axis=1)
 
 
-def test_isotonic_maps_fitted_on_validation_rows_are_caught(monkeypatch):
+def test_isotonic_calibrations_of_validation_rows_are_caught(monkeypatch):
     """A false bound in about half of the fits.  p < .001 takes 10 of 32; then its power is .990."""
 
     def peeking(choices, trained, data, *arguments):
@@ -181,15 +181,15 @@ def test_isotonic_maps_fitted_on_validation_rows_are_caught(monkeypatch):
         return replace(plan, fixed_rules=tuple(fixed_rules))
 
     monkeypatch.setattr("pacbayes.estimators.base.make_plan", peeking)
-    assert p_value(false_shares(bayes, 32), 32) < 0.001
+    assert p_value(false_bounds(bayes, 32), 32) < 0.001
 
 
-# -- by structure: a plan does not depend on validation rows -------------------------------------------------------
+# -- a plan does not depend on validation rows -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("classes", [2, 5])
-def test_a_plan_is_the_same_whatever_the_validation_rows_are(classes):
-    """Other rows and labels there: calibrations, weights, log-losses, prior and thresholds keep their bits."""
+def test_a_plan_does_not_depend_on_validation_rows(classes):
+    """Other validation rows and labels leave calibrations, weights, log-losses, prior and thresholds unchanged."""
     X, y = sample(200, classes, np.random.default_rng(3))
     model = assorted(5).set_params(decision=Abstain(0.3))
     first = model.fit(X, y)._fitted.plan
@@ -214,8 +214,8 @@ def test_a_plan_is_the_same_whatever_the_validation_rows_are(classes):
                 assert np.array_equal(known.shift, again.shift)
 
 
-def test_labels_that_only_validation_rows_have_do_not_count():
-    """A label that members answer and no training row has: whether it is a class is known from validation rows."""
+def test_labels_of_validation_rows_alone_do_not_change_a_plan():
+    """A label that members predict, but no training row has, is a class only if a validation row has it."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
     y = (X[:, 0] + 0.8 * rng.normal(size=200) > 0).astype(int)

@@ -1,4 +1,4 @@
-"""The guarantee for one classifier, exactly: the binomial is summed, nothing is simulated."""
+"""The guarantee for a single classifier, by exact sums over the binomial distribution."""
 
 import warnings
 from dataclasses import replace
@@ -19,11 +19,10 @@ DELTAS = [0.5, 0.1, 0.05, 0.01, 1e-4]
 
 
 def worst_failure(bounds, m):
-    """Largest probability, over all true risks, that the bound is below it.
+    """Largest probability, over all true risks, that the bound is below the risk.
 
-    `bounds` holds the bound for k = 0..m errors.  As a function of the true risk the probability
-    increases between the bounds' values, so it is largest just above one of them: the risks tried are
-    those, and a grid.
+    `bounds` has the bound for k = 0, ..., m errors.  Between bounds the probability increases with the true risk, so
+    it is largest just above a bound: these risks are evaluated, and a grid.
     """
     risks = np.concatenate([np.nextafter(bounds, 2.0), np.linspace(0, 1, 201), 1 - np.nextafter(bounds, 2.0)])
     risks = risks[(risks >= 0) & (risks <= 1)]
@@ -48,28 +47,27 @@ def test_failure_probability_is_at_most_delta(distance, constant):
 
 
 @pytest.mark.parametrize("distance", [*DISTANCES, Catoni(1.0)])
-def test_more_examples_than_the_bound_knows_of(distance):
-    # The theorem for unequal sample sizes uses the least: with the risk on more examples it fails no more often.
+def test_more_examples_than_the_sample_size_of_the_bound(distance):
+    # The theorem for unequal sample sizes uses the smallest: risks on more examples fail no more often.
     for least, m in [(1, 2), (1, 7), (3, 4), (10, 17), (30, 100)]:
         for delta in DELTAS:
             bounds = np.array([bound([1.0], [k / m], least, distance=distance, delta=delta) for k in range(m + 1)])
             assert worst_failure(bounds, m) <= delta
 
 
-def test_the_check_catches_the_largest_sample_size_in_place_of_the_least():
-    # Two classifiers, one of them measured on few rows: with the m of the other the bound fails.
+def test_the_largest_sample_size_instead_of_the_smallest_is_caught():
     bounds = np.array([bound([1.0], [k / 5], 100, delta=0.05) for k in range(6)])
     assert worst_failure(bounds, 5) > 0.05
 
 
 def fails_at_most(delta, bounds, m):
-    """Return whether the probability is at most delta, which some bounds reach to all digits that SciPy's sums have."""
-    found = worst_failure(bounds, m)
-    return found <= delta or (found <= delta * (1 + 1e-9) and worst_failure_in_mp(bounds, m) <= delta)
+    """Whether the probability is at most delta; bounds that attain delta are summed with mpmath."""
+    worst = worst_failure(bounds, m)
+    return worst <= delta or (worst <= delta * (1 + 1e-9) and worst_failure_in_mp(bounds, m) <= delta)
 
 
 def worst_failure_in_mp(bounds, m):
-    """Return the same as `worst_failure` for bounds that rise with the count, without rounding errors."""
+    """`worst_failure` of increasing bounds without rounding errors."""
     assert (np.diff(bounds) >= 0.0).all()
     worst = mp.mpf(0)
     for k in range(m):
@@ -87,8 +85,8 @@ def test_failure_probability_of_catoni_is_at_most_delta(C):
             assert fails_at_most(delta, bounds_for_each_count(m, Catoni(C), delta, "exact"), m)
 
 
-def test_one_classifier_may_choose_its_parameter_afterwards():
-    """That is Chernoff's limit, equation (catoni-C), valid for one classifier; only among several it is not covered."""
+def test_the_parameter_of_a_single_classifier_may_be_chosen_afterwards():
+    """This is the Chernoff bound, equation (catoni-C), valid for a single classifier but not for several."""
     for m in SIZES:
         for delta in DELTAS:
             chosen = [Catoni.expecting(k / m, m, delta) if 0 < k < m else Catoni(50.0) for k in range(m + 1)]
@@ -96,36 +94,36 @@ def test_one_classifier_may_choose_its_parameter_afterwards():
             assert fails_at_most(delta, np.array(bounds), m)
 
 
-def test_the_check_catches_a_bound_without_its_complexity_term():
+def test_a_bound_without_its_complexity_term_is_caught():
     for m in SIZES[1:]:
         assert worst_failure(np.arange(m + 1) / m, m) > 0.49
 
 
-def test_the_check_catches_a_bound_for_another_delta():
-    # kl is within a factor of its constant of the exact tail: asking for delta = 0.01 must not pass with delta = 0.9.
+def test_a_bound_for_another_delta_is_caught():
+    # kl is within a factor of its constant of the exact tail.
     failures = [worst_failure(bounds_for_each_count(m, "kl", 0.9, "exact"), m) for m in SIZES]
     assert max(failures) > 0.01
 
 
-def limits_of_one_rule(m, level):
-    """The limits of a single classifier that was proposed beforehand, by its errors among m rows."""
-    limits = []
+def bounds_of_a_primary_rule(m, level):
+    """Bounds of a single primary classifier, by its errors among m rows."""
+    bounds = []
     for errors in range(m + 1):
         classifiers = ClassifierSet.from_predictions([np.arange(m) < errors], np.zeros(m, dtype=bool))
         plan = Plan(classifiers.splits, delta=level, hedge=0.0, fixed_rules=without_hedge(prefit_rules(0, 1)))
         predictions = replace(
             classifiers.predictions, rule_predictions=np.repeat(classifiers.predictions.y_pred, 3, axis=0)
         )
-        limits.append(certify(plan, predictions, Posteriors())["best"].bound)
-    return np.array(limits)
+        bounds.append(certify(plan, predictions, Posteriors())["best"].bound)
+    return np.array(bounds)
 
 
 @pytest.mark.parametrize("level", [0.3, 0.05, 0.045, 1e-4])
 @pytest.mark.parametrize("m", [1, 2, 7, 60, 284])
-def test_the_limit_of_one_rule_fails_with_at_most_its_level(m, level):
-    """Summed over the binomial distribution, on a grid of true risks that holds the limits themselves."""
-    limits = limits_of_one_rule(m, level)
-    assert limits[-1] == 1.0
-    for risk in (*np.linspace(0.0, 1.0, 101), *limits, *np.nextafter(limits, 1.0)):
-        failing = float(binom.pmf(np.flatnonzero(risk > limits), m, risk).sum())
-        assert failing <= level * (1 + 1e-9)
+def test_the_bound_of_a_primary_rule_fails_with_at_most_its_level(m, level):
+    """Exact sums on a grid of true risks that contains the bounds."""
+    bounds = bounds_of_a_primary_rule(m, level)
+    assert bounds[-1] == 1.0
+    for risk in (*np.linspace(0.0, 1.0, 101), *bounds, *np.nextafter(bounds, 1.0)):
+        failure = float(binom.pmf(np.flatnonzero(risk > bounds), m, risk).sum())
+        assert failure <= level * (1 + 1e-9)

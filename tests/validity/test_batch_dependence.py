@@ -1,4 +1,4 @@
-"""Answers that depend on the rows around void the guarantee, by simulation; samples prepared apart, by row, do not."""
+"""Predictions that depend on the other rows of a batch void the guarantee, by simulation."""
 
 import warnings
 from dataclasses import replace
@@ -21,21 +21,21 @@ N = 320
 VOTINGS = ("stochastic", "majority", "best")
 
 
-def counted(failures_of, fits):
-    """How often certificates fail, by way of predicting."""
+def count_failures(failures_of, fits):
+    """Number of certificates that fail, by way of predicting."""
     return np.sum([failures_of(seed) for seed in range(fits)], axis=0)
 
 
-def failures(weights, best, certificates, said, risk):
-    """Whether the risk of each way of predicting is above its certificate; `said` are labels 0 and 1 by classifier."""
-    risks = [weights @ risk(said), risk((weights @ said > 0.5).astype(int)), risk(said[best])]
+def failures(weights, best, certificates, y_pred, risk):
+    """Whether the risk of each way of predicting is above its bound; `y_pred` are labels 0 and 1 by classifier."""
+    risks = [weights @ risk(y_pred), risk((weights @ y_pred > 0.5).astype(int)), risk(y_pred[best])]
     return [risk > certificates[voting].bound for risk, voting in zip(risks, VOTINGS, strict=True)]
 
 
-# -- rows prepared in one batch --------------------------------------------------------------------------------------
+# -- a preprocessor that depends on the batch ------------------------------------------------------------------------
 #
-# A row is one of 440 categories, 40 frequent ones with label 1 and 400 rare ones with label 0, which a transformer
-# replaces by how often they occur in its batch.  New rows come in batches as large as the validation sample.
+# A row is one of 440 categories, 40 frequent ones with label 1 and 400 rare ones with label 0.  A transformer replaces
+# them by their counts in the batch.  New rows come in batches as large as the validation set.
 
 CATEGORIES = np.repeat([1.0, 0.1], [40, 400]) / 80
 
@@ -50,8 +50,8 @@ class Frequencies(TransformerMixin, BaseEstimator):
 
 
 def categories(n, rng):
-    drawn = rng.choice(CATEGORIES.size, n, p=CATEGORIES)
-    return drawn[:, None].astype(float), (drawn < 40).astype(int)
+    codes = rng.choice(CATEGORIES.size, n, p=CATEGORIES)
+    return codes[:, None].astype(float), (codes < 40).astype(int)
 
 
 NEW = [categories(N // 2, np.random.default_rng([2, k])) for k in range(20)]
@@ -64,41 +64,41 @@ def failures_of_frequencies(seed):
         warnings.filterwarnings("ignore", "Frequencies predicts differently")
         classifiers = svm_set(X, y, [0.1, 1.0, 10.0], gamma=1.0, preprocessor=Frequencies(), random_state=seed)
     plan = Plan(classifiers.splits, delta=DELTA)
-    found = fit_posteriors(plan, classifiers.predictions)
-    certificates = certify(plan, classifiers.predictions, found)
+    posteriors = fit_posteriors(plan, classifiers.predictions)
+    certificates = certify(plan, classifiers.predictions, posteriors)
     best = best_single(classifiers.counted, DELTA, None).index
-    said = np.concatenate([classifiers.predict(rows) for rows, _ in NEW], axis=1)
+    y_pred = np.concatenate([classifiers.predict(rows) for rows, _ in NEW], axis=1)
     risk = lambda labels: (labels != NEW_LABELS).mean(axis=-1)  # noqa: E731
-    return failures(found.posterior.weights, best, certificates, said, risk)
+    return failures(posteriors.posterior.weights, best, certificates, y_pred, risk)
 
 
 @pytest.mark.filterwarnings("ignore:Column 0 alone determines the class")  # of each category, as drawn above
 @fits(25, 300)
-def test_samples_prepared_apart_are_as_new_ones(fits):
-    assert compatible(max(counted(failures_of_frequencies, fits)), fits, p=1e-3)
+def test_separate_batches_of_training_and_validation_rows_keep_delta(fits):
+    assert compatible(max(count_failures(failures_of_frequencies, fits)), fits, p=1e-3)
 
 
 @pytest.mark.filterwarnings("ignore:Column 0 alone determines the class")  # of each category, as drawn above
 @fits(25, 300)
-def test_samples_prepared_in_one_batch_are_caught(fits, monkeypatch):
-    def trained_in_one_batch(family, data, train):
+def test_one_batch_of_training_and_validation_rows_is_caught(fits, monkeypatch):
+    def train_in_one_batch(family, data, train):
         fitted = clone(family.preprocessor).fit(data.rows[train], data.labels[train])
         return apply_preprocessor(fitted, data.rows)[train], fitted
 
-    def asked_in_one_batch(members, data, *arguments):
+    def predict_in_one_batch(members, data, *arguments):
         together = replace(data, rows=apply_preprocessor(members.preprocessor, data.rows))
         return observe(replace(members, preprocessor=None), together, *arguments)
 
-    monkeypatch.setattr(SvmFamily, "_numbers", trained_in_one_batch)
-    monkeypatch.setattr("pacbayes.ensemble.classifier_set.observe", asked_in_one_batch)
-    stochastic, _, best = counted(failures_of_frequencies, fits)
+    monkeypatch.setattr(SvmFamily, "_numbers", train_in_one_batch)
+    monkeypatch.setattr("pacbayes.ensemble.classifier_set.observe", predict_in_one_batch)
+    stochastic, _, best = count_failures(failures_of_frequencies, fits)
     assert not compatible(min(stochastic, best), fits, p=1e-6)
 
 
-# -- classifiers that look at the rows around ------------------------------------------------------------------------
+# -- classifiers that depend on the batch ----------------------------------------------------------------------------
 #
-# A row is one of 21 numbers, its label 1 with a probability that grows with it; new rows come one by one.  True risks
-# are sums over the 21.
+# A row is one of 21 numbers, and its label is 1 with a probability that increases with it.  New rows come one by one.
+# True risks are sums over the 21 numbers.
 
 POINTS = np.linspace(-3.0, 3.0, 21)[:, None]
 MASS = np.exp(-(POINTS[:, 0] ** 2) / 2) / np.exp(-(POINTS[:, 0] ** 2) / 2).sum()
@@ -106,7 +106,7 @@ ONES = 1 / (1 + np.exp(-3 * POINTS[:, 0]))
 
 
 class BatchScaler(TransformerMixin, BaseEstimator):
-    """Takes the mean of whatever batch it gets."""
+    """Subtracts the mean of the batch."""
 
     def fit(self, X, y=None):
         return self
@@ -121,30 +121,30 @@ def true_risk(labels):
 
 def failures_one_by_one(scaler, seed):
     rng = np.random.default_rng([seed, 3])
-    drawn = rng.choice(21, N, p=MASS)
-    X, y = POINTS[drawn], (rng.random(N) < ONES[drawn]).astype(int)
+    places = rng.choice(21, N, p=MASS)
+    X, y = POINTS[places], (rng.random(N) < ONES[places]).astype(int)
     trees = make_pipeline(scaler, DecisionTreeClassifier())
     grid = {"decisiontreeclassifier__max_depth": [1, 2, 4]}
     clf = CertifiedClassifier(
         Grid(trees, grid), delta=DELTA, cv=None, random_state=seed, voting="stochastic", validation_size=0.5
     ).fit(X, y)
-    said = np.concatenate([clf.classifiers_.predict(point[None]) for point in POINTS], axis=1)
-    return failures(clf.posterior_.weights, clf.best_index_, clf.certificates_, said, true_risk)
+    y_pred = np.concatenate([clf.classifiers_.predict(point[None]) for point in POINTS], axis=1)
+    return failures(clf.posterior_.weights, clf.best_index_, clf.certificates_, y_pred, true_risk)
 
 
 @fits(25, 300)
-def test_classifiers_that_take_rows_one_by_one_keep_the_guarantee(fits):
+def test_batch_invariant_classifiers_keep_delta(fits):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        failed = counted(lambda seed: failures_one_by_one(StandardScaler(), seed), fits)
+        failed = count_failures(lambda seed: failures_one_by_one(StandardScaler(), seed), fits)
     assert compatible(max(failed), fits, p=1e-3)
 
 
 @fits(25, 300)
-def test_classifiers_that_look_around_void_it_and_every_fit_warns(fits):
-    def warned(seed):
+def test_batch_dependent_classifiers_are_caught_and_every_fit_warns(fits):
+    def fit_with_warning(seed):
         with pytest.warns(UserWarning, match="BatchScaler predicts differently, or fails, for single rows"):
             return failures_one_by_one(BatchScaler(), seed)
 
-    stochastic, _, best = counted(warned, fits)
+    stochastic, _, best = count_failures(fit_with_warning, fits)
     assert not compatible(min(stochastic, best), fits, p=1e-6)
