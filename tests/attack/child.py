@@ -1,8 +1,8 @@
-"""A process that loads model files and predicts with them, so that its crash is a result and not the end of the tests.
+"""A child process that loads model files and predicts with them: its crash is a result, not the end of the tests.
 
-It reads a path and a number of columns per line, a negative one for columns of text, and answers with one line: ``ok``
-and all numbers of the certificates, ``refused: ...`` for the `ValueError` of `load`, or ``raised ...`` for anything
-else, warnings included.
+It reads a path and a number of columns per line (negative for columns of strings), and prints one line: ``ok`` and all
+numbers of the certificates, ``refused: ...`` for a `ValueError` of `load`, or ``raised ...`` for anything else,
+warnings included.
 """
 
 import json
@@ -14,19 +14,19 @@ import warnings
 from pathlib import Path
 from threading import Timer
 
-# What it may allocate beyond what it has after the first model: none of the files here is longer than a megabyte.
-ROOM = 1 << 30
+# The memory limit above the use after the first model: no file here is longer than a megabyte.
+MEMORY = 1 << 30
 SECONDS = 120
 
 
 class Child:
-    """The process, started when first needed and again after it died."""
+    """The process, started on first use, and restarted after a crash."""
 
     def __init__(self):
         self._process = None
 
-    def answer(self, path, columns, trusted=()):
-        """Return what the process says of a file; it fails the test if it dies or does not answer."""
+    def load(self, path, columns, trusted=()):
+        """Load a file in the process and return its line; fail the test if it crashes or hangs."""
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-X", "faulthandler", __file__],
@@ -62,25 +62,25 @@ class Child:
 
 
 def numbers_of(model):
-    """Return all numbers in the certificates of a model by their places; words are left out."""
-    found = {}
+    """Collect all numbers in the certificates of a model by their places."""
+    numbers = {}
 
-    def look(value, place):
+    def collect(value, place):
         if isinstance(value, dict):
-            for name, one in value.items():
-                look(one, f"{place}.{name}")
+            for name, item in value.items():
+                collect(item, f"{place}.{name}")
         elif isinstance(value, list | tuple):
-            for number, one in enumerate(value):
-                look(one, f"{place}.{number}")
+            for number, item in enumerate(value):
+                collect(item, f"{place}.{number}")
         elif not isinstance(value, str):
-            found[place] = value
+            numbers[place] = value
 
     for voting, certificate in model.certificates_.items():
-        look(certificate.to_dict(), voting)
-    return found
+        collect(certificate.to_dict(), voting)
+    return numbers
 
 
-def _say(path, columns, trusted):
+def _load(path, columns, trusted):
     import numpy as np
 
     from pacbayes import load
@@ -93,8 +93,8 @@ def _say(path, columns, trusted):
         return f"raised by load: {type(error).__name__}: {error!s:.300}"
     X = np.random.default_rng(0).normal(size=(7, columns)) if columns > 0 else np.full((7, -columns), "a", dtype=object)
     try:
-        alone = model.certificate_.refit or model.certificate_.decision is not None
-        for voting in [model.voting_] if alone else model.certificates_:
+        single = model.certificate_.refit or model.certificate_.decision is not None
+        for voting in [model.voting_] if single else model.certificates_:
             model.set_params(voting=voting).predict(X)
             model.accepts(X)
             model.vote_share(X)
@@ -103,23 +103,22 @@ def _say(path, columns, trusted):
             model.certificate_.explain()
             model.certificate_._repr_html_()
         model.classifiers_.predict(X)
-        _look_at(model)
+        _read_attributes(model)
         return "ok " + json.dumps(numbers_of(model))
     except Exception as error:
         return f"raised by predict: {type(error).__name__}: {error!s:.300}"
 
 
-def _check_probabilities(found):
-    """Whatever is in a file: they are shares, at most of a whole."""
-    if not (found >= 0.0).all() or not (found.sum(axis=1) <= 1.0 + 1e-9).all():
-        raise AssertionError(f"no probabilities: {found.tolist()}")
+def _check_probabilities(shares):
+    if not (shares >= 0.0).all() or not (shares.sum(axis=1) <= 1.0 + 1e-9).all():
+        raise AssertionError(f"no probabilities: {shares.tolist()}")
 
 
-def _look_at(model):
-    """Ask for whatever a fitted model says of itself."""
+def _read_attributes(model):
+    """Read all fitted attributes."""
     names = [name for name in dir(type(model)) if name.endswith("_") and not name.startswith("_")]
     for name in names:
-        getattr(model, name, None)  # what is not there is no error
+        getattr(model, name, None)  # missing attributes are no error
     repr(model)
     repr(model.classifiers_)
 
@@ -129,11 +128,11 @@ def _main():
     first = True
     for line in sys.stdin:
         path, columns, trusted = line.rstrip("\n").split("\t")
-        print(_say(path, int(columns), [name for name in trusted.split(",") if name]).replace("\n", " "), flush=True)
+        print(_load(path, int(columns), [name for name in trusted.split(",") if name]).replace("\n", " "), flush=True)
         if first and sys.platform == "linux":
-            # Now everything is imported and compiled.
+            # Everything is imported and compiled after the first model.
             pages = int(Path("/proc/self/statm").read_text().split()[0])
-            limit = pages * resource.getpagesize() + ROOM
+            limit = pages * resource.getpagesize() + MEMORY
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
             first = False
 

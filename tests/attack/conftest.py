@@ -1,4 +1,4 @@
-"""What the attacks on model files share."""
+"""Fixtures of the attacks on model files."""
 
 import pytest
 from tests.attack.child import Child
@@ -11,6 +11,6 @@ from pacbayes import save
 def child(tmp_path_factory):
     process, path = Child(), tmp_path_factory.mktemp("first") / "model"
     save(model("two"), path)
-    assert process.answer(path, COLUMNS).startswith("ok")
+    assert process.load(path, COLUMNS).startswith("ok")
     yield process
     process.close()

@@ -1,4 +1,4 @@
-"""Small models of every kind, and their files taken apart and put together again."""
+"""Small models of every kind, and tools to change their files."""
 
 import io
 import zipfile
@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from pacbayes import CertifiedClassifier, Cost, Grid, StochasticSVC, SVMs, Threshold
 
 COLUMNS = 2
-# Draws, votes and one machine that the training rows propose, with a reserve.
+# Primary draws, votes and a single SVM, with a hedge.
 HEDGED = {"hedge": 0.1, "cv": 2, "random_state": 0}
 TWO_CLASSES = (
     "two",
@@ -22,7 +22,7 @@ TWO_CLASSES = (
     "independent",
     "boosting",
     "landmarks",
-    "target",
+    "abstain",
     "threshold",
     "prior",
     "holdout",
@@ -37,7 +37,7 @@ def rows(classes):
 
 @cache
 def model(name):
-    """Return a small model; nobody changes it."""
+    """Fit a small model; it must not be changed."""
     X, y = rows(2 if name in TWO_CLASSES else 3)
     if name in ("two", "three"):
         return StochasticSVC([0.1, 1.0, 10.0], **HEDGED).fit(X, y)
@@ -45,20 +45,20 @@ def model(name):
         return StochasticSVC([0.1, 1.0, 10.0], cv=2, random_state=0).fit(X, y)
     if name == "widths":
         return CertifiedClassifier(SVMs([0.1, 1.0], gamma=[0.1, 1.0]), cv=2, random_state=0).fit(X, y)
-    if name == "joined":
-        return CertifiedClassifier(joined(), cv=2, random_state=0).fit(X, y)
+    if name == "composite":
+        return CertifiedClassifier(composite(), cv=2, random_state=0).fit(X, y)
     if name == "groups":
         return StochasticSVC([0.1, 1.0], **HEDGED).fit(X, y, groups=np.arange(60) // 2 % 23)
-    if name == "groups apart":
+    if name == "groups, independent":
         return StochasticSVC([0.1, 1.0], split="independent", random_state=0).fit(X, y, groups=np.arange(60) // 2 % 23)
-    if name == "copies":
+    if name == "duplicates":
         twice = np.arange(60) // 2
         return StochasticSVC([0.1, 1.0], duplicates="together", **HEDGED).fit(X[twice], y[twice])
     if name == "landmarks":
         return StochasticSVC([0.1, 1.0], kernel="nystroem", n_components=8, **HEDGED).fit(X, y)
     if name == "prepared":
         return StochasticSVC([0.1, 1.0], preprocessor=StandardScaler(), **HEDGED).fit(X, y)
-    if name == "target":
+    if name == "abstain":
         return StochasticSVC([0.1, 1.0], max_error=0.3, **HEDGED).fit(X, y)
     if name == "threshold":
         decision = Threshold(recall=0.3, fpr=0.9)
@@ -67,8 +67,8 @@ def model(name):
         slices = np.where(X[:, 1] > 0, "high", "low")
         classes = np.unique(y)
         cost = Cost(1.0 - np.eye(classes.size) + 2.0 * (np.arange(classes.size) == 0), classes)
-        limits = ("error", "f1", "balanced_error", cost)
-        return StochasticSVC([0.1, 1.0], metrics=limits, **HEDGED).fit(X, y, slices=slices)
+        metrics = ("error", "f1", "balanced_error", cost)
+        return StochasticSVC([0.1, 1.0], metrics=metrics, **HEDGED).fit(X, y, slices=slices)
     if name == "prior":
         choices = {"prior": "cross-validation", "distance": ["kl", "catoni"], "hedge": 0.5}
         return StochasticSVC([0.1, 1.0, 10.0], cv=2, random_state=0, **choices).fit(X, y)
@@ -84,10 +84,10 @@ def model(name):
         words = np.array(["NA", "a", " b"], dtype=object)[np.digitize(X, [-0.5, 0.5])]
         encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
         return StochasticSVC([0.1, 1.0], preprocessor=encoder, **HEDGED).fit(words, y)
-    if name == "words":
+    if name == "categories":
         encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=4, sparse_output=False)
         return StochasticSVC([0.1, 1.0], preprocessor=encoder, random_state=0, cv=None).fit(X.round(0), y)
-    if name == "elsewhere":
+    if name == "prefit":
         trees = [DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X[:30], y[:30]) for depth in (1, 2, 3)]
         weights = [0.25, 0.25, 0.5]
         return CertifiedClassifier.from_fitted(trees, X[30:], y[30:], primary=weights, most_frequent=1, random_state=0)
@@ -101,26 +101,26 @@ def model(name):
     return CertifiedClassifier(Grid(kinds[name], {"random_state": [0, 1]}), cv=None, random_state=0).fit(X, y)
 
 
-def joined():
-    """Families whose scores are of every kind: of pairs, probabilities, decisions, and answers alone."""
+def composite():
+    """Families with scores of every kind: of pairs, probabilities, decision values, and labels alone."""
     return [
         ("svm", SVMs([0.1, 1.0], gamma=0.5)),
         ("logistic", LogisticRegression()),
         ("ridge", RidgeClassifier()),
-        ("mute", OutputCodeClassifier(DecisionTreeClassifier(max_depth=2, random_state=0))),
+        ("labels", OutputCodeClassifier(DecisionTreeClassifier(max_depth=2, random_state=0))),
     ]
 
 
-MACHINES = (
-    *("two", "three", "posterior", "widths", "prepared", "text", "landmarks", "independent", "groups", "groups apart"),
-    *("copies", "joined"),
+SVM_MODELS = (
+    *("two", "three", "posterior", "widths", "prepared", "text", "landmarks", "independent", "groups"),
+    *("groups, independent", "duplicates", "composite"),
 )
-ASKED = ("target", "threshold", "slices", "prior", "holdout", "refit")
-ENSEMBLES = ("trees", "elsewhere", "forest", "boosting", "boosting of three", "histogram", "grid")
+CONFIGURED = ("abstain", "threshold", "slices", "prior", "holdout", "refit")
+ENSEMBLES = ("trees", "prefit", "forest", "boosting", "boosting of three", "histogram", "grid")
 
 
 def with_parts(contents, parts):
-    """Return an archive with other contents under some names."""
+    """Replace some parts of an archive."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(contents)) as old, zipfile.ZipFile(out, "w") as new:
         for name in old.namelist():
@@ -129,6 +129,7 @@ def with_parts(contents, parts):
 
 
 def nodes_of(tree):
+    """Yield the nodes of a skops schema."""
     left = [tree]
     while left:
         value = left.pop()

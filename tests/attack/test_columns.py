@@ -1,4 +1,4 @@
-"""Attacked: the reader of columns, by names and values made to break hints, messages and the search for identifiers."""
+"""Column names and values made to break messages and the detection of identifiers."""
 
 import numpy as np
 import pandas as pd
@@ -30,12 +30,12 @@ def test_odd_names_stay_one_line_of_text(name, tmp_path, capsys):
         np.array([1.7e308, *[1.0] * 19]),
     ],
 )
-def test_odd_numbers_are_no_row_numbers(values):
+def test_odd_values_are_not_taken_for_row_ids(values):
     assert looks_like_row_id(values, len(values)) == ""
 
 
-def test_unnamed_columns_everywhere(tmp_path, capsys):
-    """Two columns without a name, one that is called as pandas calls them, and commas at the ends of lines."""
+def test_unnamed_columns(tmp_path, capsys):
+    """Two columns without names, one with a name of pandas for such columns, and trailing commas."""
     rows = "".join(f"{i},{i % 3},{i % 5},{i % 7},{'ab'[i % 2]},\n" for i in range(40))
     (tmp_path / "data.csv").write_text(",,Unnamed: 2,a,kind,\n" + rows, encoding="utf-8")
     words = ["certify", tmp_path / "data.csv", "--lambdas", "0.1,1", "-q"]

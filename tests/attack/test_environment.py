@@ -1,4 +1,4 @@
-"""Attacked: the environment, set to what people write who want something off, and streams that are not there."""
+"""Unusual environments: debugging and compiler switches, closed streams, read-only folders."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ from pacbayes.cli.app import main
 
 
 @pytest.mark.parametrize("value", ["0", "", "False", " off "])
-def test_debugging_that_is_off_shows_no_traceback(value, monkeypatch, capsys):
+def test_no_traceback_without_debugging(value, monkeypatch, capsys):
     monkeypatch.setenv("PACBAYES_DEBUG", value)
     done = in_process(["certify", "none.csv"], capsys)
     assert done.code == 2
@@ -18,22 +18,22 @@ def test_debugging_that_is_off_shows_no_traceback(value, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("value", ["1", "yes"])
-def test_debugging_that_is_on_hands_the_error_to_python(value, monkeypatch):
+def test_debugging_raises_the_error(value, monkeypatch):
     monkeypatch.setenv("PACBAYES_DEBUG", value)
     with pytest.raises(FileNotFoundError):
         main(["certify", "none.csv"])
 
 
-def test_a_compiler_that_is_off_is_said_in_one_line():
+def test_a_disabled_compiler_is_reported_in_one_line():
     done = as_process("certify", "--lambdas", "1", "-q", NUMBA_DISABLE_JIT="1")
     assert done.code == 2
     assert "need numba's compiler, which NUMBA_DISABLE_JIT turns off: remove it from the environment" in done.error
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a shell of another kind")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
 @pytest.mark.parametrize("shut", [pytest.param(">&-", marks=pytest.mark.slow), ">&- 2>&-"])
-def test_streams_that_are_shut_cost_no_model(shut, tmp_path):
-    """As some services start their processes: nothing can be said, and the work is done all the same."""
+def test_closed_streams_do_not_prevent_the_model(shut, tmp_path):
+    """Some services start processes without streams."""
     command = f'"{sys.executable}" -m pacbayes certify --lambdas 1,2 --save model {shut}'
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -41,11 +41,11 @@ def test_streams_that_are_shut_cost_no_model(shut, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-# Without docstrings Python first compiles every module of every library once more, which takes half a minute.
+# Without docstrings Python first recompiles every module of every library, which takes half a minute.
 @pytest.mark.parametrize("optimize", ["0", pytest.param("2", marks=pytest.mark.slow)])
 def test_the_guarantee_is_the_same_in_an_odd_environment(optimize, capsys):
-    """Warnings as errors, no folder for files, a terminal of one column, no docstrings."""
-    usual = in_process(["certify", "--lambdas", "1,2", "-q"], capsys)
+    """Warnings as errors, no temporary folder, a terminal of one column, no docstrings."""
+    expected = in_process(["certify", "--lambdas", "1,2", "-q"], capsys)
     odd = {"PYTHONOPTIMIZE": optimize, "PYTHONWARNINGS": "error", "TMPDIR": "/proc/none", "COLUMNS": "1"}
-    found = as_process("certify", "--lambdas", "1,2", "-q", TERM="dumb", **odd)
-    assert (found.code, found.out, found.err) == (0, usual.out, usual.err)
+    done = as_process("certify", "--lambdas", "1,2", "-q", TERM="dumb", **odd)
+    assert (done.code, done.out, done.err) == (0, expected.out, expected.err)

@@ -1,4 +1,4 @@
-"""Altered checkpoints: every SHA-256 is right, as somebody who can write a chunk can write the manifest, too."""
+"""Forged checkpoints, with a matching SHA-256 in the manifest."""
 
 import hashlib
 import io
@@ -26,7 +26,7 @@ def grid(checkpoint):
 
 
 def family(checkpoint):
-    """Two widths of machines, with their folds."""
+    """SVMs of two widths, with their folds."""
     model = CertifiedClassifier([("svm", SVMs(LAMBDAS, gamma=[0.1, 1.0]))], cv=2, checkpoint=checkpoint, random_state=0)
     return model.fit(*rows(3))
 
@@ -44,8 +44,8 @@ def finished(tmp_path_factory):
 
 
 @pytest.fixture
-def again(finished, tmp_path):
-    """A function that goes on from a finished run whose first chunk of a part is changed."""
+def resume(finished, tmp_path):
+    """Resume a finished run with a changed first chunk."""
 
     def run(kind, change, part="."):
         shutil.copytree(finished[kind], tmp_path / "run")
@@ -61,7 +61,7 @@ def again(finished, tmp_path):
 
 
 def change_of(path, change):
-    """Return the bytes of a chunk, changed."""
+    """Change a chunk and return its bytes."""
     chunk, file = Chunk(path), io.BytesIO()
     change(chunk)
     np.savez(file, *chunk.arrays, np.frombuffer(json.dumps(chunk.values).encode(), dtype=np.uint8))
@@ -69,7 +69,7 @@ def change_of(path, change):
 
 
 class Chunk:
-    """Values and arrays of a unit, to be changed: ``chunk["0.machine.coefs"]`` is an array, or what JSON holds."""
+    """Values and arrays of a chunk: ``chunk["0.machine.coefs"]`` is an array, or a JSON value."""
 
     def __init__(self, path):
         with np.load(path) as file:
@@ -97,67 +97,67 @@ class Chunk:
 
 
 def changed(place, change):
-    """What changes one part of a unit."""
+    """Make a change of one place of a chunk."""
     return lambda chunk: chunk.__setitem__(place, change(chunk[place]))
 
 
-def test_what_answers_now_is_counted(again):
-    """A machine that somebody changed is certified as it is, not as it was: no errors are stored."""
+def test_errors_of_a_changed_svm_are_recounted(resume):
+    """No errors are stored."""
     true, (X, y) = svm(None).errors, rows(3)
-    found = again("svm", changed("0.machine.coefs", np.negative))
-    validation = found.splits(0)[1]
-    assert found.errors[0] == np.count_nonzero(found[0].predict(X[validation]) != y[validation]) > true[0]
-    np.testing.assert_array_equal(found.errors[1:], true[1:])
+    svms = resume("svm", changed("0.machine.coefs", np.negative))
+    validation = svms.splits(0)[1]
+    assert svms.errors[0] == np.count_nonzero(svms[0].predict(X[validation]) != y[validation]) > true[0]
+    np.testing.assert_array_equal(svms.errors[1:], true[1:])
 
 
-WRONG = {
-    "rows that are not there": changed("0.support", lambda rows: rows + 10**6),
-    "rows of validation": changed("0.support", lambda rows: np.arange(rows.size)),
-    "rows of another number": changed("0.support", lambda rows: rows[:-1]),
-    "pairs of no class": changed("1.machine.pairs", lambda pairs: pairs + 7),
-    "codes of no class": changed("1.machine.codes", lambda codes: codes + 7),
-    "coefficients of another shape": changed("1.machine.coefs", lambda coefs: coefs.T.copy()),
+SVM_FORGERIES = {
+    "rows out of range": changed("0.support", lambda rows: rows + 10**6),
+    "validation rows": changed("0.support", lambda rows: np.arange(rows.size)),
+    "fewer rows": changed("0.support", lambda rows: rows[:-1]),
+    "pairs of unknown classes": changed("1.machine.pairs", lambda pairs: pairs + 7),
+    "codes of unknown classes": changed("1.machine.codes", lambda codes: codes + 7),
+    "transposed coefficients": changed("1.machine.coefs", lambda coefs: coefs.T.copy()),
     "coefficients of another type": changed("1.machine.coefs", lambda coefs: coefs.astype(np.float32)),
-    "coefficients by their number twice": changed("1.machine.coefs", lambda coefs: {"@": "array", "number": 0}),
+    "an array referenced twice": changed("1.machine.coefs", lambda coefs: {"@": "array", "number": 0}),
     "a scaling of other columns": lambda chunk: chunk.__setitem__("2.scaling.shift", chunk["0.support"]),
-    "a kernel that is none": changed("1.kernel.name", lambda name: "loud"),
-    "a width that is none": changed("1.kernel.gamma", lambda gamma: -1.0),
+    "an unknown kernel": changed("1.kernel.name", lambda name: "loud"),
+    "a negative width": changed("1.kernel.gamma", lambda gamma: -1.0),
     "a kernel instead of a scaling": lambda chunk: chunk.__setitem__("2.scaling", chunk["2.kernel"]),
-    "another class": changed("1.kernel", lambda kernel: {"@": "Popen", "args": "true"}),
+    "an unknown class": changed("1.kernel", lambda kernel: {"@": "Popen", "args": "true"}),
     "fewer classifiers": lambda chunk: chunk.values.pop(),
-    "a part less": lambda chunk: chunk.values[0]["machine"].pop("coefs"),
+    "a missing part": lambda chunk: chunk.values[0]["machine"].pop("coefs"),
 }
 
 
-@pytest.mark.parametrize("how", WRONG)
-def test_machines_that_cannot_be_are_refused(how, again):
+@pytest.mark.parametrize("how", SVM_FORGERIES)
+def test_forged_svms_are_rejected(how, resume):
     with pytest.raises(ValueError, match=r"chunk-0000\.npz"):
-        again("svm", WRONG[how])
+        resume("svm", SVM_FORGERIES[how])
 
 
-ANSWERS, DECISIONS = "0.values.0", "0.values.1"
-WRONG_FAMILY = {
-    "machines of fewer rows": ("machines", changed("0.pairs.values.0.rows", lambda rows: rows[:-1])),
-    "machines of other lambdas": ("machines", changed("0.pairs.values.0.path.lambdas", lambda lambdas: 2 * lambdas)),
-    "answers instead of machines": ("machines", changed("0", lambda machines: {"@": "tuple", "values": [1, 2]})),
-    "answers of fewer rows": ("folds-0", changed(ANSWERS, lambda answers: answers[:, :1])),
-    "answers of no class": ("folds-0", changed(ANSWERS, lambda answers: answers + 7)),
-    "answers of another type": ("folds-0", changed(ANSWERS, lambda answers: answers.astype(float))),
-    "decisions of one row": ("folds-0", changed(DECISIONS, lambda decisions: decisions[:, :1])),
-    "decisions that are infinite": ("folds-0", changed(DECISIONS, lambda decisions: decisions + np.float32(np.inf))),
-    "no decisions": ("folds-0", changed(DECISIONS, lambda decisions: None)),
+PREDICTIONS, DECISIONS = "0.values.0", "0.values.1"
+FAMILY_FORGERIES = {
+    "SVMs with fewer rows": ("machines", changed("0.pairs.values.0.rows", lambda rows: rows[:-1])),
+    "SVMs for other lambdas": ("machines", changed("0.pairs.values.0.path.lambdas", lambda lambdas: 2 * lambdas)),
+    "predictions instead of SVMs": ("machines", changed("0", lambda svms: {"@": "tuple", "values": [1, 2]})),
+    "predictions of fewer rows": ("folds-0", changed(PREDICTIONS, lambda y_pred: y_pred[:, :1])),
+    "predictions of unknown classes": ("folds-0", changed(PREDICTIONS, lambda y_pred: y_pred + 7)),
+    "predictions of another type": ("folds-0", changed(PREDICTIONS, lambda y_pred: y_pred.astype(float))),
+    "decision values of one row": ("folds-0", changed(DECISIONS, lambda decisions: decisions[:, :1])),
+    "infinite decision values": ("folds-0", changed(DECISIONS, lambda decisions: decisions + np.float32(np.inf))),
+    "no decision values": ("folds-0", changed(DECISIONS, lambda decisions: None)),
 }
 
 
-@pytest.mark.parametrize("how", WRONG_FAMILY)
-def test_a_family_that_cannot_be_is_refused(how, again):
-    part, change = WRONG_FAMILY[how]
+@pytest.mark.parametrize("how", FAMILY_FORGERIES)
+def test_a_forged_family_is_rejected(how, resume):
+    part, change = FAMILY_FORGERIES[how]
     with pytest.raises(ValueError, match=r"chunk-0000\.npz|Pair.rows|SVMPath.lambdas"):
-        again("family", change, f"svm/{part}")
+        resume("family", change, f"svm/{part}")
 
 
 class Trap:
-    """Unpickled, it makes a folder."""
+    """Creates a folder when it is unpickled."""
 
     def __init__(self, path):
         self.path = path
@@ -168,15 +168,12 @@ class Trap:
 
 @pytest.mark.parametrize("packed", [False, True], ids=["alone", "in an archive"])
 @pytest.mark.parametrize(("kind", "part"), [("svm", "."), ("family", "svm/machines"), ("family", "svm/folds-0")])
-def test_a_pickle_among_machines_is_not_read(kind, part, packed, again, tmp_path):
+def test_a_pickle_instead_of_svms_is_not_read(kind, part, packed, resume, tmp_path):
     trap, file = np.array([Trap(tmp_path / "sprung")], dtype=object), io.BytesIO()
     if packed:
         np.savez(file, trap, allow_pickle=True)
     else:
         pickle.dump(trap.tolist(), file)
     with pytest.raises(ValueError, match=r"chunk-0000.* cannot be used"):
-        again(kind, file.getvalue(), part)
+        resume(kind, file.getvalue(), part)
     assert not (tmp_path / "sprung").exists()
-
-
-NESTED = json.loads("[" * 50 + "]" * 50)

@@ -1,9 +1,9 @@
-"""Every field of every value in a model file may be anything: it is refused, or changes nothing that matters.
+"""Forged fields of our own values in a model file are rejected, or change no certificate.
 
-Of all small models, each field is replaced by values of other types, by numbers that cannot be, by arrays of another
-shape, type, order or length, and is left out.  `load` must raise `ValueError`, or give a model whose certificates have
-the same numbers, but for the fields that are listed here with the reason.  The file is loaded in a process of its own,
-which predicts with the model, too: compiled code must never see what it would stumble over.
+In small models of every kind, each field is replaced by values of other types, by impossible numbers, and by arrays of
+other shapes, types, orders or lengths, and is removed.  `load` must raise `ValueError`, or return a model whose
+certificates have the same numbers, with the exceptions listed here.  A child process loads the file and predicts with
+the model: values must be validated before compiled code uses them.
 """
 
 import copy
@@ -14,16 +14,16 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.attack.small_models import ASKED, COLUMNS, MACHINES, model
+from tests.attack.small_models import COLUMNS, CONFIGURED, SVM_MODELS, model
 from tests.files.model_files import KIND, Forged, saved
 
 from pacbayes.files import values
 
 KNOWN = {kind.__name__: kind for kind in values.KNOWN}
-MODELS = (*MACHINES, *ASKED, "grid", "elsewhere")
+MODELS = (*SVM_MODELS, *CONFIGURED, "grid", "prefit")
 
-OBSERVED = "what was observed, from which all numbers are counted: nothing else in a file says it"
-CHOSEN = "what was chosen beforehand; the certificate says it, and nothing else in a file does"
+OBSERVED = "a validation prediction or label, from which all numbers are counted"
+CHOSEN = "a choice fixed before validation, which the certificate states"
 #: Fields that may make a bound smaller.
 MAY_BE_SMALLER = {
     "ValidationPredictions.y_pred": OBSERVED,
@@ -56,36 +56,36 @@ MAY_BE_SMALLER = {
     "Plan.distance": CHOSEN,
     "Plan.distance[]": CHOSEN,
 }
-#: Fields that may change numbers, but no bound to a smaller one.
+#: Fields that may change numbers, but make no bound smaller.
 MAY_DIFFER = {
-    "Split.units": "what belongs together, where all classifiers are still validated by the same rows",
-    "Split.copies": "a count of copies, which is shown beside the bound",
-    "Plan.majority_class": "the most frequent training label, of which a baseline is shown beside the bound",
-    "Plan.positive": "the class whose misses the words are about",
+    "Split.units": "units, as long as every classifier has the same validation rows",
+    "Split.copies": "a number of duplicates, for display",
+    "Plan.majority_class": "the label of the majority-class baseline",
+    "Plan.positive": "the positive class, for sentences",
     "Plan.slices[]": "the name of a slice",
-    "Plan.cross_validation": "of a holdout baseline, where nothing else follows from it",
-    "CrossValidation.errors": "of a holdout baseline, where the proposals stay the same",
-    "ConfidenceGrid.values": "thresholds may be any that were fixed beforehand: each is tested",
-    "ConfidenceGrid.answered": "they say in which order thresholds are tested",
-    "ConfidenceGrid.wrong": "they say in which order thresholds are tested",
-    "ThresholdGrid.values": "thresholds may be any that were fixed beforehand: each is tested",
-    "ThresholdGrid.answered": "they say in which order thresholds are tested",
-    "ThresholdGrid.hits": "they say in which order thresholds are tested",
-    "ValidationPredictions.rule_predictions": "a draw is one of its classifiers' predictions; see SOFT_SAID",
-    "model.posterior[]": "a bound holds for all weights at once, and is that of the weights as they are",
+    "Plan.cross_validation": "for the holdout baseline, if nothing else follows from it",
+    "CrossValidation.errors": "for the holdout baseline, if the primary rules are the same",
+    "ConfidenceGrid.values": "thresholds fixed before validation: each is tested",
+    "ConfidenceGrid.answered": "the order in which thresholds are tested",
+    "ConfidenceGrid.wrong": "the order in which thresholds are tested",
+    "ThresholdGrid.values": "thresholds fixed before validation: each is tested",
+    "ThresholdGrid.answered": "the order in which thresholds are tested",
+    "ThresholdGrid.hits": "the order in which thresholds are tested",
+    "ValidationPredictions.rule_predictions": "the classifier of a draw is not stored; see SOFT_PREDICTIONS",
+    "model.posterior[]": "the bound holds for all posteriors, and is evaluated at the stored weights",
 }
-#: What a soft vote said takes the rows to be known: with other probabilities any class may be the most probable.
-SOFT_SAID = "ValidationPredictions.rule_predictions"
-#: Fields with which a model may refuse to predict, with a `ValueError`.
+#: Predictions of a soft vote follow from probabilities, which are not stored.
+SOFT_PREDICTIONS = "ValidationPredictions.rule_predictions"
+#: Fields with which a loaded model may raise a `ValueError` in `predict`.
 MAY_NOT_PREDICT = {
-    "model.noted": "rows of another width are refused",
-    "model.noted[]": "rows of another width are refused",
+    "model.noted": "rows with another number of columns are rejected",
+    "model.noted[]": "rows with another number of columns are rejected",
     "Estimators.estimators[]": "another estimator of the same file, which is not fitted",
-    "KernelSVMs.preprocessor": "other rows are asked for",
+    "KernelSVMs.preprocessor": "another preprocessor of the same file, which may be unfitted or expect other rows",
 }
 
 nan, inf = math.nan, math.inf
-ANYTHING = (
+REPLACEMENTS = (
     *(None, True, 0, 1, -1, 7, 2**31, 2**62, 10**30, 0.5, -0.5, 1e-300, nan, inf, "", "text", [], [1], (), ("a",)),
     *({}, {KIND: "dict", "pairs": []}, {KIND: "Popen"}, {KIND: "Kernel", "name": "rbf", "gamma": 0.5}),
     *({KIND: "object", "number": 0}, {KIND: "array", "number": 0}, {KIND: "array", "number": 10**9}),
@@ -94,14 +94,14 @@ ANYTHING = (
 
 
 def other_arrays(old):
-    """Yield arrays that are almost one: of other types, shapes, orders, lengths and values."""
+    """Yield arrays with other types, shapes, orders, lengths and values."""
     with np.errstate(all="ignore"):
         types = ["f4", "f8", ">f8", "i4", "i8", ">i8", "u1", "u2", "?", "c16", "U5"]
         if old.dtype.kind != "U":
             yield from (old.astype(name) for name in types if np.dtype(name) != old.dtype)
         if old.ndim:
             shapes = (old.reshape(shape) for shape in ((-1,), (1, -1), (-1, 1)))
-            yield from (one for one in shapes if one.ndim != old.ndim)
+            yield from (new for new in shapes if new.ndim != old.ndim)
             yield from (old[:0], old[:1], old[:-1], old[1:], np.concatenate([old, old]), old[::-1])
             yield np.roll(old, 1, axis=-1)
         if old.ndim == 2:
@@ -119,103 +119,100 @@ def other_arrays(old):
 
 
 def changes(forged, place):
-    """Yield functions that change one place of a file, each with what it makes of it."""
+    """Yield changes of one place of a file, each with a description."""
     old = forged[place]
-    new = [*ANYTHING]
+    new = [*REPLACEMENTS]
     if isinstance(old, str):
         new += ("shared", "independent", "example", "group", "linear", "given", "paper", "best", "primary", "kl")
     elif isinstance(old, np.ndarray):
-        new += [np.array(one, order="K") for one in other_arrays(old)]
+        new += [np.array(array, order="K") for array in other_arrays(old)]
     elif type(old) in (int, float):
         new += [old + 1, old - 1, 2 * old, -old, old / 2, float(old)]
     for value in new:
-        yield _shown(value), lambda forged, value=value: forged.__setitem__(place, value)
-    yield "left out", lambda forged: forged.__delitem__(place)
+        yield described(value), lambda forged, value=value: forged.__setitem__(place, value)
+    yield "removed", lambda forged: forged.__delitem__(place)
     if isinstance(old, dict) and old[KIND] in KNOWN:
-        yield "one field more", lambda forged: forged.json(place).__setitem__("more", 1)
+        yield "an extra field", lambda forged: forged.json(place).__setitem__("more", 1)
 
 
-def _shown(value):
+def described(value):
     if isinstance(value, np.ndarray):
         return f"{value.dtype} of {value.shape}, {value.reshape(-1)[:4].tolist()}"
     return repr(value)
 
 
-def owned(value, owner="", place=""):
-    """Yield the places of all that values are made of, each after the field that it is: ``Plan.delta``."""
+def fields_of(value, owner="", place=""):
+    """Yield the places of all nested values, each after its field: ``Plan.delta``."""
     if place:
         yield owner, place
     kind = value.get(KIND) if isinstance(value, dict) else None
     dot = f"{place}." if place else ""
     if isinstance(value, list) or kind == "tuple":
         entries = value if isinstance(value, list) else value["values"]
-        inner = [(f"{owner}[]", number, one) for number, one in enumerate(entries)]
+        inner = [(f"{owner}[]", number, item) for number, item in enumerate(entries)]
     elif kind == "dict":
-        inner = [(f"{owner}[]" if place else f"model.{name}", name, one) for name, one in value["pairs"]]
+        inner = [(f"{owner}[]" if place else f"model.{name}", name, item) for name, item in value["pairs"]]
     elif kind in KNOWN:
-        inner = [(f"{kind}.{name}", name, one) for name, one in value.items() if name != KIND]
+        inner = [(f"{kind}.{name}", name, item) for name, item in value.items() if name != KIND]
     else:
         return
-    for name, key, one in inner:
-        # Parameters are read when a model is fitted again, and looked at there.
+    for name, key, item in inner:
+        # Parameters are only read, and checked, when a model is fitted again.
         if name not in ("model.params", "model.class", "Estimators.params[]", "Estimators.dropped[]"):
-            yield from owned(one, name, f"{dot}{key}")
+            yield from fields_of(item, name, f"{dot}{key}")
 
 
 @cache
 def places_of(*names):
-    """Return the first place of each field, in any of some models, with the model."""
-    seen, found = set(), []
+    """Find the first place of each field in several models, with the model."""
+    seen, places = set(), []
     for name in names:
         forged = Forged(file_of(name))
-        for owner, place in owned(forged.values):
-            if _sort_of(forged, owner, place) not in seen:
-                seen.add(_sort_of(forged, owner, place))
-                found.append((name, owner, place))
-    return found
+        for owner, place in fields_of(forged.values):
+            if variant(forged, owner, place) not in seen:
+                seen.add(variant(forged, owner, place))
+                places.append((name, owner, place))
+    return places
 
 
-def _sort_of(forged, owner, place):
-    """What is the same for two places at which the same changes are to be tried."""
+def variant(forged, owner, place):
+    """Key of the places at which the same changes are tried."""
     value = forged[place]
     return (owner, *((value.dtype, value.ndim) if isinstance(value, np.ndarray) else (type(value), value is None)))
 
 
 @cache
 def file_of(name):
-    """Return the bytes of a small model's file."""
+    """The file of a small model, as bytes."""
     return saved(model(name))
 
 
 def test_every_field_of_every_value_is_changed():
-    found = {owner for name in MODELS for owner, _ in owned(Forged(file_of(name)).values)}
-    assert {f"{kind}.{field.name}" for kind, known in KNOWN.items() for field in fields(known)} <= found
-    assert {*MAY_BE_SMALLER, *MAY_DIFFER, *MAY_NOT_PREDICT} <= found
+    names = {owner for name in MODELS for owner, _ in fields_of(Forged(file_of(name)).values)}
+    assert {f"{kind}.{field.name}" for kind, known in KNOWN.items() for field in fields(known)} <= names
+    assert {*MAY_BE_SMALLER, *MAY_DIFFER, *MAY_NOT_PREDICT} <= names
 
 
 @pytest.mark.parametrize("kind", [*KNOWN, "model"])
-def test_a_field_of_any_value_is_changed(kind, child, tmp_path):
-    change_all([one for one in places_of(*MODELS) if one[1].startswith(f"{kind}.")], child, tmp_path / "model")
-
-
-def change_all(places, child, path):
-    """Try all changes of some places."""
-    wrong = []
-    for name, owner, place in places:
+def test_forged_fields_are_rejected_or_change_no_certificate(kind, child, tmp_path):
+    path, faults = tmp_path / "model", []
+    for name, owner, place in places_of(*MODELS):
+        if not owner.startswith(f"{kind}."):
+            continue
         contents, columns = file_of(name), -COLUMNS if name == "text" else COLUMNS
-        honest = numbers(child.answer(Forged(contents).write(path), columns))
+        expected = numbers(child.load(Forged(contents).write(path), columns))
         for how, change in changes(Forged(contents), place):
             forged = Forged(contents)
             change(forged)
-            fault = fault_of(owner, child.answer(forged.write(path), columns), honest)
+            fault = fault_of(owner, child.load(forged.write(path), columns), expected)
             if fault:
-                wrong.append((name, owner, place, how, fault))
-    assert wrong == []
+                faults.append((name, owner, place, how, fault))
+    assert faults == []
 
 
-# -- machines that skops makes, without their constructors -----------------------------------------------------------
+# -- SVMs that skops restores without their constructors -------------------------------------------------------------
 
-MACHINE = {
+SVM_FIELDS = {
     "": ("_labels", "support_vectors_", "n_features_in_", "classes_", "gamma_", "_machine", "_scaling", "_kernel"),
     "_machine": ("codes", "pairs", "support", "coefs", "intercepts", "kernel_sizes"),
     "_scaling": ("shift", "width"),
@@ -223,53 +220,56 @@ MACHINE = {
 }
 
 
-@pytest.mark.parametrize("part", MACHINE)
-def test_a_field_of_a_single_machine_is_changed(part, child, tmp_path):
-    path, wrong = tmp_path / "model", []
+@pytest.mark.parametrize("part", SVM_FIELDS)
+def test_forged_fields_of_an_svm_are_rejected_or_change_no_certificate(part, child, tmp_path):
+    path, faults = tmp_path / "model", []
     path.write_bytes(file_of("independent"))
-    honest = numbers(child.answer(path, COLUMNS))
-    for field in MACHINE[part]:
+    expected = numbers(child.load(path, COLUMNS))
+    for field in SVM_FIELDS[part]:
         old = part_of(model("independent"), part).__dict__[field]
-        values = [one for one in ANYTHING if not isinstance(one, dict)]
-        values += [np.array(one, order="K") for one in other_arrays(old)] if isinstance(old, np.ndarray) else []
+        values = [value for value in REPLACEMENTS if not isinstance(value, dict)]
+        values += [np.array(array, order="K") for array in other_arrays(old)] if isinstance(old, np.ndarray) else []
         for value in values:
             forged = copy.deepcopy(model("independent"))
             part_of(forged, part).__dict__[field] = value
             path.write_bytes(saved(forged))
-            said = child.answer(path, COLUMNS)
-            # What a classifier says is looked at, whoever it is.
-            checked = ("refused", "raised by predict: ValueError", "raised by predict: TypeError: classifier 0.predict")
-            if not said.startswith(checked) and not (said.startswith("ok ") and numbers(said) == honest):
-                wrong.append((part, field, _shown(value), said))
-    assert wrong == []
+            result = child.load(path, COLUMNS)
+            # Predictions of every classifier are checked.
+            rejected = (
+                "refused",
+                "raised by predict: ValueError",
+                "raised by predict: TypeError: classifier 0.predict",
+            )
+            if not result.startswith(rejected) and not (result.startswith("ok ") and numbers(result) == expected):
+                faults.append((part, field, described(value), result))
+    assert faults == []
 
 
 def part_of(clf, part):
-    """Return the first machine of a model, or one of its parts."""
-    machine = clf.classifiers_[0]
-    return getattr(machine, part) if part else machine
+    """The first SVM of a model, or one of its parts."""
+    svm = clf.classifiers_[0]
+    return getattr(svm, part) if part else svm
 
 
-def numbers(said):
-    assert said.startswith("ok "), said
-    return json.loads(said[3:])
+def numbers(result):
+    assert result.startswith("ok "), result
+    return json.loads(result[3:])
 
 
-def fault_of(owner, said, honest):
-    """Return what is wrong with what became of a file; None where nothing is."""
-    if said.startswith("refused"):
+def fault_of(owner, result, expected):
+    """Describe the fault of a loaded file; None if there is none."""
+    if result.startswith("refused"):
         return None
-    if not said.startswith("ok "):
-        refused = tuple(f"raised by predict: {name}" for name in ("ValueError", "NotFittedError"))
-        allowed = owner in MAY_NOT_PREDICT and said.startswith(refused)
-        return None if allowed else said
-    found = numbers(said)
-    if found == honest or owner in MAY_BE_SMALLER:
+    if not result.startswith("ok "):
+        errors = tuple(f"raised by predict: {name}" for name in ("ValueError", "NotFittedError"))
+        return None if owner in MAY_NOT_PREDICT and result.startswith(errors) else result
+    loaded = numbers(result)
+    if loaded == expected or owner in MAY_BE_SMALLER:
         return None
     if owner not in MAY_DIFFER:
         return "other numbers"
-    bounds = {place: one for place, one in honest.items() if place.endswith(".bound") and "baselines" not in place}
-    if owner == SOFT_SAID:
-        bounds = {place: one for place, one in bounds.items() if not place.startswith("soft.")}
-    smaller = [place for place, one in bounds.items() if found.get(place, 1.0) < one]
+    bounds = {place: x for place, x in expected.items() if place.endswith(".bound") and "baselines" not in place}
+    if owner == SOFT_PREDICTIONS:
+        bounds = {place: x for place, x in bounds.items() if not place.startswith("soft.")}
+    smaller = [place for place, x in bounds.items() if loaded.get(place, 1.0) < x]
     return f"smaller {smaller}" if smaller else None

@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment: the process ends soon, says what was kept, and leaves whole files."""
+"""Ctrl-C at any moment ends the process soon, reports the kept results, and leaves complete files."""
 
 import json
 import os
@@ -19,18 +19,18 @@ from tests.cli.running import with_candidates
 
 from pacbayes import CertifiedClassifier, Grid, svm_set
 
-# Classes that nobody can tell apart and next to no regularisation: half an hour of training, not a minute.
+# Noise labels and hardly any regularisation: half an hour of training.
 HARD = ("--lambdas", "0.00001,0.00002")
-# Far more than a second, for machines with other work; far less than the training.
-PATIENCE = 60.0
+# Seconds: long for a busy computer, short for the training.
+TIMEOUT = 60.0
 
 
 @pytest.fixture(autouse=True)
-def interrupts_are_heard():
-    """A shell that starts the tests in the background has them, and the processes they start, ignore interrupts."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+def default_interrupt_handler():
+    """Processes started in the background by a shell ignore interrupts, and so do their children."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, previous)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def hard_file(tmp_path_factory):
 
 
 class OnTerminal:
-    """A command whose stderr and stdout are a terminal of its own."""
+    """A command with a pseudo-terminal as stdout and stderr."""
 
     def __init__(self, *arguments):
         self.master, slave = pty.openpty()
@@ -57,7 +57,7 @@ class OnTerminal:
         self.output = b""
 
     def read(self, seconds):
-        """Take what comes within so many seconds; return whether there may be more."""
+        """Read output for some seconds; return whether there may be more."""
         if select.select([self.master], [], [], seconds)[0]:
             try:
                 part = os.read(self.master, 65536)
@@ -68,37 +68,37 @@ class OnTerminal:
         return True
 
     def read_until(self, text):
-        limit = time.monotonic() + PATIENCE
-        while text not in self.said():
-            assert time.monotonic() < limit, self.said()
-            assert self.read(0.2), self.said()
+        deadline = time.monotonic() + TIMEOUT
+        while text not in self.text():
+            assert time.monotonic() < deadline, self.text()
+            assert self.read(0.2), self.text()
 
     def interrupt(self):
-        """Send the signal, and return the exit code and what the last line says."""
+        """Send the signal; return the exit code and the last line."""
         self.process.send_signal(signal.SIGINT)
-        limit = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while self.read(0.2):
-            if time.monotonic() > limit:
+            if time.monotonic() > deadline:
                 self.process.kill()
         code = self.process.wait()
         os.close(self.master)
-        lines = [line.strip() for line in re.split(r"[\r\n]", self.said()) if line.strip()]
+        lines = [line.strip() for line in re.split(r"[\r\n]", self.text()) if line.strip()]
         return code, lines[-1] if lines else ""
 
-    def said(self):
+    def text(self):
         return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", self.output.decode(errors="replace"))
 
 
-def test_in_the_middle_of_a_path(hard_file, tmp_path):
+def test_an_interrupt_of_training_writes_nothing(hard_file, tmp_path):
     model = tmp_path / "model.pacbayes"
     command = OnTerminal("certify", hard_file, *HARD, "--save", model)
-    # The line is there before the first of two machines is trained.
+    # The line is printed before the first of two SVMs is trained.
     command.read_until("support vector machines")
     assert command.interrupt() == (130, "pacbayes: interrupted; nothing was written")
     assert not list(tmp_path.iterdir())
 
 
-def test_in_the_middle_of_a_run_with_a_checkpoint(hard_file, tmp_path):
+def test_an_interrupt_keeps_complete_chunks_of_a_checkpoint(hard_file, tmp_path):
     run = tmp_path / "run"
     easy = ",".join(f"{value:g}" for value in np.geomspace(1e3, 1e4, 50))
     arguments = (
@@ -115,38 +115,38 @@ def test_in_the_middle_of_a_run_with_a_checkpoint(hard_file, tmp_path):
     )
     command = OnTerminal("certify", hard_file, "--lambdas", f"{easy},{HARD[1]}", *arguments)
     while not (run / "chunk-0000.npz").exists():
-        assert command.read(0.05), command.said()
+        assert command.read(0.05), command.text()
     code, last = command.interrupt()
     assert code == 130
     kept = re.fullmatch(r"pacbayes: interrupted; (\d+) of 52 classifiers are kept in '(.*)', the same command .*", last)
     assert kept is not None, last
     assert kept[2] == str(run)
     assert int(kept[1]) in (0, 50)
-    # Beside them perhaps what was being written, which the next run takes away.
+    # An incomplete chunk may be left, which the next run removes.
     names = {path.name for path in run.iterdir() if path.suffix != ".part"}
     assert names <= {"lock", "manifest.json", "chunk-0000.npz"}
 
 
-def test_a_solver_that_hears_no_interrupt_is_ended_with_the_process(hard_file):
-    """libsvm runs for minutes without a look at Python: the watching thread ends the process."""
+def test_an_interrupt_ends_a_solver_that_ignores_it(hard_file):
+    """libsvm runs for minutes without returning to Python: a thread ends the process."""
     code = (
         "import sys, numpy as np\n"
         "from sklearn.svm import SVC\n"
         "from pacbayes.cli import app\n"
         "rng = np.random.default_rng(0)\n"
         "X, y = rng.normal(size=(6000, 2)), rng.integers(0, 2, 6000)\n"
-        "def deaf():\n"
+        "def stuck():\n"
         "    print('begin', flush=True)\n"
         "    SVC(C=1e6, tol=1e-9).fit(X, y)\n"
-        "app.app.command('deaf')(deaf)\n"
-        "app.main(['deaf'])\n"
+        "app.app.command('stuck')(stuck)\n"
+        "app.main(['stuck'])\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "begin\n"
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)
     try:
-        _, err = process.communicate(timeout=PATIENCE)
+        _, err = process.communicate(timeout=TIMEOUT)
     finally:
         process.kill()
     assert process.returncode == 130
@@ -154,32 +154,31 @@ def test_a_solver_that_hears_no_interrupt_is_ended_with_the_process(hard_file):
     assert "Traceback" not in err
 
 
-def interrupted_when(ready):
-    """Send this process an interrupt as soon as something is true."""
+def interrupt_when(ready):
+    """Interrupt this process as soon as a condition holds."""
 
-    def watch():
+    def wait():
         for _ in range(6000):
             if ready():
                 break
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)
 
-    threading.Thread(target=watch, daemon=True).start()
+    threading.Thread(target=wait, daemon=True).start()
 
 
-def test_an_interrupt_says_what_a_checkpoint_kept(tmp_path):
+def test_an_interrupt_reports_the_classifiers_of_a_checkpoint(tmp_path):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1000, 2)), rng.integers(0, 2, 1000)
     lambdas = np.concatenate([np.geomspace(1e3, 1e4, 50), [1e-7] * 2])
-    interrupted_when(lambda: (tmp_path / "chunk-0000.npz").exists())
+    interrupt_when(lambda: (tmp_path / "chunk-0000.npz").exists())
     with pytest.raises(KeyboardInterrupt) as caught:
         svm_set(X, y, lambdas, split="independent", n_jobs=1, random_state=0, checkpoint=tmp_path)
     (note,) = caught.value.__notes__
     assert re.fullmatch(rf"(0|50) of 52 classifiers are kept in '{tmp_path}', the same call continues from there", note)
 
 
-def test_fits_go_on_after_an_interrupt():
-    """What an interrupt leaves behind does not stand in the way of the next fit."""
+def test_fits_work_after_an_interrupt():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200)
     model = CertifiedClassifier(
@@ -188,10 +187,10 @@ def test_fits_go_on_after_an_interrupt():
     for n_jobs in (1, 2):
         with parallel_config(backend="threading"), pytest.raises(KeyboardInterrupt):
             model.set_params(n_jobs=n_jobs).fit(X, y)
-    again = CertifiedClassifier(
+    uninterrupted = CertifiedClassifier(
         Grid(SVC(), {"C": [1.0, 2.0]}), cv=2, n_jobs=2, random_state=0, voting="stochastic", validation_size=0.5
     )
-    assert again.fit(X, y).certificate_.bound < 1.0
+    assert uninterrupted.fit(X, y).certificate_.bound < 1.0
 
 
 class Interrupting(SVC):
@@ -199,7 +198,7 @@ class Interrupting(SVC):
         raise KeyboardInterrupt
 
 
-# One process that is copied for every moment: starting one for each takes ten times as long.
+# Forks one process for every moment: ten times faster than starting one for each.
 FORKING = """
 import json, os, signal, sys
 from pacbayes import __main__ as entry
@@ -209,17 +208,17 @@ def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
 
 class Dropped:
-    # What is raised here Python drops.
+    # Python ignores exceptions raised here.
     def __del__(self):
         interrupt()
 
 def quick(moment: int):
-    # Counted are the calls, returns and calls of C of all that runs.
-    left = moment
+    # Counts profile events: calls, returns and C calls.
+    remaining = moment
     def count(*event):
-        nonlocal left
-        left -= 1
-        if left == 0:
+        nonlocal remaining
+        remaining -= 1
+        if remaining == 0:
             interrupt()
     if moment == -2:
         Dropped()
@@ -243,24 +242,24 @@ for moment in map(int, sys.argv[1:]):
         sys.argv = ["pacbayes", "quick", "--", str(moment)]
         entry.run()
     os.close(out_end), os.close(err_end)
-    said = [open(end, encoding="utf-8").read() for end in (out, err)]
-    print(json.dumps([moment, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), *said]), flush=True)
+    output = [open(end, encoding="utf-8").read() for end in (out, err)]
+    print(json.dumps([moment, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), *output]), flush=True)
 """
 
 
-def test_an_interrupt_near_the_end_is_said_in_one_line_or_changes_nothing():
+def test_an_interrupt_near_the_end_prints_one_line_or_has_no_effect():
     moments = [*range(1, 120, 2), 0, -1, -2]
     command = [sys.executable, "-c", FORKING, *map(str, moments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
-    found = {moment: tuple(rest) for moment, *rest in map(json.loads, done.stdout.splitlines())}
-    assert list(found) == moments
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=TIMEOUT)
+    results = {moment: tuple(rest) for moment, *rest in map(json.loads, done.stdout.splitlines())}
+    assert list(results) == moments
     finished, line = (0, "result\n", ""), "pacbayes: interrupted; nothing was written\n"
-    code, _, said = found.pop(-2)
+    code, _, error = results.pop(-2)
     assert code == 130
-    assert said.endswith(line)
-    assert found.pop(0) == found.pop(-1) == finished
-    assert set(found.values()) <= {finished, (130, "", line), (130, "result\n", line)}
-    # Nothing happens any more from one moment on, and that comes among those that were looked at.
-    codes = [code for code, *_ in found.values()]
+    assert error.endswith(line)
+    assert results.pop(0) == results.pop(-1) == finished
+    assert set(results.values()) <= {finished, (130, "", line), (130, "result\n", line)}
+    # From some moment on, which is among those tested, an interrupt has no effect.
+    codes = [code for code, *_ in results.values()]
     assert codes == sorted(codes, reverse=True)
     assert {*codes} == {0, 130}

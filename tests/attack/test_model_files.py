@@ -1,8 +1,8 @@
-"""Hostile model files: objects of other people put together wrongly, and arrays that compiled code would stumble over.
+"""Forged model files: changed skops schemas, and arrays of wrong shapes for compiled code.
 
-Every file here has the right digest, as somebody who can write a file can write that, too.  Each must either be refused
-with a `ValueError` or load to a model that predicts; it must not crash, stop or fill the process.  What could do that
-is loaded in a process of its own.  What any field of our own values may be stands in test_forged_values.py.
+Every file has the right digest, which an attacker can compute.  It must be rejected with a `ValueError`, or load to a
+model that predicts, without a crash, a hang or exhausted memory: files are loaded in a child process.  Fields of our
+own values are changed in test_forged_values.py.
 """
 
 import io
@@ -22,10 +22,10 @@ from pacbayes.svm.one_vs_one import decisions_of_one, path_scores
 
 @pytest.mark.parametrize("number", [25, pytest.param(400, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["independent", "prepared"])
-def test_any_node_of_a_schema_may_be_anything(name, number, child, tmp_path):
+def test_any_change_of_a_schema_is_harmless(name, number, child, tmp_path):
     checks = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-    tried = settings(max_examples=number, deadline=None, derandomize=True, suppress_health_check=checks)
-    tried(given(data=st.data())(change_a_node))(name, child, tmp_path)
+    runner = settings(max_examples=number, deadline=None, derandomize=True, suppress_health_check=checks)
+    runner(given(data=st.data())(change_a_node))(name, child, tmp_path)
 
 
 def change_a_node(name, child, tmp_path, data):
@@ -38,7 +38,7 @@ def change_a_node(name, child, tmp_path, data):
     if change == "number":
         node["__id__"] = other.get("__id__")
     elif change == "content":
-        node["content"] = json.loads(json.dumps(other.get("content")))  # it may hold the node itself
+        node["content"] = json.loads(json.dumps(other.get("content")))  # may contain the node itself
     elif change == "loader":
         node["__loader__"] = other["__loader__"]
     elif change == "type":
@@ -51,12 +51,12 @@ def change_a_node(name, child, tmp_path, data):
     elif "content" in node:
         node["content"] = data.draw(st.sampled_from(["-1", "1e999", "NaN", "[[]]", "10000000000", "null", '"x"', "{"]))
     forged.objects = with_parts(forged.objects, {"schema.json": json.dumps(tree)})
-    said = child.answer(forged.write(tmp_path / "model"), COLUMNS)
-    assert said.startswith(("ok", "refused", "raised by predict")), said
+    result = child.load(forged.write(tmp_path / "model"), COLUMNS)
+    assert result.startswith(("ok", "refused", "raised by predict")), result
 
 
-def test_compiled_code_is_handed_no_wrong_shapes():
-    """Wherever they come from: the chunks of a checkpoint are not checked as a model is."""
+def test_compiled_code_checks_shapes():
+    """Independent of the source: chunks of a checkpoint are checked less than models."""
     with pytest.raises(ValueError, match="equally many columns, got 3 and 1"):
         Kernel("rbf", 1.0).between(np.zeros((2, 3)), np.zeros((2, 1)))
     with pytest.raises(ValueError, match="a row for each of 4 coefficients, got 2"):

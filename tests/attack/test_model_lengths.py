@@ -1,7 +1,6 @@
-"""Hostile model files: lengths that are lies, bombs of several kinds, and nesting without end.
+"""Forged model files with false lengths, decompression bombs and deep nesting are rejected before they are unpacked.
 
-A file that would unpack to more than fits is refused before it is unpacked: the memory it took to refuse it is
-measured.
+Tests measure the peak memory of the rejection.
 """
 
 import io
@@ -23,7 +22,7 @@ LONG = 64 * 2**20
 
 
 def peak_of(path, match, **options):
-    """Return how much memory it took to refuse a file."""
+    """Peak memory of the rejection of a file."""
     tracemalloc.start()
     try:
         with pytest.raises(ValueError, match=match):
@@ -36,8 +35,8 @@ def peak_of(path, match, **options):
 FIRST = "arrays/0.npy"
 
 
-def packed(path, parts, manifest=None, method=zipfile.ZIP_DEFLATED):
-    """Write an archive of any parts, packed in any way."""
+def write_parts(path, parts, manifest=None, method=zipfile.ZIP_DEFLATED):
+    """Write an archive of any parts, with any compression."""
     with zipfile.ZipFile(path, "w", method) as archive:
         archive.writestr(MANIFEST, json.dumps({"format": model_file.FORMAT} | (manifest or {})))
         for name, contents in parts.items():
@@ -45,36 +44,36 @@ def packed(path, parts, manifest=None, method=zipfile.ZIP_DEFLATED):
 
 
 @pytest.mark.parametrize(("name", "needs"), [(FIRST, "201 MB"), (OBJECTS, "201 MB"), (VALUES, "4.23 GB")])
-def test_a_file_that_unpacks_to_more_than_the_limit_is_refused_before_it_is(name, needs, tmp_path):
+def test_a_bomb_is_rejected_before_it_is_unpacked(name, needs, tmp_path):
     path = tmp_path / "model"
-    packed(path, {VALUES: b"{}"} | {name: bytes(LONG)})
+    write_parts(path, {VALUES: b"{}"} | {name: bytes(LONG)})
     assert path.stat().st_size < LONG / 500
     assert peak_of(path, rf"needs {needs}, more than max_bytes = 50 MB", max_bytes=50_000_000) < 10 * 2**20
 
 
-def test_the_limit_is_half_of_the_free_memory(tmp_path, monkeypatch):
-    packed(tmp_path / "model", {VALUES: bytes(10**6)})
+def test_max_bytes_is_half_of_the_free_memory_by_default(tmp_path, monkeypatch):
+    write_parts(tmp_path / "model", {VALUES: bytes(10**6)})
     monkeypatch.setattr(memory, "free_bytes", lambda: 10**6)
     with pytest.raises(ValueError, match="more than half of the free memory, 500 kB"):
         load(tmp_path / "model")
 
 
 @pytest.mark.parametrize("name", [FIRST, OBJECTS, VALUES])
-def test_a_length_in_the_archive_that_is_a_lie_does_not_help(name, tmp_path):
+def test_a_false_length_in_the_archive_is_rejected(name, tmp_path):
     path = tmp_path / "model"
-    packed(path, {VALUES: b"{}"} | {name: bytes(LONG)})
+    write_parts(path, {VALUES: b"{}"} | {name: bytes(LONG)})
     data = path.read_bytes()
-    long, short = struct.pack("<L", LONG), struct.pack("<L", 5000)
-    assert data.count(long) == 2
-    path.write_bytes(data.replace(long, short))
+    true, false = struct.pack("<L", LONG), struct.pack("<L", 5000)
+    assert data.count(true) == 2
+    path.write_bytes(data.replace(true, false))
     assert peak_of(path, "damaged") < 10 * 2**20
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_other_ways_to_pack_are_refused(method, tmp_path):
-    """They are unpacked as a whole, however little is asked for."""
+def test_other_compression_methods_are_rejected(method, tmp_path):
+    """They unpack a whole member, even if few bytes are read."""
     path = tmp_path / "model"
-    packed(path, {VALUES: b"{}", FIRST: bytes(LONG // 2)}, method=method)
+    write_parts(path, {VALUES: b"{}", FIRST: bytes(LONG // 2)}, method=method)
     assert peak_of(path, "packed by a method that pacbayes does not use") < 10 * 2**20
 
 
@@ -92,7 +91,7 @@ def test_other_ways_to_pack_are_refused(method, tmp_path):
     ],
 )
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_parts_that_are_none_of_a_model_are_refused(names, tmp_path):
+def test_unexpected_parts_are_rejected(names, tmp_path):
     path, manifest = tmp_path / "model", {"version": "0"}
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(MANIFEST, json.dumps({"format": model_file.FORMAT} | manifest))
@@ -102,7 +101,7 @@ def test_parts_that_are_none_of_a_model_are_refused(names, tmp_path):
         load(path)
 
 
-def test_objects_packed_twice_are_refused(tmp_path):
+def test_objects_compressed_twice_are_rejected(tmp_path):
     forged = Forged.of(model("grid"))
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(forged.objects)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
@@ -114,7 +113,7 @@ def test_objects_packed_twice_are_refused(tmp_path):
 
 
 def npy(shape, dtype="<f8", data=b""):
-    """Return an array that says one thing and holds another."""
+    """An array file whose header need not match its data."""
     head = repr({"descr": dtype, "fortran_order": False, "shape": shape}).encode()
     head += b" " * (-(len(head) + 11) % 64) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + data
@@ -134,7 +133,7 @@ def npy(shape, dtype="<f8", data=b""):
     ids=["long", "overflow", "negative", "nothing", "objects", "short", "no array"],
 )
 @pytest.mark.parametrize("where", ["values", "objects"])
-def test_an_array_that_says_more_than_it_holds_is_refused(where, part, tmp_path):
+def test_an_array_with_a_false_header_is_rejected(where, part, tmp_path):
     forged = Forged.of(model("grid"))
     if where == "values":
         forged.parts[FIRST] = part
@@ -146,8 +145,8 @@ def test_an_array_that_says_more_than_it_holds_is_refused(where, part, tmp_path)
     assert peak_of(path, "not a model saved by pacbayes") < 20 * 2**20
 
 
-def test_an_array_of_values_is_named_once(tmp_path):
-    """Each name would make it anew: a hundred thousand names of eight megabytes."""
+def test_repeated_references_to_an_array_are_rejected(tmp_path):
+    """A hundred thousand copies of eight megabytes."""
     forged = Forged.of(model("two"))
     name = forged.part(npy((10**6,), data=bytes(8 * 10**6)))
     forged["params.lambdas"] = [name] * 100_000
@@ -155,8 +154,8 @@ def test_an_array_of_values_is_named_once(tmp_path):
     assert peak_of(path, r"names array \d+ twice") < 150 * 2**20
 
 
-def test_a_division_of_more_rows_than_there_are_answers_is_refused_before_it_is_made(tmp_path):
-    """Rows that no array names: independent parts follow from their number and the seed."""
+def test_a_split_of_more_rows_than_predictions_is_rejected_before_it_is_drawn(tmp_path):
+    """Independent splits follow from the number of rows and the seed, without arrays."""
     forged, rows = Forged.of(model("independent")), 2**31
     forged["plan.split.n_rows"], forged["plan.row_fingerprints"] = rows, None
     forged["plan.split.n_train"] = rows - forged["plan.split.m"]
@@ -165,7 +164,7 @@ def test_a_division_of_more_rows_than_there_are_answers_is_refused_before_it_is_
 
 
 def schema_with(content, parts=()):
-    """Return a skops file whose schema is any text."""
+    """A skops file with any text as schema."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name, data in parts:
@@ -178,7 +177,7 @@ def write_contents(path, contents):
     write(path, {VALUES: b"{}", OBJECTS: contents})
 
 
-def listed(parts):
+def list_node(parts):
     inner = ", ".join(parts)
     return (
         '{"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "protocol": 2, '
@@ -186,18 +185,18 @@ def listed(parts):
     )
 
 
-def test_one_array_named_many_times_counts_as_often(tmp_path):
+def test_repeated_references_to_an_array_in_skops_are_counted(tmp_path):
     node = (
         '{"__class__": "ndarray", "__module__": "numpy", "__loader__": "NdArrayNode", "type": "numpy", '
         '"file": "long.npy"}'
     )
     long = npy((10**6,), data=bytes(8 * 10**6))
     path = tmp_path / "model"
-    write_contents(path, schema_with(listed([node] * 1000), [("long.npy", long)]))
+    write_contents(path, schema_with(list_node([node] * 1000), [("long.npy", long)]))
     assert peak_of(path, r"needs 24 GB, more than max_bytes = 10 GB", max_bytes=10**10) < 60 * 2**20
 
 
-def test_a_sparse_matrix_that_unpacks_to_more_is_refused(tmp_path):
+def test_a_bomb_in_a_sparse_matrix_is_rejected(tmp_path):
     inner = io.BytesIO()
     with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ("data", "indices", "indptr"):
@@ -207,13 +206,13 @@ def test_a_sparse_matrix_that_unpacks_to_more_is_refused(tmp_path):
         '"type": "scipy", "file": "long.npz"}'
     )
     path = tmp_path / "model"
-    write_contents(path, schema_with(listed([node]), [("long.npz", inner.getvalue())]))
+    write_contents(path, schema_with(list_node([node]), [("long.npz", inner.getvalue())]))
     assert peak_of(path, r"needs 60\d MB, more than max_bytes = 500 MB", max_bytes=5 * 10**8) < 30 * 2**20
 
 
 @pytest.mark.parametrize("name", ["long.npz", "long.bin"])
-def test_a_header_that_is_long_is_not_read(name, tmp_path):
-    """NumPy reads a header before it looks at its length; 400 MB of spaces are 400 kB in an archive."""
+def test_a_long_header_is_not_read(name, tmp_path):
+    """NumPy reads a header before it checks the length; 400 MB of spaces are 400 kB in an archive."""
     inner = io.BytesIO()
     with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("data.npy", "w") as file:
         file.write(b"\x93NUMPY\x02\x00" + struct.pack("<L", 400 * 2**20))
@@ -224,13 +223,13 @@ def test_a_header_that_is_long_is_not_read(name, tmp_path):
         f'"type": "scipy", "file": "{name}"}}'
     )
     path = tmp_path / "model"
-    write_contents(path, schema_with(listed([node]), [(name, inner.getvalue())]))
+    write_contents(path, schema_with(list_node([node]), [(name, inner.getvalue())]))
     assert peak_of(path, r"header, expected 419430400 bytes") < 30 * 2**20
 
 
-def test_overlapping_parts_are_refused(tmp_path):
+def test_overlapping_parts_are_rejected(tmp_path):
     contents = schema_with("{}", [(f"{i}.npy", b"x" * 1000) for i in range(50)])
-    # The central directory has every part begin where the first does, and one of them be as long as all.
+    # All entries of the central directory point to the first part.
     start = contents.index(b"PK\x01\x02")
     head, tail = contents[:start], bytearray(contents[start:])
     place = 0
@@ -245,29 +244,31 @@ def test_overlapping_parts_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("depth", [250, 5000, 200_000])
-def test_deep_nesting_is_refused(depth, child, tmp_path):
+def test_deep_nesting_is_rejected(depth, child, tmp_path):
     path = tmp_path / "model"
     for start, end in (("[", "]"), ('{"@": "tuple", "values": [', "]}"), ('{"@": "dict", "pairs": [["a", ', "]]}")):
         write(path, {VALUES: (start * depth + "1" + end * depth).encode()})
-        assert child.answer(path, COLUMNS).startswith("refused")
+        assert child.load(path, COLUMNS).startswith("refused")
     write_contents(path, schema_with("[" * depth + "]" * depth))
-    assert child.answer(path, COLUMNS).startswith("refused")
+    assert child.load(path, COLUMNS).startswith("refused")
     levels = min(depth, 20_000)
     start = '{"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": ['
     write_contents(path, schema_with(start * levels + "]}" * levels))
-    assert child.answer(path, COLUMNS).startswith("refused")
+    assert child.load(path, COLUMNS).startswith("refused")
 
 
-def test_parts_within_parts_by_number_are_refused(child, tmp_path):
-    """Forty lists, each of them twice the one before, by number: written out, 2^40 values."""
+def test_exponential_references_are_rejected(child, tmp_path):
+    """Forty lists, each with two references to the previous one: 2^40 values."""
     leaf = '{"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": "1", "__id__": 1}'
     text = leaf
     for number in range(2, 40):
-        again = f'{{"__class__": "list", "__module__": "builtins", "__loader__": "CachedNode", "__id__": {number - 1}}}'
+        reference = (
+            f'{{"__class__": "list", "__module__": "builtins", "__loader__": "CachedNode", "__id__": {number - 1}}}'
+        )
         text = (
             '{"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "protocol": 2, '
-            f'"__id__": {number}, "content": [{text}, {again}]}}'
+            f'"__id__": {number}, "content": [{text}, {reference}]}}'
         )
     path = tmp_path / "model"
     write_contents(path, schema_with(text))
-    assert "has a part with the number 2" in child.answer(path, COLUMNS)
+    assert "has a part with the number 2" in child.load(path, COLUMNS)

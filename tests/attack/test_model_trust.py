@@ -1,4 +1,4 @@
-"""Whom a model file must be trusted for, and what it says of where and when it was written."""
+"""Types that a model file needs trust for, and files that do not depend on the clock."""
 
 import time
 
@@ -22,19 +22,19 @@ from tests.cli.running import in_process
 from pacbayes import CertifiedClassifier, Grid, load, save
 
 
-@pytest.mark.parametrize("name", [*ENSEMBLES, "words"])
+@pytest.mark.parametrize("name", [*ENSEMBLES, "categories"])
 def test_trees_forests_and_boosting_need_no_trust(name, tmp_path, recwarn):
-    clf, X = model(name), rows(2)[0].round(0 if name == "words" else 3)
+    clf, X = model(name), rows(2)[0].round(0 if name == "categories" else 3)
     save(clf, tmp_path / "model")
     assert len(recwarn) == 0
-    again = load(tmp_path / "model")
+    loaded = load(tmp_path / "model")
     for voting in clf.certificates_:
-        assert np.array_equal(again.set_params(voting=voting).predict(X), clf.set_params(voting=voting).predict(X))
+        assert np.array_equal(loaded.set_params(voting=voting).predict(X), clf.set_params(voting=voting).predict(X))
     clf.set_params(voting="auto" if isinstance(clf, CertifiedClassifier) else "stochastic")
-    assert again.certificates_ == clf.certificates_
+    assert loaded.certificates_ == clf.certificates_
 
 
-def test_what_skops_does_not_trust_is_said_when_it_is_saved(tmp_path):
+def test_untrusted_types_are_named_when_the_model_is_saved(tmp_path):
     path = tmp_path / "model"
     grid = Grid(GaussianProcessClassifier(), {"max_iter_predict": [50, 100]})
     clf = CertifiedClassifier(grid, cv=None, random_state=0).fit(*rows(2))
@@ -49,11 +49,11 @@ def test_a_clock_in_1970_does_not_stop_save(tmp_path, monkeypatch):
     today = save(model("forest"), tmp_path / "today")
     monkeypatch.setattr(time, "time", lambda: 0.0)
     assert save(model("forest"), tmp_path / "then") == today
-    # Nor does the file say when it was written.
+    # The file does not contain the time.
     assert (tmp_path / "then").read_bytes() == (tmp_path / "today").read_bytes()
 
 
-def test_the_command_line_says_what_will_be_needed(tmp_path, capsys):
+def test_the_command_line_names_the_option_for_untrusted_types(tmp_path, capsys):
     lines = [f"{a},{b},{'yes' if a > 0 else 'no'}" for a, b in np.random.default_rng(0).normal(size=(60, 2))]
     data, saved = tmp_path / "data.csv", tmp_path / "model"
     data.write_text("\n".join(["a,b,class", *lines]) + "\n")
@@ -65,18 +65,18 @@ def test_the_command_line_says_what_will_be_needed(tmp_path, capsys):
     assert done.code == 0
     assert "warning: to load this model" in done.err
     assert "--trust" in done.err
-    refused = in_process(["predict", saved, data], capsys)
-    assert refused.code == 2
-    assert refused.error.endswith("if you know where the file comes from, add --trust")
+    rejected = in_process(["predict", saved, data], capsys)
+    assert rejected.code == 2
+    assert rejected.error.endswith("if you know where the file comes from, add --trust")
     assert in_process(["predict", saved, data, "--trust"], capsys).code == 0
-    # Those that have a short name need no trust.
+    # Families with a short name need no trust.
     for name in ("svm", "logistic"):
         done = in_process([*certify, name], capsys)
         assert "--trust" not in done.err
         assert in_process(["predict", saved, data], capsys).code == 0
 
 
-FINISHED = {
+PREFIT = {
     "MLP": MLPClassifier(max_iter=5),
     "MLP, SGD": MLPClassifier(max_iter=5, solver="sgd", early_stopping=True),
     "SGD": SGDClassifier(loss="log_loss"),
@@ -93,14 +93,14 @@ FINISHED = {
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("name", FINISHED)
-def test_finished_pipelines_of_scikit_learn_need_no_trust(name, tmp_path, recwarn):
+@pytest.mark.parametrize("name", PREFIT)
+def test_prefit_pipelines_of_scikit_learn_need_no_trust(name, tmp_path, recwarn):
     X, y = rows(2)
-    fitted = make_pipeline(StandardScaler(), FINISHED[name]).fit(X[::2], y[::2])
+    fitted = make_pipeline(StandardScaler(), PREFIT[name]).fit(X[::2], y[::2])
     clf = CertifiedClassifier.from_fitted(fitted, X[1::2], y[1::2], random_state=0)
     recwarn.clear()
     save(clf, tmp_path / "model")
     assert [str(warning.message) for warning in recwarn] == []
-    again = load(tmp_path / "model")
-    assert again.certificates_ == clf.certificates_
-    assert np.array_equal(again.predict(X), fitted.predict(X))
+    loaded = load(tmp_path / "model")
+    assert loaded.certificates_ == clf.certificates_
+    assert np.array_equal(loaded.predict(X), fitted.predict(X))

@@ -1,8 +1,7 @@
 """Numbers at the edges of double precision: subnormal risks, priors and levels, huge samples, tiny tolerances.
 
-Whatever the numbers and whatever the caller's floating-point error state, nothing may be too small that is said to be
-an upper bound, nothing too large that is said to be a lower one, and nothing may raise or go on for ever.  The oracles
-are tests/oracles.py and sums in arbitrary precision.
+For all numbers, and in any floating-point error state, no upper bound may be too small, no lower bound too large, and
+nothing may raise or hang.  Oracles are tests/oracles.py and sums in arbitrary precision.
 """
 
 import subprocess
@@ -30,7 +29,7 @@ from pacbayes.certificates.certificate import Certificate
 from pacbayes.data.split import validation_split
 
 LARGEST_M = 2**53
-# Next to zero, next to one, next to each other; subnormal, and on the way there.
+# Close to zero, to one and to each other; subnormal numbers.
 EDGES = [0.0, 5e-324, 1e-323, 1e-310, 2.3e-308, 1e-300, 1e-200, 1e-100, 1e-30, 1e-17, 1e-9, 0.25, 0.3,
          0.30000000000000004, 0.5, 1 - 1e-9, 1 - 2**-53, 1.0]  # fmt: skip
 RISK = st.sampled_from(EDGES) | st.floats(0.0, 1.0) | st.integers(0, 20).map(lambda k: k / 20)
@@ -42,7 +41,7 @@ SIZE = st.sampled_from([1, 2, 3, 10, 50, 10**5, 10**6, 10**9, LARGEST_M])
 
 @st.composite
 def problems(draw):
-    """Risks, a prior (None for the uniform one), m, delta and a distance."""
+    """Draw risks, a prior (None for the uniform one), m, delta and a distance."""
     risks = np.array(draw(st.lists(RISK, min_size=1, max_size=6)))
     prior = None
     if draw(st.booleans()):
@@ -53,14 +52,14 @@ def problems(draw):
 
 
 def true_bound(weights, problem):
-    """The bound of weights in real arithmetic, with the library's constant."""
+    """Bound of weights in real arithmetic, with the constant of the library."""
     risks, prior, m, delta, distance = problem
     L, K = oracles.risk_and_divergence(weights, risks, prior)
     return oracles.bound_from(distance, L, max(K, mp.mpf(0)), m, delta, mp.mpf(log_constant(distance, m)))
 
 
 def scan(problem, betas):
-    """The least bound of Gibbs posteriors in real arithmetic."""
+    """Smallest bound of Gibbs posteriors in real arithmetic."""
     risks, prior, m, delta, distance = problem
     p = [mp.mpf(1)] * risks.size if prior is None else [mp.mpf(float(v)) for v in prior]
     total = mp.fsum(p)
@@ -76,15 +75,15 @@ def scan(problem, betas):
     return best
 
 
-def others(problem, seed):
-    """Weights that might beat a certificate: every classifier alone, the prior, random ones."""
+def competitors(problem, seed):
+    """Weights that might have a smaller bound: single classifiers, the prior, random weights."""
     risks, prior, *_ = problem
     rng = np.random.default_rng(seed)
-    inside = np.ones(risks.size) if prior is None else prior
-    yield inside / inside.sum()
-    yield from (one for one, mass in zip(np.eye(risks.size), inside, strict=True) if mass > 0)
+    support = np.ones(risks.size) if prior is None else prior
+    yield support / support.sum()
+    yield from (weights for weights, mass in zip(np.eye(risks.size), support, strict=True) if mass > 0)
     for concentration in (1.0, 0.1):
-        weights = rng.dirichlet(np.full(risks.size, concentration)) * (inside > 0)
+        weights = rng.dirichlet(np.full(risks.size, concentration)) * (support > 0)
         if weights.sum() > 0:
             yield weights / weights.sum()
 
@@ -95,42 +94,44 @@ def check_posterior(problem, seed):
     methods = ["certified", "fixed-point"]
     if prior is None or np.ptp(prior) <= 1e-12 * prior.max():
         methods.append("ordered-subsets")
-    found = [optimal_posterior(risks, m, method=method, **arguments) for method in methods]
-    found += [optimal_posterior(risks, m, tol=tol, **arguments) for tol in (1e-12, 1e-15, 5e-324)]
-    usual, fine = found[0], found[-3:]
-    assert usual.gap <= 1e-9 * max(usual.bound, 1.0)
+    posteriors = [optimal_posterior(risks, m, method=method, **arguments) for method in methods]
+    posteriors += [optimal_posterior(risks, m, tol=tol, **arguments) for tol in (1e-12, 1e-15, 5e-324)]
+    default, fine = posteriors[0], posteriors[-3:]
+    assert default.gap <= 1e-9 * max(default.bound, 1.0)
     for posterior in fine:
-        assert posterior.gap <= usual.gap
+        assert posterior.gap <= default.gap
         assert posterior.n_iter < 5_000
-    for posterior in found:
+    for posterior in posteriors:
         assert (posterior.weights >= 0.0).all()
         assert abs(posterior.weights.sum() - 1.0) < 1e-12
         assert posterior.bound >= true_bound(posterior.weights, problem)
         assert posterior.bound == bound(posterior.weights, risks, m, **arguments)
-        assert posterior.bound >= usual.lower_bound
-    lower = max(posterior.lower_bound for posterior in found)
-    for weights in (*others(problem, seed), *(posterior.weights for posterior in found)):
+        assert posterior.bound >= default.lower_bound
+    lower = max(posterior.lower_bound for posterior in posteriors)
+    for weights in (*competitors(problem, seed), *(posterior.weights for posterior in posteriors)):
         true = true_bound(weights, problem)
         assert true >= lower
         assert bound(weights, risks, m, **arguments) >= true
     betas = [0.0, *np.geomspace(1e-3, 1e4 * max(m, 100), 12).tolist(), 1e300]
-    betas += [] if usual.beta in (None, np.inf) else [usual.beta * (1 + shift) for shift in (-0.1, -1e-4, 0, 1e-4, 0.1)]
+    betas += (
+        [] if default.beta in (None, np.inf) else [default.beta * (1 + shift) for shift in (-0.1, -1e-4, 0, 1e-4, 0.1)]
+    )
     assert scan(problem, betas) >= lower
 
 
 @settings(max_examples=150)
 @given(problems(), st.integers(0, 2**32 - 1))
-def test_no_upper_bound_is_too_small_and_no_lower_one_too_large(problem, seed):
+def test_bounds_are_on_the_right_side(problem, seed):
     check_posterior(problem, seed)
 
 
 @settings(max_examples=150)
 @given(problems())
-def test_nothing_raises_where_numpy_is_told_to(problem):
+def test_results_ignore_the_floating_point_error_state(problem):
     risks, prior, m, delta, distance = problem
     arguments = {"distance": distance, "delta": delta, "prior": prior}
 
-    def everything():
+    def results():
         posterior = optimal_posterior(risks, m, **arguments)
         yield posterior.to_dict()
         yield posterior.n_effective
@@ -148,14 +149,14 @@ def test_nothing_raises_where_numpy_is_told_to(problem):
         yield choose_posterior(risks, m, constant="exact", **arguments).to_dict()
 
     with np.errstate(all="ignore"):
-        usual = list(everything())
+        expected = list(results())
     with np.errstate(all="raise"):
-        assert repr(list(everything())) == repr(usual)
+        assert repr(list(results())) == repr(expected)
 
 
 @settings(max_examples=60)
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=6), DELTA, st.data())
-def test_certificates_where_numpy_is_told_to_raise(errors, delta, data):
+def test_certificates_ignore_the_floating_point_error_state(errors, delta, data):
     errors, m = np.array(errors), 60
     prior = np.array(data.draw(st.lists(MASS, min_size=errors.size, max_size=errors.size)))
     prior[0] = 1.0
@@ -163,34 +164,34 @@ def test_certificates_where_numpy_is_told_to_raise(errors, delta, data):
     predictions = ClassifierSet.from_predictions(np.arange(m) < errors[:, None], np.arange(m) < 0).predictions
     with np.errstate(all="raise"):
         plan = Plan(validation_split(m), delta=delta, prior=prior, prior_kind="given")
-        found = certify(plan, predictions, fit_posteriors(plan, predictions))
-    assert all(isinstance(one, Certificate) and 0.0 <= one.bound <= 1.0 for one in found.values())
-    best = found["best"]
+        certificates = certify(plan, predictions, fit_posteriors(plan, predictions))
+    assert all(isinstance(one, Certificate) and 0.0 <= one.bound <= 1.0 for one in certificates.values())
+    best = certificates["best"]
     tails = [
         (tail(int(k), m, best.bound) if k < m and best.bound < 1.0 else mp.mpf(0), mp.mpf(delta) * mp.mpf(float(p)))
         for k, p in zip(errors, prior, strict=True)
     ]
-    # Some classifier's tail is below its share of the level, which the sum of the prior changes by a few units at most.
-    assert best.bound == 1.0 or any(reached <= level * (1 + mp.mpf("1e-14")) for reached, level in tails)
+    # The tail of some classifier is below its share of the level, up to rounding of the sum of the prior.
+    assert best.bound == 1.0 or any(probability <= level * (1 + mp.mpf("1e-14")) for probability, level in tails)
 
 
 @settings(max_examples=150)
 @given(st.data(), st.sampled_from([1, 2, 7, 100, 10**4, 10**6, 10**9, LARGEST_M]), st.floats(5e-324, 1.0) | DELTA)
-def test_binomial_limits_of_any_level(data, m, delta):
+def test_binomial_bounds_at_any_level(data, m, delta):
     few = st.integers(0, min(m, 300))
-    # The oracle's sum has as many terms as there are errors, more or less.
+    # The sum of the oracle has about as many terms as errors.
     k = data.draw(few | st.integers(max(m - 5, 0), m) if m <= 10**4 else few)
     with np.errstate(all="raise"):
-        limit = float(binomial_upper(k, m, delta))
-    assert 0.0 <= limit <= 1.0
-    if k == m or limit in (0.0, 1.0):
-        assert limit == 1.0 or delta == 1.0
+        upper = float(binomial_upper(k, m, delta))
+    assert 0.0 <= upper <= 1.0
+    if k == m or upper in (0.0, 1.0):
+        assert upper == 1.0 or delta == 1.0
     else:
-        assert tail(k, m, limit) <= mp.mpf(delta)
+        assert tail(k, m, upper) <= mp.mpf(delta)
 
 
-def test_constants_where_numpy_is_told_to_raise():
-    # In a process of its own, in which nothing is imported or cached yet.
+def test_constants_ignore_the_floating_point_error_state():
+    # In another process, before imports and caches.
     sizes = [1, 2, 10, 99, 100, 3000, 10**6, LARGEST_M]
     code = (
         "import numpy; numpy.seterr(all='raise')\n"

@@ -1,4 +1,4 @@
-"""Hostile surroundings of what is written: a full disk, a wrong clock, a strict umask, names that are formulas."""
+"""Output files: full disks, class names that are spreadsheet formulas, and long labels."""
 
 import csv
 import os
@@ -17,13 +17,13 @@ from pacbayes.data.reading import divide_columns, read_frame
 FORMULAS = ("=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1")
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
-def test_a_full_disk_does_not_keep_the_certificate_from_the_user(tmp_path, capsys):
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_the_certificate_is_printed_with_a_full_disk(tmp_path, capsys):
     done = in_process(["certify", "--lambdas", "1,2", "--save", "/dev/full", "--json"], capsys)
     assert '"bound"' in done.out
     assert done.code == 2
     assert done.error == "pacbayes: --save: cannot write '/dev/full': No space left on device"
-    # The report is written all the same.
+    # The report is written nevertheless.
     report = tmp_path / "report.html"
     done = in_process(["certify", "--lambdas", "1,2", "--save", "/dev/full", "--report", report], capsys)
     assert "of new examples" in done.out
@@ -31,7 +31,7 @@ def test_a_full_disk_does_not_keep_the_certificate_from_the_user(tmp_path, capsy
     assert report.exists()
 
 
-def test_a_disk_that_fills_up_names_the_file(tmp_path, monkeypatch):
+def test_an_error_of_a_full_disk_names_the_file(tmp_path, monkeypatch):
     def full(handle):
         raise OSError(28, "No space left on device")
 
@@ -41,14 +41,14 @@ def test_a_disk_that_fills_up_names_the_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_leading_apostrophe_is_always_ours():
+def test_formulas_are_escaped_reversibly():
     names = [*FORMULAS, "'=1+1", "'quoted", "plain", "-1", "+1.5e3", "", "ünïcode"]
     cells = as_cells(np.array(names, dtype=object)).tolist()
     assert [cell.removeprefix("'") for cell in cells] == names
     assert [cell for cell in cells if cell[:1] in ("=", "+", "-", "@", "\t", "\r")] == ["-1", "+1.5e3"]
 
 
-def test_predicted_formulas_in_a_file(tmp_path, capsys):
+def test_predicted_formulas_are_escaped(tmp_path, capsys):
     rng = np.random.default_rng(0)
     values = rng.normal(size=(80, 2))
     lines = [f"{a},{b},{'=1+1' if a > 0 else '@x'}" for a, b in values]
@@ -80,13 +80,13 @@ for clf in (StochasticSVC([1.0], hedge="auto", validation_size=n - 60, random_st
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are set differently elsewhere")
-def test_one_long_label_makes_no_wide_array():
+@pytest.mark.skipif(sys.platform != "linux", reason="memory limits of Linux")
+def test_a_long_label_makes_no_wide_array():
     done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
 
 
-def test_one_long_label_in_a_file_makes_no_wide_array(tmp_path):
+def test_a_long_label_in_a_file_makes_no_wide_array(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("x,class\n" + "1,a\n2,b\n" * 50_000 + "3," + "c" * 1_000_000 + "\n")
     frame = read_frame(path)

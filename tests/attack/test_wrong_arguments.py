@@ -1,4 +1,4 @@
-"""Wrong arguments that no other test gives: each is named in the error, with its value, before any work."""
+"""Errors for wrong arguments name the parameter and its value, before any work."""
 
 import numpy as np
 import pandas as pd
@@ -49,7 +49,7 @@ LOSSES = ClassifierSet.from_losses(RNG.random((3, 20)))
         (lambda: optimal_posterior([0.1], 10, method="ipopt", distance=Catoni(1.0)), ValueError, "five distances"),
     ],
 )  # fmt: skip
-def test_the_error_names_it(call, error, message):
+def test_the_error_names_the_argument(call, error, message):
     with pytest.raises(error, match=message):
         call()
 
@@ -59,14 +59,14 @@ def models():
 
 
 @pytest.mark.parametrize("model", models())
-def test_groups_are_never_taken_for_weights(model):
+def test_groups_are_not_taken_for_sample_weights(model):
     with pytest.raises(TypeError, match="takes 3 positional arguments but 4 were given"):
         model.fit(X, Y, np.ones(60))
     assert not hasattr(model, "certificates_")
 
 
 @pytest.mark.parametrize("share", ["0.2", None, True])
-def test_limits_share_is_a_number(share):
+def test_metrics_share_must_be_a_number(share):
     choices = {"metrics": ("error",), "metrics_share": share}
     calls = [
         *(lambda model=model: model.set_params(metrics_share=share).fit(X, Y) for model in models()),
@@ -80,7 +80,7 @@ def test_limits_share_is_a_number(share):
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes is greater than 50%")  # scikit-learn's own
 @pytest.mark.parametrize("y", [np.arange(40) % 29, (np.arange(40) % 29).astype(float), (np.arange(40) % 29).tolist()])
-def test_a_probable_regression_target_is_refused_unless_somebody_insists(y):
+def test_a_regression_target_is_rejected(y):
     rows, sentence = (
         np.arange(40.0)[:, None],
         r"29 different numbers in 40 rows .* pass them as strings: y\.astype\(str\)",
@@ -99,8 +99,8 @@ LEVELS = pd.DataFrame(X, columns=pd.MultiIndex.from_tuples([("a", "u"), ("a", "v
 
 
 @pytest.mark.parametrize("rows", [LEVELS, LEVELS.set_axis(["a", "a"], axis=1)])
-def test_columns_have_one_name_each(rows):
-    """Else neither the order of columns in `predict` can be checked nor can a ColumnTransformer pick them."""
+def test_column_names_are_unique_strings(rows):
+    """Otherwise `predict` cannot check the order of columns, nor a ColumnTransformer select them."""
     fitted = [model.fit(X, Y) for model in models()]
     calls = [
         *(lambda model=model: model.fit(rows, Y) for model in models()),

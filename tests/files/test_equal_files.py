@@ -21,7 +21,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.attack.small_models import ASKED, ENSEMBLES, MACHINES
+from tests.attack.small_models import CONFIGURED, ENSEMBLES, SVM_MODELS
 from tests.attack.small_models import model as small_model
 from tests.estimators.models import three_classes
 
@@ -116,7 +116,7 @@ def test_trained_by_other_processes(kind):
     assert digest(KINDS[kind](n_jobs=2).fit(*three_classes())) == plain(kind)[1]
 
 
-@pytest.mark.parametrize("name", [*MACHINES, *ASKED, *ENSEMBLES])
+@pytest.mark.parametrize("name", [*SVM_MODELS, *CONFIGURED, *ENSEMBLES])
 def test_after_load_with_all_that_may_be_asked(name):
     assert digest(loaded(small_model(name))) == digest(small_model(name))
 
