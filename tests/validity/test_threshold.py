@@ -1,7 +1,9 @@
-"""Targets by a threshold keep their level: draws from known distributions, and faults that must be caught.
+"""Certified thresholds meet their requirements, by simulation with known distributions; planted faults.
 
-Scores are normal in both classes, so that recall, precision and false alarms at a threshold are known exactly.
+Scores are normal in both classes: recall, precision and false positive rate at a threshold are known exactly.
 """
+
+from itertools import takewhile
 
 import numpy as np
 import pytest
@@ -13,14 +15,14 @@ from pacbayes.certificates.decisions import max_error_rate
 from pacbayes.certificates.thresholds import ConfusionCounts, ThresholdGrid, certify_threshold
 
 DELTA = 0.1
-# How far apart the classes are, the share of positive rows, rows that train and that validate.
+# The distance of the classes, the share of positive rows, and the numbers of training and validation rows.
 WORLDS = {
-    "usual": (2.0, 0.3, 300, 300),
+    "standard": (2.0, 0.3, 300, 300),
     "rare": (2.5, 0.04, 1000, 800),
     "useless": (0.0, 0.3, 300, 300),
     "few": (1.5, 0.5, 60, 60),
 }
-TARGETS = {
+DECISIONS = {
     "recall": Threshold(recall=0.8),
     "precision": Threshold(precision=0.6),
     "fpr": Threshold(fpr=0.1),
@@ -30,115 +32,115 @@ TARGETS = {
 }
 
 
-def drawn(world, n, rng):
-    """Scores between 0 and 1, and which rows are positive; the score is a strictly rising function of a normal one."""
-    apart, share, *_ = WORLDS[world]
+def draw_scores(world, n, rng):
+    """Draw scores in [0, 1], increasing functions of normal ones, and a mask of the positive rows."""
+    distance, share, *_ = WORLDS[world]
     positive = rng.random(n) < share
-    return norm.cdf(rng.normal(size=n) + apart * positive), positive
+    return norm.cdf(rng.normal(size=n) + distance * positive), positive
 
 
-def truth(world, threshold):
-    """Recall, precision and false positive rate at a threshold."""
-    apart, share, *_ = WORLDS[world]
+def true_measures(world, threshold):
+    """True recall, precision and false positive rate at a threshold."""
+    distance, share, *_ = WORLDS[world]
     cut = norm.ppf(threshold)
-    recall, fpr = norm.sf(cut - apart), norm.sf(cut)
-    answered = share * recall + (1 - share) * fpr
-    return {"recall": recall, "precision": share * recall / answered if answered else 1.0, "fpr": fpr}
+    recall, fpr = norm.sf(cut - distance), norm.sf(cut)
+    positive = share * recall + (1 - share) * fpr
+    return {"recall": recall, "precision": share * recall / positive if positive else 1.0, "fpr": fpr}
 
 
-def broken(world, threshold, target):
-    """Whether a target does not hold at a threshold."""
-    true = truth(world, threshold)
+def violates(world, threshold, decision):
+    """Whether a requirement does not hold at a threshold."""
+    true = true_measures(world, threshold)
     return any(
-        (true[name] > share) if name == "fpr" else (true[name] < share) for name, share in target.required.items()
+        (true[name] > share) if name == "fpr" else (true[name] < share) for name, share in decision.required.items()
     )
 
 
-def fixed_rules(world, seed):
-    """Thresholds from training rows, and scores of the validation rows."""
+def grid_and_scores(world, seed):
+    """Thresholds from training rows, and validation scores with a mask of positive rows."""
     rng = np.random.default_rng([seed, 17])
-    train, (scores, positive) = drawn(world, WORLDS[world][2], rng), drawn(world, WORLDS[world][3], rng)
+    train, (scores, positive) = (draw_scores(world, n, rng) for n in WORLDS[world][2:])
     return ThresholdGrid.from_scores(*train, "yes"), scores, positive
 
 
-def failures(world, target, draws, choose):
-    """How often the threshold that `choose` takes breaks a target, and how often it takes one."""
-    failed = some = 0
+def failures(world, decision, draws, choose):
+    """Number of chosen thresholds that violate a requirement, and of chosen thresholds."""
+    failed = chosen = 0
     for seed in range(draws):
-        threshold = choose(*fixed_rules(world, seed), target)
-        some += threshold is not None
-        failed += threshold is not None and broken(world, threshold, target)
-    return failed, some
+        threshold = choose(*grid_and_scores(world, seed), decision)
+        chosen += threshold is not None
+        failed += threshold is not None and violates(world, threshold, decision)
+    return failed, chosen
 
 
-def ours(cuts, scores, positive, target):
-    found = certify_threshold(cuts, ConfusionCounts.at(cuts.values, scores, positive), target, DELTA)
-    return found.threshold if found.passed else None
+def certified(grid, scores, positive, decision):
+    result = certify_threshold(grid, ConfusionCounts.at(grid.values, scores, positive), decision, DELTA)
+    return result.threshold if result.passed else None
 
 
 def allowed(draws):
+    """Number of failures two standard deviations above the expected one."""
     return DELTA * draws + 2 * np.sqrt(draws * DELTA * (1 - DELTA))
 
 
 @pytest.mark.parametrize("draws", [60, pytest.param(500, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+@pytest.mark.parametrize("decision", DECISIONS.values(), ids=DECISIONS)
 @pytest.mark.parametrize("world", WORLDS)
-def test_targets_are_kept(world, target, draws):
-    failed, some = failures(world, target, draws, ours)
+def test_requirements_hold(world, decision, draws):
+    failed, chosen = failures(world, decision, draws, certified)
     assert failed <= allowed(draws)
-    if world == "usual":
-        assert some >= 0.4 * draws
+    if world == "standard":
+        assert chosen >= 0.4 * draws
 
 
-@pytest.mark.parametrize("world", ["usual", "rare", "few"])
-def test_all_that_passed_hold_at_once(world):
-    """Not only the one that is taken."""
-    failed, target = 0, Threshold(recall=0.7)
+@pytest.mark.parametrize("world", ["standard", "rare", "few"])
+def test_requirements_hold_jointly_at_all_thresholds_that_pass(world):
+    failed, decision = 0, Threshold(recall=0.7)
     for seed in range(100):
-        cuts, scores, positive = fixed_rules(world, seed)
-        counted = ConfusionCounts.at(cuts.values, scores, positive)
-        order = cuts.order(target, counted.rows, DELTA)
-        passes = counted.passes(target, DELTA)[order]
+        grid, scores, positive = grid_and_scores(world, seed)
+        counted = ConfusionCounts.at(grid.values, scores, positive)
+        order = grid.order(decision, counted.rows, DELTA)
+        passes = counted.passes(decision, DELTA)[order]
         passed = order[: int(np.argmin(passes)) if not passes.all() else passes.size]
-        failed += any(broken(world, cuts.values[one], target) for one in passed)
+        failed += any(violates(world, grid.values[place], decision) for place in passed)
     assert failed <= allowed(100)
 
 
-# -- planted faults: each of these must be seen ----------------------------------------------------------------------
+# -- planted faults --------------------------------------------------------------------------------------------------
 
 
-def chosen_on_validation_rows(cuts, scores, positive, target):
-    """Fault: every threshold of the validation rows is tested, and the best that passes is taken."""
+def chosen_on_validation_rows(grid, scores, positive, decision):
+    """Test all validation scores as thresholds, and choose the best one that passes."""
     values = np.unique(scores)[::-1].copy()
     counted = ConfusionCounts.at(values, scores, positive)
-    passed = np.flatnonzero(counted.passes(target, DELTA))
+    passed = np.flatnonzero(counted.passes(decision, DELTA))
     return float(values[passed[-1]]) if passed.size else None
 
 
-def ordered_by_validation_rows(cuts, scores, positive, target):
-    """Fault: thresholds are put into the order of their own p-values, so that the luckiest is first."""
-    counted = ConfusionCounts.at(cuts.values, scores, positive)
-    limits = counted.metrics("precision", DELTA)
-    best = int(np.argmin(limits))
-    return float(cuts.values[best]) if limits[best] <= max_error_rate("precision", target.precision) else None
+def ordered_by_validation_rows(grid, scores, positive, decision):
+    """Test thresholds in the order of their own p-values."""
+    counted = ConfusionCounts.at(grid.values, scores, positive)
+    bounds = counted.metrics("precision", DELTA)
+    best = int(np.argmin(bounds))
+    return float(grid.values[best]) if bounds[best] <= max_error_rate("precision", decision.precision) else None
 
 
 @pytest.mark.parametrize("fault", [chosen_on_validation_rows, ordered_by_validation_rows])
 def test_a_threshold_or_order_of_the_validation_rows_is_caught(fault):
-    """Of useless scores, whose precision is the share of positive rows everywhere, just below the target."""
-    target = Threshold(precision=0.31)
-    failed, _ = failures("useless", target, 100, fault)
+    """Useless scores, with a precision just below the required one at all thresholds."""
+    decision = Threshold(precision=0.31)
+    failed, _ = failures("useless", decision, 100, fault)
     assert failed > 1.5 * allowed(100)
-    assert failures("useless", target, 100, ours)[0] <= allowed(100)
+    assert failures("useless", decision, 100, certified)[0] <= allowed(100)
 
 
-def test_one_sequence_for_each_target_is_caught():
-    """Fault: recall from the loosest threshold on, precision from the strictest on, and any that passed both.
+def test_a_sequence_for_each_requirement_is_caught():
+    """Fixed sequences for recall (loosest threshold first) and precision (strictest first), and their intersection.
 
-    There are two thresholds.  At the larger recall is a little too small, at the smaller precision is: at each just one
-    of both is broken, and either sequence may err.
+    At the larger of two thresholds recall is slightly too small, at the smaller one precision is: each threshold
+    violates one requirement, and both sequences may fail.
     """
-    failed = ours_failed = 0
+    failed = certified_failed = 0
     draws, recall, precision = 1500, 0.75, 0.75
     for seed in range(draws):
         rng = np.random.default_rng([seed, 23])
@@ -154,12 +156,10 @@ def test_one_sequence_for_each_target_is_caught():
         counted = ConfusionCounts.at(values, scores, positive)
         by_recall = counted.metrics("recall", DELTA) <= max_error_rate("recall", recall)
         by_precision = counted.metrics("precision", DELTA) <= max_error_rate("precision", precision)
-        apart = _passed(by_recall, [1, 0]) & _passed(by_precision, [0, 1])
-        failed += bool(apart)
-        both = by_recall & by_precision
-        ours_failed += bool(_passed(both, [0, 1]))
+        failed += bool(_passed(by_recall, [1, 0]) & _passed(by_precision, [0, 1]))
+        certified_failed += bool(_passed(by_recall & by_precision, [0, 1]))
     assert failed > allowed(draws)
-    assert ours_failed <= allowed(draws)
+    assert certified_failed <= allowed(draws)
 
 
 def _kinds(rng, n, chances):
@@ -167,31 +167,27 @@ def _kinds(rng, n, chances):
 
 
 def _passed(passes, order):
-    found = set()
-    for one in order:
-        if not passes[one]:
-            break
-        found.add(one)
-    return found
+    """Rejections of a fixed sequence of tests."""
+    return set(takewhile(lambda place: passes[place], order))
 
 
-def test_a_limit_at_the_chosen_threshold_is_caught():
-    """Fault: of the thresholds that passed the one with the best limit of precision is taken, and this limit quoted.
+def test_a_bound_at_the_chosen_threshold_is_caught():
+    """The best lower bound of precision among the thresholds that passed, which is chosen among several.
 
-    Any of them may be taken, and the target holds there: but not the limit, which was chosen among several.
+    The requirement holds at any of these thresholds.
     """
     missed = failed = 0
-    target, world, draws = Threshold(precision=0.15, prefer="precision"), "useless", 300
+    decision, world, draws = Threshold(precision=0.15, prefer="precision"), "useless", 300
     for seed in range(draws):
-        cuts, scores, positive = fixed_rules(world, seed)
-        counted = ConfusionCounts.at(cuts.values, scores, positive)
-        passed = _passed(counted.passes(target, DELTA), cuts.order(target, counted.rows, DELTA))
+        grid, scores, positive = grid_and_scores(world, seed)
+        counted = ConfusionCounts.at(grid.values, scores, positive)
+        passed = _passed(counted.passes(decision, DELTA), grid.order(decision, counted.rows, DELTA))
         if not passed:
             continue
-        limits = counted.metrics("precision", DELTA)
-        best = min(passed, key=lambda place: limits[place])
-        missed += truth(world, cuts.values[best])["precision"] < 1.0 - limits[best]
-        failed += broken(world, cuts.values[best], target)
+        bounds = counted.metrics("precision", DELTA)
+        best = min(passed, key=lambda place: bounds[place])
+        missed += true_measures(world, grid.values[best])["precision"] < 1.0 - bounds[best]
+        failed += violates(world, grid.values[best], decision)
     assert missed > allowed(draws)
     assert failed <= allowed(draws)
 
@@ -201,10 +197,10 @@ def test_a_limit_at_the_chosen_threshold_is_caught():
 
 @pytest.mark.parametrize("fits", [12, pytest.param(500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("decision", [Threshold(recall=0.8), Threshold(recall=0.6, fpr=0.3), Threshold(precision=0.6)])
-def test_an_estimator_keeps_its_targets(decision, fits):
-    """One feature, normal in both classes: what `predict` says is a threshold of it, whose measures are known."""
-    failed, grid = 0, np.linspace(-4.0, 6.0, 2001)
-    density = {label: norm.pdf(grid - apart) for label, apart in (("no", 0.0), ("yes", 1.5))}
+def test_an_estimator_meets_its_requirements(decision, fits):
+    """One feature, normal in both classes: `predict` is a threshold of it, with known measures."""
+    failed, points = 0, np.linspace(-4.0, 6.0, 2001)
+    density = {label: norm.pdf(points - mean) for label, mean in (("no", 0.0), ("yes", 1.5))}
     for seed in range(fits):
         rng = np.random.default_rng([seed, 31])
         y = np.where(rng.random(300) < 0.4, "yes", "no")
@@ -214,9 +210,9 @@ def test_an_estimator_keeps_its_targets(decision, fits):
         ).fit(x[:, None], y)
         if not model.certificate_.decision.passed:
             continue
-        said = model.predict(grid[:, None]) == "yes"
-        recall = density["yes"][said].sum() / density["yes"].sum()
-        fpr = density["no"][said].sum() / density["no"].sum()
-        found = {"recall": recall, "fpr": fpr, "precision": 0.4 * recall / max(0.4 * recall + 0.6 * fpr, 1e-12)}
-        failed += any((found[n] > s) if n == "fpr" else (found[n] < s) for n, s in decision.required.items())
+        positive = model.predict(points[:, None]) == "yes"
+        recall = density["yes"][positive].sum() / density["yes"].sum()
+        fpr = density["no"][positive].sum() / density["no"].sum()
+        true = {"recall": recall, "fpr": fpr, "precision": 0.4 * recall / max(0.4 * recall + 0.6 * fpr, 1e-12)}
+        failed += any((true[name] > x) if name == "fpr" else (true[name] < x) for name, x in decision.required.items())
     assert failed <= allowed(fits)

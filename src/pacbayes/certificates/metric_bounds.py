@@ -32,7 +32,7 @@ class ClassErrors:
 
     See Also
     --------
-    Certificate.with_class_shares : Bound of the error rate for other class shares.
+    Certificate : Its method `with_class_shares` bounds the error rate for other class shares.
 
     Examples
     --------

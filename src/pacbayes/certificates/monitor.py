@@ -1,7 +1,7 @@
 """Sequential monitoring of a certificate: an e-process against it, updated as labelled rows arrive.
 
 While the conditional risk of the next row is at most the bound, equation (still-true), the e-process of equation
-(evidence) is a nonnegative supermartingale, so by Ville's inequality it is unlikely ever to be large: equation (ville)
+(e-process) is a nonnegative supermartingale, so by Ville's inequality it is unlikely ever to be large: equation (ville)
 of docs/mathematics.md.
 """
 
@@ -142,8 +142,8 @@ class Monitor:
 
     See Also
     --------
-    Certificate.monitor : Monitor of a certificate, for predictions made outside this library.
-    CertifiedClassifier.monitor : Monitor of a fitted model.
+    Certificate : Its method `monitor` is for predictions made outside this library.
+    CertifiedClassifier : Its method `monitor` is for a fitted model.
     pacbayes.report.plot_monitor : Plot of the e-values.
 
     Notes
