@@ -507,7 +507,7 @@ def test_text_for_a_classifier_of_the_user_is_not_prepared():
     frame, y = words()
     with pytest.raises(ValueError, match=r"colour.*(encode|Encoder|pipeline)"):
         certified(GaussianNB()).fit(frame, y)
-    with pytest.raises(ValueError, match=r"colour.*prepare"):
+    with pytest.raises(ValueError, match=r"colour.*preprocessor"):
         certified("svm", preprocessor=None).fit(frame, y)
 
 

@@ -208,7 +208,7 @@ def test_protocols(space):
         (theirs,) = committed("protocols", kind="choice", dataset=SMALL, **protocol.to_dict())
         close(ours, theirs, ("mean_bound", "largest_bound", "mean_test"), 122)
     ours = open_choices.evidence_row(space, SMALL, "shared")
-    (theirs,) = committed("protocols", kind="predictions", dataset=SMALL, split="shared")
+    (theirs,) = committed("protocols", kind="evidence", dataset=SMALL, split="shared")
     close(ours, theirs, ("least", "random", "random_test", "scatter", "flattery"), 122)
 
 
