@@ -101,7 +101,7 @@ def test_categories_never_seen_in_training_are_counted(tmp_path, capsys):
     new[["colour", "size", "a", "kind"]].to_csv(tmp_path / "new.csv", index=False)
     done = in_process(["predict", tmp_path / "model", tmp_path / "new.csv"], capsys)
     said = "Column 'colour': 4 of 10 examples hold a category that was not in the training data"
-    assert f"{said} ('mauve', 'teal', missing)." in done.err.splitlines()
+    assert f"{said} ('mauve', 'teal', 'missing')." in done.err.splitlines()
     assert "'size'" not in done.err
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pacbayes.data.columns import Columns, check_classes, preparation, read_columns
+from pacbayes.data.columns import check_classes, read_columns
 
 
 def test_types():
@@ -45,30 +45,6 @@ def test_all_numbers_at_once_or_one_by_one():
             read_columns(numbers.assign(c=bad))
         with pytest.raises(ValueError, match=message):
             read_columns(numbers.assign(c=bad, d=["x", "y", "x"]))
-
-
-def test_the_transformer_learns_from_what_it_is_fitted_on():
-    columns = Columns(("age",), ("colour",), {"age": 1})
-    train = pd.DataFrame({"age": [1.0, 2.0, 9.0, np.nan], "colour": ["red", "green", np.nan, "red"]}, dtype=object)
-    new = pd.DataFrame({"age": [np.nan, 4.0], "colour": ["never seen", np.nan]}, dtype=object)
-    fitted = preparation(columns).fit(train)
-    # The median of 1, 2 and 9; columns green, red and missing; a value never seen is none of them.
-    np.testing.assert_array_equal(fitted.transform(new), [[2, 0, 0, 0], [4, 0, 0, 1]])
-
-
-def test_a_column_without_values_in_the_training_part():
-    columns = Columns(("age", "size"), (), {"age": 3})
-    train = pd.DataFrame({"age": [np.nan, np.nan], "size": [1.0, 2.0]})
-    made = preparation(columns).fit(train).transform(pd.DataFrame({"age": [5.0], "size": [3.0]}))
-    assert made.shape == (1, 2)
-    assert np.isfinite(made).all()
-
-
-def test_rare_categories_share_a_column():
-    values = [f"v{i}" for i in range(200)] + ["often"] * 50
-    columns, data = read_columns(pd.DataFrame({"c": values + ["often"] * 200}))
-    made = preparation(columns).fit(data).transform(data)
-    assert made.shape[1] == 64
 
 
 def test_classes():

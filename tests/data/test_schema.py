@@ -149,9 +149,10 @@ def test_strings_in_a_column_of_numbers_are_refused_unless_it_had_some():
 
 
 def test_categories_without_a_training_row_are_counted():
-    schema = Schema.of(pd.DataFrame({"c": ["red", "green", None], "x": [1, 2, 3]}))
-    new = pd.DataFrame({"x": [0] * 5, "c": ["Red ", "pink", "pink", None, "grey"]})
-    assert {name: counts.to_dict() for name, counts in schema.unseen(new).items()} == {"c": {"pink": 2, "grey": 1}}
+    schema = Schema.of(pd.DataFrame({"c": ["red", "green", None], "d": ["a", "b", "a"], "x": [1, 2, 3]}))
+    new = pd.DataFrame({"x": [0] * 5, "c": ["Red ", "pink", "pink", None, "grey"], "d": [None, *"aabb"]})
+    counts = {name: counts.to_dict() for name, counts in schema.unseen(new).items()}
+    assert counts == {"c": {"pink": 2, "grey": 1}, "d": {"missing": 1}}
 
 
 def test_categorical_columns_are_categories_whatever_they_hold():

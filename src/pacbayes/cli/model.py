@@ -16,7 +16,7 @@ from pacbayes._utils.words import printable
 from pacbayes.certificates.metric_bounds import Cost
 from pacbayes.cli.options import in_words_of_options
 from pacbayes.data.class_names import aligned, as_cells
-from pacbayes.data.columns import preparation
+from pacbayes.data.encoder import TableEncoder
 
 if TYPE_CHECKING:
     from pacbayes.cli.data import Data
@@ -83,7 +83,8 @@ def fitted(asked: SimpleNamespace, rows: "Data") -> Any:
                 "with --drop, or use --split shared"
             )
     else:
-        cost, preprocessor = cost_of(asked.cost, rows.y), preparation(rows.columns)
+        cost = cost_of(asked.cost, rows.y)
+        preprocessor = None if rows.columns.plain else TableEncoder(categorical=list(rows.columns.categorical))
         metrics = model.metrics if cost is None else (*model.metrics, cost)
         model.set_params(candidates=candidates_of(asked, preprocessor), preprocessor=preprocessor, metrics=metrics)
     X = note_reading(rows.X, rows.reading)

@@ -1,5 +1,6 @@
 """A saved model, and new examples for it: a file in the form the model takes, block by block, and its labels."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -94,7 +95,7 @@ class NewRows:
             unseen.count(X)
             self.done = self._blocks.done
             yield X
-        self.notes += unseen.said()
+        self.notes += unseen.notes()
 
     def _fit(self, frame: "pd.DataFrame") -> ColumnFit:
         """Return what reads a file whose first block this is."""
@@ -131,40 +132,30 @@ def lacking(X: "pd.DataFrame", path: str, first: int = 0) -> str:
 
 
 class _Unseen:
-    """How many examples of a file, block by block, hold categories that are new to a model."""
+    """Number of rows with categories that no training row had, block by block."""
 
     def __init__(self, model: Any) -> None:
-        self._known: dict[str, set[Any]] = {}
-        for encoder in _encoders(model):
-            for name, values in zip(encoder.feature_names_in_, encoder.categories_, strict=True):
-                self._known.setdefault(str(name), set()).update(_plain(value) for value in values.tolist())
+        self._schema = next((encoder.schema_ for encoder in _encoders(model)), None)
         self._rows = 0
-        self._counts = dict.fromkeys(self._known, 0)
-        self._first: dict[str, list[Any]] = {name: [] for name in self._known}
+        self._counts: dict[str, Counter[str]] = {}
 
     def count(self, X: "pd.DataFrame") -> None:
-        """Look through the next block."""
+        """Count the next block."""
         self._rows += len(X)
-        for name, known in self._known.items():
-            new = [value for value in map(_plain, X[name].tolist()) if value not in known]
-            self._counts[name] += len(new)
-            # One more than are named, to know that there are more.
-            self._first[name] = list(dict.fromkeys([*self._first[name], *new]))[: _NAMED + 1]
+        for name, counts in ({} if self._schema is None else self._schema.unseen(X)).items():
+            self._counts.setdefault(name, Counter()).update({str(value): n for value, n in counts.items()})
 
-    def said(self) -> list[str]:
-        """Return for every column with new categories how many examples hold them, in words."""
-        lines = []
-        for name, count in self._counts.items():
-            if count:
-                distinct = [_shown(one) for one in self._first[name]]
-                shown = ", ".join(distinct[:_NAMED]) + (", ..." if len(distinct) > _NAMED else "")
-                examples = f"{count} of {self._rows} examples hold"
-                lines.append(f"Column {name!r}: {examples} a category that was not in the training data ({shown}).")
-        return lines
+    def notes(self) -> list[str]:
+        """One sentence for each column with new categories."""
+        return [
+            f"Column {name!r}: {counts.total()} of {self._rows} examples hold a category that was not in the training "
+            f"data ({listed([value[:40] for value in counts], _NAMED)})."
+            for name, counts in self._counts.items()
+        ]
 
 
 def _first_part(model: Any) -> Any:
-    """Return the classifiers of a model, of several kinds the first: all prepare their rows alike."""
+    """Classifiers of a model, of several kinds the first: all have the same preprocessor."""
     from pacbayes.ensemble.members import CompositeMembers
 
     members = model.classifiers_.members
@@ -172,28 +163,17 @@ def _first_part(model: Any) -> Any:
 
 
 def _encoders(model: Any) -> Iterator[Any]:
-    """Yield the fitted encoders, where the model has such as `preparation` makes: one, or one for each classifier."""
+    """Yield fitted table encoders of a model."""
+    from pacbayes.data.encoder import TableEncoder
     from pacbayes.ensemble.svm_members import KernelSVMs
 
-    members, splits = _first_part(model), model.classifiers_.splits
-    if isinstance(members, KernelSVMs):
-        steps = [members.preprocessor]
-    else:
-        number = 1 if splits is not None and splits.kind == "shared" else len(members)
-        steps = [getattr(members[i], "named_steps", {}).get("preprocessor") for i in range(number)]
-    for preprocessor in steps:
-        encoder = getattr(preprocessor, "named_transformers_", {}).get("categories")
-        if hasattr(encoder, "categories_") and hasattr(encoder, "feature_names_in_"):
-            yield encoder
-
-
-def _shown(category: Any) -> str:
-    return "missing" if category is None else repr(category[:40] if isinstance(category, str) else category)
-
-
-def _plain(value: Any) -> Any:
-    """Return a category; None for a missing one, as NaN differs from itself."""
-    return None if value is None or value != value else value
+    members = _first_part(model)
+    steps = (
+        [members.preprocessor]
+        if isinstance(members, KernelSVMs)
+        else [getattr(members[i], "named_steps", {}).get("preprocessor") for i in range(len(members))]
+    )
+    yield from (step for step in steps if isinstance(step, TableEncoder))
 
 
 def read_labels(path: Path, wanted: dict[str, str], cells: Cells, gap: str) -> tuple[dict[str, Any], bool]:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 #: More classes than this are refused: the one-vs-one machines would be too many, the rows of each too few.
 MOST_CLASSES = 100
-#: One-hot columns of a category at most; rarer values share the last.
-ONE_HOT = 64
 _EMPTY = "has no values at all"
 _NOTHING = "every feature is the same in all examples: there is nothing to tell the classes apart by"
 _WHOLE = re.compile(r"-?(0|[1-9]\d*)\.0+")
@@ -133,31 +131,6 @@ def _identifies(name: str, values: NDArray[Any], rows: int) -> Refused | None:
 
 def _only(refused: Refused | None) -> list[Refused]:
     return [] if refused is None else [refused]
-
-
-def preparation(columns: Columns) -> Any:
-    """Return an unfitted transformer from columns to numbers; None where there is nothing to prepare.
-
-    Missing numbers become the median; a category becomes one column per value, a missing value being one of them and
-    values never seen none.  All of it is estimated in `fit`, hence from training rows.
-
-    Examples
-    --------
-    >>> preparation(Columns(("age",), (), {})) is None
-    True
-    >>> [name for name, _, _ in preparation(Columns(("age",), ("blood",), {})).transformers]
-    ['numbers', 'categories']
-    """
-    if columns.plain:
-        return None
-    from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.preprocessing import OneHotEncoder
-
-    numbers = SimpleImputer(strategy="median", keep_empty_features=True)
-    categories = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=ONE_HOT, sparse_output=False)
-    parts = [("numbers", numbers, list(columns.numeric)), ("categories", categories, list(columns.categorical))]
-    return ColumnTransformer([part for part in parts if part[2]])
 
 
 def check_classes(labels: NDArray[Any], name: str) -> None:

@@ -9,23 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype, is_timedelta64_dtype
+from pandas.api.types import is_datetime64_any_dtype, is_timedelta64_dtype
 from sklearn.base import BaseEstimator, clone
-from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.utils import check_array
 from sklearn.utils.validation import _num_samples
 
 from pacbayes._utils.arrays import FloatArray
-from pacbayes.data.columns import Columns, preparation
 from pacbayes.data.dataset import Dataset
+from pacbayes.data.encoder import TableEncoder
 from pacbayes.data.rows import copy_rows, csr_rows, few_rows, pick_rows, warn_if_batch_dependent
 
 AUTO = "auto"
-# Gradient boosting has at most 255 bins.
-_MOST_CATEGORIES = 250
 
 
 def check_preprocessor(preprocessor: Any, split: str) -> None:
@@ -52,18 +48,18 @@ def check_preprocessor(preprocessor: Any, split: str) -> None:
 
 
 def resolve_preprocessor(preprocessor: Any, rows: Any) -> Any:
-    """Resolve "auto" to a transformer, or to None if X is numeric without missing values.
+    """Resolve "auto" to a `TableEncoder`, or to None if X is numeric without missing values.
 
-    "auto" depends on the column types of a data frame, never on values: numeric columns other than integers may have
-    missing values, and columns that are not numeric are categories.
+    "auto" depends on the column types of a data frame, never on values: NumPy's integers and booleans have no missing
+    values.
 
     Examples
     --------
     >>> import pandas as pd
     >>> resolve_preprocessor("auto", pd.DataFrame({"age": [31, 52]})) is None
     True
-    >>> [name for name, _, _ in resolve_preprocessor("auto", pd.DataFrame({"age": [31], "blood": ["A"]})).transformers]
-    ['numbers', 'categories']
+    >>> resolve_preprocessor("auto", pd.DataFrame({"age": [31], "blood": ["A"]}))
+    TableEncoder()
     """
     if not isinstance(preprocessor, str):
         return preprocessor
@@ -71,52 +67,19 @@ def resolve_preprocessor(preprocessor: Any, rows: Any) -> Any:
         raise ValueError(f"preprocessor must be 'auto', None or a transformer, got {preprocessor!r}")
     if not isinstance(rows, pd.DataFrame):
         return None
-    # ColumnTransformer takes integer column names for positions.
-    named = all(isinstance(name, str) for name in rows.columns)
-    names: list[Any] = list(rows.columns) if named else list(range(rows.shape[1]))
-    dtypes = dict(zip(names, rows.dtypes, strict=True))
-    dates = [str(name) for name, dtype in dtypes.items() if dtype.kind in "mM"]
-    if dates:
-        raise ValueError(
-            f"column {dates[0]!r} of X holds dates or durations: convert it to numbers (such as the month, or days "
-            "since a date), drop it, or set preprocessor= to a transformer"
-        )
-    numeric = [name for name, dtype in dtypes.items() if is_numeric_dtype(dtype) or is_bool_dtype(dtype)]
-    categorical = tuple(name for name in names if name not in set(numeric))
-    # NumPy's integers and booleans have no missing values.
-    complete = all(isinstance(dtypes[name], np.dtype) and dtypes[name].kind in "biu" for name in numeric)
-    if complete and not categorical:
-        return None
-    return preparation(Columns(tuple(numeric), categorical, dict.fromkeys(numeric, 1)))
+    complete = all(isinstance(dtype, np.dtype) and dtype.kind in "biu" for dtype in rows.dtypes)
+    return None if complete else TableEncoder()
 
 
-def with_categories(preprocessor: Any) -> tuple[Any, list[int]] | None:
-    """Preprocessor for gradient boosting with native categories, and the indices of the categorical columns.
-
-    None if `preprocessor` is not the default transformer with categories, see `preparation`.  If a column has more
-    categories than boosting supports, those that are rarest in the training rows are merged.
+def with_categories(preprocessor: Any) -> Any:
+    """Preprocessor for gradient boosting, which takes categories and missing values; None if it is not the default.
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> with_categories(resolve_preprocessor("auto", pd.DataFrame({"age": [31], "blood": ["A"]})))[1]
-    [1]
+    >>> with_categories(TableEncoder()), with_categories("passthrough")
+    (TableEncoder(native=True), None)
     """
-    parts = {name: (part, columns) for name, part, columns in getattr(preprocessor, "transformers", ())}
-    if "categories" not in parts or not set(parts) <= {"numbers", "categories"}:
-        return None
-    if not isinstance(parts["categories"][0], OneHotEncoder):
-        return None
-    numbers, categories = (list(parts[name][1]) if name in parts else [] for name in ("numbers", "categories"))
-    codes = OrdinalEncoder(
-        handle_unknown="use_encoded_value",
-        unknown_value=np.nan,
-        encoded_missing_value=np.nan,
-        max_categories=_MOST_CATEGORIES,
-    )
-    passthrough = [("numbers", "passthrough", numbers)] if numbers else []
-    indices = list(range(len(numbers), len(numbers) + len(categories)))
-    return ColumnTransformer([*passthrough, ("categories", codes, categories)]), indices
+    return clone(preprocessor).set_params(native=True) if isinstance(preprocessor, TableEncoder) else None
 
 
 def check_trained_here(name: str, estimator: Any) -> None:
@@ -166,8 +129,12 @@ def fit_preprocessor(preprocessor: Any, training: Dataset) -> tuple[Any, FloatAr
     >>> rows.ravel(), apply_preprocessor(fitted, np.array([[6.0]])).ravel()
     (array([0., 1.]), array([3.]))
     """
-    fitted = clone(preprocessor).fit(copy_rows(training.rows), training.labels)
-    rows = apply_preprocessor(fitted, training.rows)
+    fitted = clone(preprocessor)
+    if isinstance(fitted, TableEncoder):
+        # Target encodings of training rows are cross-fitted.
+        rows = check_array(fitted.fit_transform(copy_rows(training.rows), training.labels), dtype=np.float64)
+    else:
+        rows = apply_preprocessor(fitted.fit(copy_rows(training.rows), training.labels), training.rows)
     sample = few_rows(training.labels)
     warn_if_batch_dependent([fitted], lambda i: pick_rows(training.rows, sample), "transform")
     return fitted, rows

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import cache
 from numbers import Real
 from typing import Any, Self
 
@@ -19,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from pandas.api import types
 
-from pacbayes._utils.arrays import FloatArray, cached_property
+from pacbayes._utils.arrays import FloatArray
 from pacbayes.data.spelling import spellings
 
 NUMBER, BOOLEAN, DATE, CATEGORY, TEXT = "number", "boolean", "date", "category", "text"
@@ -77,17 +78,10 @@ class NumberFormat:
         """Format of two options; None if neither is used."""
         return None if decimal is None and thousands is None else cls(decimal or ".", thousands)
 
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        between = f"[{_BLANKS}]" if self.thousands == " " else re.escape(self.thousands or "")
-        groups = "" if self.thousands is None else rf"|\d{{1,3}}(?:{between}\d{{3}})+"
-        point = re.escape(self.decimal)
-        return re.compile(rf"[+-]?(?:(?:\d+{groups})(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-
     def number(self, text: str) -> float | None:
         """Read a number; None if the string has another format, such as groups of two digits."""
         text = text.strip()
-        if not self._pattern.fullmatch(text):
+        if not _pattern(self.decimal, self.thousands).fullmatch(text):
             return None
         for sign in _BLANKS if self.thousands == " " else self.thousands or "":
             text = text.replace(sign, "")
@@ -96,6 +90,14 @@ class NumberFormat:
     def reads_all(self, texts: Iterable[str]) -> bool:
         """Whether all strings are numbers of this format."""
         return all(self.number(text) is not None for text in texts)
+
+
+@cache
+def _pattern(decimal: str, thousands: str | None) -> re.Pattern[str]:
+    between = f"[{_BLANKS}]" if thousands == " " else re.escape(thousands or "")
+    groups = "" if thousands is None else rf"|\d{{1,3}}(?:{between}\d{{3}})+"
+    point = re.escape(decimal)
+    return re.compile(rf"[+-]?(?:(?:\d+{groups})(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 #: Numbers as in programs.
@@ -246,8 +248,11 @@ class Schema:
             values = frame.iloc[:, self.names.index(column.name)] if column.name not in frame else frame[column.name]
             present = pd.Series(values_of(values), dtype=object).dropna()
             strange = present[~pd.Series(spellings(present.to_numpy())).isin(column.levels).to_numpy()]
-            if strange.size:
-                new[column.name] = strange.value_counts(sort=False)
+            counts = strange.value_counts(sort=False)
+            if len(present) < len(frame) and not column.has_missing:
+                counts["missing"] = len(frame) - len(present)
+            if len(counts):
+                new[column.name] = counts
         return new
 
 

@@ -162,9 +162,9 @@ def named_family(name: str, preprocessor: Any, rows: int, sparse: bool = False) 
     found = [_class(path)(**params) for path, params in settings if params.get("n_neighbors", 1) <= max(1, rows // 3)]
     if name == "forest" and rows > _MOST_DRAWN:
         found = [one.set_params(max_samples=_MOST_DRAWN) for one in found]
-    if name == "boosting" and (ordinal := with_categories(preprocessor)) is not None:
-        preprocessor, places = ordinal
-        found = [one.set_params(categorical_features=places) for one in found]
+    if name == "boosting" and (native := with_categories(preprocessor)) is not None:
+        preprocessor = native
+        found = [one.set_params(categorical_features="from_dtype") for one in found]
     scale = MaxAbsScaler() if sparse else StandardScaler()
     before = ([("preprocessor", preprocessor)] if preprocessor is not None else []) + (
         [("scale", scale)] if scaled else []

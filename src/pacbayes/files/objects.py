@@ -23,6 +23,10 @@ from pacbayes.svm.svm_classifier import SVMClassifier
 HARMLESS = (
     "functools.partial",
     "numpy.dtype",
+    "pacbayes.data.encoder.TableEncoder",
+    "pacbayes.data.schema.Column",
+    "pacbayes.data.schema.NumberFormat",
+    "pacbayes.data.schema.Schema",
     "pacbayes.ensemble.families.Grid",
     "pacbayes.ensemble.families.SVMs",
     "pacbayes.svm.kernel.Kernel",

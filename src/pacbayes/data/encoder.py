@@ -1,0 +1,212 @@
+"""`TableEncoder`: the default preprocessor, from a table of numbers, dates, categories and text to numbers."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.preprocessing import TargetEncoder
+from sklearn.utils.validation import check_is_fitted
+
+from pacbayes._utils.arrays import FloatArray, Rows
+from pacbayes.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, PLAIN_NUMBERS, NumberFormat, Schema
+
+#: Categories with at most so many levels become one column per level.
+ONE_HOT = 30
+# Gradient boosting has at most 255 bins.
+_NATIVE = 250
+# Columns that represent a text, and hashed n-grams that they are computed from.
+_COMPONENTS, _HASHES = 30, 2**13
+_FOLDS = 5
+_MISSING = "missing"
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no types in scikit-learn
+    """Encode the columns of a table as numbers; everything is determined on the rows of `fit`.
+
+    Missing numbers become the median.  Dates become days since the first one, and year, month, day, weekday and hour
+    where these vary.  Categories become one column per level (a missing value is a level), above 30 levels the
+    cross-fitted mean of each class among the rows of a level [1]_, and free text the singular vectors of its hashed
+    n-grams [2]_.
+
+    Parameters
+    ----------
+    categorical : sequence of str
+        Columns that are categories whatever they hold.
+    numbers : NumberFormat, optional
+        Format of numbers that are strings.
+    native : bool
+        Return a data frame for gradient boosting: numbers keep missing values, and categories with up to 250 levels
+        are columns of dtype category.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        Schema of the rows of `fit`.
+
+    References
+    ----------
+    .. [1] D. Micci-Barreca, "A preprocessing scheme for high-cardinality categorical attributes in classification and
+       prediction problems", SIGKDD Explorations 3, 2001.
+    .. [2] P. Cerda and G. Varoquaux, "Encoding high-cardinality string categorical variables", IEEE TKDE 34, 2022.
+
+    Examples
+    --------
+    >>> X = pd.DataFrame({"age": [31.0, None, 52.0], "blood": ["A", "0", "a "]})
+    >>> TableEncoder().fit_transform(X, [0, 1, 0]).tolist()
+    [[31.0, 0.0, 1.0], [41.5, 1.0, 0.0], [52.0, 0.0, 1.0]]
+    """
+
+    def __init__(
+        self, categorical: Sequence[str] = (), numbers: NumberFormat | None = None, native: bool = False
+    ) -> None:
+        self.categorical = categorical
+        self.numbers = numbers
+        self.native = native
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Determine the schema, and what represents each column."""
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any) -> Any:
+        """Fit, and encode the same rows; target encodings are cross-fitted."""
+        self.schema_ = Schema.of(X, categorical=self.categorical, numbers=self.numbers or PLAIN_NUMBERS)
+        self.n_features_in_ = len(self.schema_.columns)
+        if isinstance(X, pd.DataFrame) and all(isinstance(name, str) for name in X.columns):
+            self.feature_names_in_ = np.array(self.schema_.names, dtype=object)
+        frame, labels = self.schema_.parse(X), np.unique(np.asarray(y), return_inverse=True)[1]
+        self.classes_ = int(labels.max()) + 1
+        self.medians_: dict[str, float] = {}
+        self.first_: dict[str, float] = {}
+        self.parts_: dict[str, list[str]] = {}
+        self.levels_: dict[str, list[str]] = {}
+        self.targets_: dict[str, list[Any]] = {}
+        self.svd_: dict[str, Any] = {}
+        cross_fitted: dict[str, FloatArray] = {}
+        for column in self.schema_.columns:
+            name, values = column.name, frame[column.name]
+            if column.kind in (NUMBER, BOOLEAN, DATE):
+                present = values.to_numpy()[np.isfinite(values.to_numpy())]
+                self.medians_[name] = float(np.median(present)) if present.size else 0.0
+                if column.kind == DATE:
+                    self.first_[name] = float(present.min()) if present.size else 0.0
+                    parts = _parts(np.where(np.isfinite(values), values, self.medians_[name]))
+                    self.parts_[name] = [part for part, found in parts.items() if np.ptp(found) > 0]
+            elif column.kind == CATEGORY:
+                known = _filled(values)
+                levels = sorted(set(known))
+                if len(levels) <= (_NATIVE if self.native else ONE_HOT):
+                    self.levels_[name] = levels
+                else:
+                    self.targets_[name] = self._target_encoders(known, labels)
+                    cross_fitted[name] = self._cross_fit(known, labels)
+            else:
+                grams = _grams(values)
+                size = min(_COMPONENTS, grams.shape[0] - 1)
+                if size > 0 and grams.nnz:
+                    self.svd_[name] = TruncatedSVD(size, random_state=0).fit(grams)
+        return self._encoded(frame, cross_fitted)
+
+    def transform(self, X: Any) -> Any:
+        """Encode rows; a level that the rows of `fit` lack has zeros, or the mean of the classes."""
+        check_is_fitted(self)
+        return self._encoded(self.schema_.parse(X), {})
+
+    def _encoded(self, frame: pd.DataFrame, cross_fitted: dict[str, FloatArray]) -> Any:
+        blocks: list[tuple[str, Any]] = []
+        for column in self.schema_.columns:
+            name, values = column.name, frame[column.name]
+            if column.kind in (NUMBER, BOOLEAN, DATE):
+                blocks.append((name, self._numbers(name, values.to_numpy(dtype=np.float64))))
+            elif name in self.levels_ and self.native:
+                blocks.append((name, self._native(name, values)))
+            elif name in self.levels_:
+                blocks.append((name, (_filled(values)[:, None] == np.array(self.levels_[name], object)).astype(float)))
+            elif name in self.targets_:
+                means = cross_fitted[name] if name in cross_fitted else _means(self.targets_[name], _filled(values))
+                blocks.append((name, means))
+            elif name in self.svd_:
+                blocks.append((name, self.svd_[name].transform(_grams(values))))
+        if not self.native:
+            return (
+                np.hstack([block.reshape(len(frame), -1) for _, block in blocks])
+                if blocks
+                else np.zeros((len(frame), 0))
+            )
+        columns: dict[str, Any] = {}
+        for name, block in blocks:
+            if isinstance(block, pd.Categorical):
+                columns[name] = block
+            else:
+                columns |= {f"{name} {i}": part for i, part in enumerate(block.reshape(len(frame), -1).T)}
+        return pd.DataFrame(columns)
+
+    def _numbers(self, name: str, values: FloatArray) -> FloatArray:
+        """Numbers of a column, and the parts of dates."""
+        known = np.where(np.isnan(values), self.medians_[name], values)
+        used = values if self.native else known
+        if name not in self.first_:
+            return used
+        parts = _parts(known)
+        return np.column_stack([used - self.first_[name], *(parts[part] for part in self.parts_[name])])
+
+    def _native(self, name: str, values: Any) -> Any:
+        """Categories for gradient boosting; levels without a row of `fit` are missing."""
+        levels: Any = pd.Index(self.levels_[name], dtype=object)
+        return pd.Categorical.from_codes(levels.get_indexer(_filled(values)), levels)
+
+    def _target_encoders(self, known: NDArray[Any], labels: Rows) -> list[Any]:
+        """One encoder for each class, or for the second of two."""
+        classes = range(1, 2) if self.classes_ == 2 else range(self.classes_)
+        encoder = TargetEncoder(target_type="continuous")
+        return [TargetEncoder(**encoder.get_params()).fit(known[:, None], (labels == c).astype(float)) for c in classes]
+
+    def _cross_fit(self, known: NDArray[Any], labels: Rows) -> FloatArray:
+        """Encode each fold by the other folds; the folds are stratified and depend on the order of the rows only."""
+        folds = np.empty(labels.size, dtype=np.intp)
+        order = np.argsort(labels, kind="stable")
+        folds[order] = np.arange(labels.size) % _FOLDS
+        parts = [
+            (
+                folds == fold,
+                _means(self._target_encoders(known[folds != fold], labels[folds != fold]), known[folds == fold]),
+            )
+            for fold in range(_FOLDS)
+            if (folds == fold).any() and (folds != fold).any()
+        ]
+        encoded = np.empty((labels.size, parts[0][1].shape[1]))
+        for rows, means in parts:
+            encoded[rows] = means
+        return encoded
+
+
+def _filled(values: Any) -> NDArray[Any]:
+    """Categories with missing values as a level of their own."""
+    return np.array([_MISSING if value != value else f"= {value}" for value in values], dtype=object)
+
+
+def _means(encoders: list[Any], known: NDArray[Any]) -> FloatArray:
+    return np.hstack([encoder.transform(known[:, None]) for encoder in encoders])
+
+
+def _grams(values: Any) -> Any:
+    """Hashed n-grams of characters; each row depends on its text only."""
+    texts = ["" if text != text else text for text in values]
+    return HashingVectorizer(
+        analyzer="char_wb", ngram_range=(3, 4), n_features=_HASHES, alternate_sign=False
+    ).transform(texts)
+
+
+def _parts(days: FloatArray) -> dict[str, FloatArray]:
+    """Year, month, day, weekday and hour of days since 1970."""
+    # Years beyond those of pandas are no dates.
+    moments: Any = pd.to_datetime(pd.Series(np.clip(days, -100_000.0, 100_000.0)), unit="D").dt
+    parts = {"year": moments.year, "month": moments.month, "day": moments.day, "hour": moments.hour}
+    # The first of January 1970 was a Thursday.
+    numbers = {name: part.to_numpy(dtype=np.float64) for name, part in parts.items()}
+    return numbers | {"weekday": np.floor(days + 3.0) % 7.0}
