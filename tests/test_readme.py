@@ -85,6 +85,7 @@ def check(ran, tmp_path, monkeypatch, capsys):
     frame.to_csv("data.csv", index=False)
     frame[:20].assign(a=frame["a"] + 0.01).to_csv("new.csv", index=False)
     frame[:20].assign(old="no", new=frame["class"]).to_csv("predictions.csv", index=False)
+    Path("counts.csv").write_text("true,predicted,count\nno,no,970\nno,yes,10\nyes,yes,20\n", encoding="utf-8")
     Path("risks.csv").write_text("risk\n0.1\n0.2\n", encoding="utf-8")
     Path("errors.csv").write_text("errors\n10\n12\n30\n", encoding="utf-8")
     assert len(ran) >= 6

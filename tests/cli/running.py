@@ -35,7 +35,7 @@ def with_candidates(arguments):
     given = [str(argument) for argument in arguments]
     if given[:1] != ["certify"] or "--help" in given:
         return given
-    fast = [] if {"--candidates", "--predictions"} & set(given) else ["--candidates", "svm"]
+    fast = [] if {"--candidates", "--predictions", "--counts"} & set(given) else ["--candidates", "svm"]
     return [*given, *fast, "--details"]
 
 

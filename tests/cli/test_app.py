@@ -117,7 +117,7 @@ PLAN = ("plan", "--error", "0.05", "--target", "0.08")
 NEW = ("m.pacbayes", "new.csv", "--target", "kind")
 #: Every option that takes a share, with what else its command needs.
 SHARES = {
-    **{("certify", f"--{name}"): () for name in ("delta", "max-error", "recall", "precision", "fpr")},
+    **{("certify", f"--{name}"): () for name in ("delta", "fail-above", "max-error", "recall", "precision", "fpr")},
     **{("plan", f"--{name}"): PLAN[1:] for name in ("error", "target", "chance", "delta")},
     ("compare", "--delta"): ("said.csv", "--target", "kind", "--a", "a", "--b", "b"),
     ("watch", "--alpha"): NEW,

@@ -187,7 +187,7 @@ _PATIENCE = 0.25
 
 
 @contextmanager
-def hold_lock(path: Path, name: str) -> Iterator[None]:
+def hold_lock(path: Path, name: str, patience: float = _PATIENCE) -> Iterator[None]:
     """Hold the lock, or raise a `BlockingIOError` that says which process has it.
 
     Forked workers leave it to their parent (filelock sees to that from version 3.30 on): one that outlives it does not
@@ -204,7 +204,7 @@ def hold_lock(path: Path, name: str) -> Iterator[None]:
     """
     # The file stays: whoever waits for a file that is removed and made again waits for another one.  And no soft lock
     # where the system has no other: that one outlives a killed process.
-    lock = FileLock(path, timeout=_PATIENCE, fallback_to_soft=False, preserve_lock_file=True, on_acquired=_sign)
+    lock = FileLock(path, timeout=patience, fallback_to_soft=False, preserve_lock_file=True, on_acquired=_sign)
     try:
         lock.acquire(poll_interval=0.05)
     except Timeout:

@@ -6,6 +6,7 @@ from pacbayes.certificates.certificate import Baseline, Certificate, Claim, Miss
 from pacbayes.certificates.certify import Certificates, certify, fixed_label_baseline, most_frequent
 from pacbayes.certificates.decisions import Abstain, SelectiveResult, Threshold, ThresholdResult
 from pacbayes.certificates.difference import Difference, certify_difference, compare_classifiers
+from pacbayes.certificates.ledger import Attempt, Ledger
 from pacbayes.certificates.levels import best_single
 from pacbayes.certificates.metric_bounds import Cost, MetricBound
 from pacbayes.certificates.monitor import Monitor
@@ -18,6 +19,7 @@ from pacbayes.certificates.voting import VOTINGS
 __all__ = [
     "VOTINGS",
     "Abstain",
+    "Attempt",
     "Baseline",
     "Batch",
     "Certificate",
@@ -25,6 +27,7 @@ __all__ = [
     "Claim",
     "Cost",
     "Difference",
+    "Ledger",
     "MetricBound",
     "Missed",
     "Monitor",

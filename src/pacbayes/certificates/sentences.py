@@ -546,6 +546,40 @@ def four_digits(share: float, rounding: str) -> str:
     return str(Decimal(share).quantize(Decimal("0.0001"), rounding=rounding) + Decimal(0))
 
 
+# -- ledgers -----------------------------------------------------------------------------------------------------------
+
+
+def statement_text(statement: Any) -> str:
+    """Write the bounds that an attempt has to prove."""
+    of = f"of class {format_label(statement.pos_label)} at least"
+    parts = {"at_most": "error rate at most", "recall": f"recall {of}", "precision": f"precision {of}"}
+    shares = {text: getattr(statement, name) for name, text in parts.items()}
+    return ", ".join(f"{text} {format_max_error(share)}" for text, share in shares.items() if share is not None)
+
+
+def attempt_text(attempt: Any) -> str:
+    """Write the outcome of an attempt, its level and the remaining budget."""
+    said = f"{'Passed' if attempt.passed else 'Not passed'}: {attempt.statement}."
+    counts = ""
+    if attempt.told is not None:
+        named = {"at_most": "errors on {} rows", "recall": "hits on {} rows", "precision": "hits on {} predictions"}
+        counts = f" Counts: {', '.join(f'{k} {named[name].format(n)}' for name, (k, n) in attempt.told.items())}."
+    before = ", made before" if attempt.repeated else ""
+    left = format_share(attempt.left / attempt.delta)
+    return (
+        f"{said}{counts} Attempt {attempt.number}{before}, at level {format_level(attempt.level)}; {left} of delta is "
+        "left."
+    )
+
+
+def price_of_counts(values: int) -> str:
+    """State what telling the counts of an attempt costs."""
+    return (
+        f"telling the counts divides what is left of delta by {values}, the number of values that they can have: "
+        "later attempts will hardly pass"
+    )
+
+
 # -- monitors ----------------------------------------------------------------------------------------------------------
 
 

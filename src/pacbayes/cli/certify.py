@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from pacbayes.certificates import Certificate
     from pacbayes.cli.data import Choices, Data
     from pacbayes.cli.show import Note
     from pacbayes.report.view import ReportView
@@ -47,6 +48,7 @@ EXAMPLES = (
     "pacbayes certify data.csv --voting majority --by-class",
     "pacbayes certify data.csv --metrics recall,precision,f1 --cost costs.csv",
     "pacbayes certify --predictions predictions.csv --target class --primary second",
+    "pacbayes certify --counts counts.csv --fail-above 0.05",
     "pacbayes certify data.csv --candidates sklearn.tree.DecisionTreeClassifier --grid depths.json",
 )
 
@@ -63,6 +65,7 @@ HELP = {
     "Which rows": {
         "dataset": "A data set that comes with pacbayes, instead of a file; see pacbayes datasets.",
         "predictions": "Train nothing: certify classifiers by their predictions, a column for each beside --target.",
+        "counts": "Train nothing: certify one classifier by a table with the columns true, predicted and count.",
         "primary": "With --predictions: the column you would use without looking at any.",
         "test": "Other examples; the errors on them are shown beside the certificate.",
         "drop": "Leave a column out; may be repeated.",
@@ -91,6 +94,7 @@ HELP = {
         "cost": "A limit of the mean cost too: a CSV table, a line for each true class, a column for each answer.",
         "positive": "The class that matters: what is missed of it is said, and --recall, --precision, --fpr are about "
         "it (else about the second).",
+        "fail_above": "End with exit code 3 if the bound on the error rate is above this share.",
     },
     "Instead of a limit of all errors, a target": {
         "max_error": "Answer only where sure, so that at most this share of the answers is wrong.",
@@ -135,6 +139,7 @@ def certify(
     details: bool = False,
     dataset: Name = None,
     predictions: File = None,
+    counts: File = None,
     primary: Name = None,
     test: File = None,
     drop: _Columns = None,
@@ -156,6 +161,7 @@ def certify(
     slice_: Annotated[str | None, typer.Option("--slice", metavar="COLUMN")] = None,
     cost: File = None,
     positive: Annotated[str | None, typer.Option(metavar="CLASS")] = None,
+    fail_above: Share = None,
     max_error: Share = None,
     recall: Share = None,
     precision: Share = None,
@@ -180,7 +186,8 @@ def certify(
     One part of the examples trains classifiers and decides how they vote; the other part only counts errors. Nothing
     that is learnt sees the examples that count errors.
 
-    The exit code is 3 if --max-error, --recall, --precision or --fpr was not reached, and 0 otherwise.
+    The exit code is 3 if --max-error, --recall, --precision or --fpr was not reached or the bound is above
+    --fail-above, and 0 otherwise.
     """
     # By the names of the parameters above, and nowhere else.
     _certify(SimpleNamespace(**locals()))
@@ -191,6 +198,14 @@ def _certify(asked: SimpleNamespace) -> None:
     from pacbayes.cli.show import Note, warnings_as_notes
 
     note = Note(asked.quiet)
+    if asked.counts is not None:
+        from pacbayes.cli.counts import certify_counts_file
+        from pacbayes.cli.predictions import refuse_others
+
+        refuse_others(asked, certify, "counts")
+        _end(certify_counts_file(asked, note), asked.fail_above)
+        return
+    _check_fail_above(asked)
     choices = _choices(asked)
     rows, tested, remarks = _read(asked, choices)
     for line in (*rows.notes, *(rows.details if asked.details else ())):
@@ -208,8 +223,20 @@ def _certify(asked: SimpleNamespace) -> None:
         note(line)
     if failed is not None:
         raise failed
-    told = view.certificate.decision
-    if told is not None and not told.passed:
+    _end(view.certificate, asked.fail_above)
+
+
+def _check_fail_above(asked: SimpleNamespace) -> None:
+    if asked.fail_above is not None:
+        for name in ("recall", "precision", "fpr"):
+            if getattr(asked, name) is not None:
+                raise ValueError(f"--fail-above is not for --{name}: a threshold has no bound on the error rate")
+
+
+def _end(certificate: "Certificate", fail_above: float | None) -> None:
+    """End with the exit code for a guarantee that was not reached, if so."""
+    failed = certificate.decision is not None and not certificate.decision.passed
+    if failed or (fail_above is not None and certificate.bound > fail_above):
         raise typer.Exit(NO_GUARANTEE)
 
 
@@ -232,7 +259,7 @@ def _read(asked: SimpleNamespace, choices: "Choices") -> "tuple[Data, Tested | N
     if asked.predictions is not None:
         from pacbayes.cli.predictions import check_primary, read_predictions, refuse_others
 
-        refuse_others(asked, certify)
+        refuse_others(asked, certify, "predictions")
         check(asked, prefit=True, primary=True)
         rows = read_predictions(asked.predictions, choices)
         check_primary(asked, rows)

@@ -23,28 +23,14 @@ from pacbayes.data.rejections import in_shell
 if TYPE_CHECKING:
     import pandas as pd
 
-# What has a meaning for a table of predictions; any other choice is refused, also one that is yet to be invented.
-_ALLOWED = [
-    "predictions",
-    "primary",
-    "target",
-    "drop",
-    "sep",
-    "group",
-    "skip_unlabelled",
-    "delta",
-    "distance",
-    "seed",
-    "hedge",
-    "voting",
-    "positive",
-    "metrics",
-    "by_class",
-    "report",
-    "details",
-    "json",
-    "quiet",
-]
+# What has a meaning for predictions and for counts; any other option is refused, also one that is yet to be invented.
+_FOR_BOTH = {"sep", "delta", "metrics", "by_class", "positive", "fail_above", "details", "json", "quiet"}
+_ALLOWED = {
+    "counts": _FOR_BOTH | {"counts", "cost"},
+    "predictions": _FOR_BOTH
+    | {"predictions", "primary", "target", "drop", "group", "skip_unlabelled", "distance", "seed", "hedge", "voting"}
+    | {"report"},
+}
 
 
 @dataclass(frozen=True)
@@ -98,13 +84,15 @@ def read_predictions(path: Path, choices: Choices) -> Data:
     return Data(str(path), X, y, classes, Columns((), names, {}), target, notes, path, skipped, choices.group, groups)
 
 
-def refuse_others(asked: SimpleNamespace, command: Callable[..., None]) -> None:
-    """Raise if something was asked for that a table of predictions has no use for."""
+def refuse_others(asked: SimpleNamespace, command: Callable[..., None], option: str) -> None:
+    """Raise for options that have no meaning with --predictions or --counts."""
     usual = {name: one.default for name, one in signature(command).parameters.items()}
-    given = [name for name, value in vars(asked).items() if value not in (usual[name], []) and name not in _ALLOWED]
+    given = [
+        name for name, value in vars(asked).items() if value not in (usual[name], []) and name not in _ALLOWED[option]
+    ]
     if given:
         raise ValueError(
-            "--predictions certifies classifiers that are not here, trains nothing and reads nothing else; leave out "
+            f"--{option} certifies classifiers that are not here, trains nothing and reads nothing else; leave out "
             f"{', '.join(map(in_words_of_options, given))}"
         )
 

@@ -1,0 +1,76 @@
+"""`pacbayes certify --counts`: a table of counts from a database or a cluster, certified without its rows."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbayes._utils.arrays import Rows
+from pacbayes.cli.costs import cost_of
+from pacbayes.cli.model import metric_bounds_of, positive_of
+from pacbayes.cli.new_rows import in_one_spelling
+from pacbayes.cli.show import Note, print_json, print_lines, warnings_as_notes
+from pacbayes.data.class_names import as_labels
+from pacbayes.data.reading import columns_of, file_kind, read_frame
+
+if TYPE_CHECKING:
+    from pacbayes.certificates import Certificate
+
+_COLUMNS = ("true", "predicted", "count")
+
+
+def certify_counts_file(asked: SimpleNamespace, note: Note) -> "Certificate":
+    """Certify the classifier that a table of counts is about, and print its certificate."""
+    from pacbayes._utils.checks import check_level, warn_of_level
+    from pacbayes.certificates import certify_counts
+
+    with warnings_as_notes(note):
+        warn_of_level(check_level(asked.delta))
+    confusion, classes = read_counts(asked.counts, asked.sep)
+    cost = cost_of(asked.cost, classes)
+    metrics = (*metric_bounds_of(asked), *(() if cost is None else (cost,)))
+    found = certify_counts(
+        confusion,
+        classes=classes,
+        delta=asked.delta,
+        metrics=metrics,
+        pos_label=positive_of(asked.positive, classes.tolist()),
+    )
+    note(f"{asked.counts}: {found.m} rows, {classes.size} classes.")
+    if asked.json:
+        print_json({"certificate": " ".join(found.lines), "classes": classes} | {"details": found.to_dict()})
+    elif asked.details:
+        print_lines(found.explain())
+    else:
+        print_lines(*found.lines, *(bound.sentence for bound in found.metrics), found.assumptions[-1])
+    return found
+
+
+def read_counts(path: Path, sep: str | None) -> tuple[Rows, NDArray[Any]]:
+    """Read a confusion matrix, with its classes, from a table with a row for each pair that occurs.
+
+    Several rows of one pair, such as those of several partitions, are added.
+    """
+    frame = read_frame(path, sep=sep, as_written=_COLUMNS[:2])
+    for name in _COLUMNS:
+        if name not in frame.columns:
+            raise ValueError(
+                f"{str(path)!r} must have the columns {', '.join(_COLUMNS)}, and lacks {name!r}; "
+                f"{columns_of(frame, [name])}"
+            )
+    for name in _COLUMNS:
+        if frame[name].isna().any():
+            place = int(frame[name].isna().to_numpy().argmax())
+            raise ValueError(f"column {name!r} of {str(path)!r} lacks a value in row {place + 1}")
+    is_text = file_kind(path, sep) is None and all(isinstance(label, str) for label in frame["true"].tolist())
+    counts = frame["count"].to_numpy()
+    if counts.dtype.kind not in "iu" or counts.min() < 0:
+        raise ValueError(f"column 'count' of {str(path)!r} must hold numbers of rows")
+    true = as_labels(frame["true"])
+    (predicted,) = in_one_spelling(true, [("column 'predicted'", as_labels(frame["predicted"]), False)], is_text)
+    classes, codes = np.unique(np.concatenate([true, predicted]).astype(str), return_inverse=True)
+    confusion = np.zeros((classes.size, classes.size), dtype=np.int64)
+    np.add.at(confusion, (codes[: true.size], codes[true.size :]), counts.astype(np.int64))
+    return confusion, classes
