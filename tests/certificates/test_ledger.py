@@ -148,18 +148,28 @@ def test_no_strategy_exceeds_delta_with_told_counts():
     assert 0.0 < found <= 0.9
 
 
-@pytest.mark.parametrize("fault", ["whole delta each time", "passes cost nothing", "told counts cost nothing"])
+FAULTS = {
+    "whole delta each time": (4, 0.5, lambda one: 0.5, lambda one, passed, values: one, (0.4, 0.7), False),
+    "failures cost nothing": (
+        *(4, 0.7, lambda one: one.level, lambda one, passed, values: one.after(True) if passed else one),
+        *((0.1, 0.3, 0.4, 0.6, 0.7), False),
+    ),
+    "told counts cost nothing": (
+        *(
+            3,
+            0.7,
+            lambda one: 0.999 * one.left,
+            lambda one, passed, values: one if passed else Budget(0.001 * one.left),
+        ),
+        *((0.1, 0.3, 0.4, 0.6, 0.7), True),
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_of_the_rule_is_found(fault):
-    if fault == "whole delta each time":
-        found = largest_false_pass(4, 0.5, lambda one: 0.5, lambda one, passed, values: one, (0.4, 0.7))
-        assert found > 0.5
-    elif fault == "passes cost nothing":
-        rule = lambda one, passed, values: one if passed else one.after(False)  # noqa: E731
-        assert largest_false_pass(6, 0.9, lambda one: one.left, rule, (0.4,)) > 0.9
-    else:
-        rule = lambda one, passed, values: one.after(passed)  # noqa: E731
-        free = largest_false_pass(4, 0.9, lambda one: one.left * 0.95, rule, (0.4, 0.7), told=True)
-        assert free > 0.9
+    m, delta, *rule = FAULTS[fault]
+    assert largest_false_pass(m, delta, *rule) > delta
 
 
 # -- the outcome, and nothing else -------------------------------------------------------------------------------------
@@ -247,14 +257,12 @@ def test_equal_rows_of_features_are_different_draws(path):
 
 
 def test_rows_that_trained_the_model_are_refused(path):
-    X = np.random.default_rng(3).normal(size=(200, 3))
-    y = (X[:, 0] > 0).astype(int)
+    (X, y), (X_new, y_new) = ((X, (X @ [1.0, 1.0, 1.0] > 0).astype(int)) for X in np.random.default_rng(3).normal(
+        size=(2, 200, 3)))  # fmt: skip
     model = CertifiedClassifier("logistic", random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="no attempt trains on"):
         Ledger(path).attempt(y, model, rows=X, at_most=0.3)
     assert not path.exists()
-    X_new = np.random.default_rng(4).normal(size=(200, 3))
-    y_new = (X_new[:, 0] > 0).astype(int)
     found = Ledger(path).attempt(y_new, model, rows=X_new, at_most=0.2)
     assert found.passed
     assert Ledger(path).attempt(y_new, model.predict(X_new), rows=X_new, at_most=0.2).repeated
@@ -369,7 +377,7 @@ def test_two_processes_lose_no_attempt(path):
 def test_a_kill_during_an_append_leaves_a_whole_ledger(path):
     """Every outcome that was shown is recorded, and the next process goes on."""
     rng, shown, first = np.random.default_rng(5), set(), 0
-    for _ in range(4):
+    for _ in range(2):
         process = writer(path, first, 10**6)
         assert process.stdout is not None
         shown.add(int(process.stdout.readline()))

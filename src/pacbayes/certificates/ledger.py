@@ -323,7 +323,7 @@ class Ledger:
             return _Book(self.delta or DEFAULT_DELTA)
         try:
             found = _Book.parsed(json.loads(text))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise ValueError(f"{str(self.path)!r} is no ledger, or was edited: {error}") from None
         if self.delta is not None and self.delta != found.delta:
             raise ValueError(f"{str(self.path)!r} was started with delta={found.delta:g}, got delta={self.delta:g}")
