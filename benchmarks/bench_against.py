@@ -225,7 +225,7 @@ def ours(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> tuple[Result, A
         planning._cross_validate, CertifiedClassifier._again = cross_validate, refit
     members = clf._fitted.refit.members
     best, coding = np.array([tried[-1].counted.middle]), Coding(members.classes)
-    of_best = coding.labels[members.predict(members.prepared(X_test), best, coding)[0]]
+    of_best = coding.labels[members.predict(members.preprocess(X_test), best, coding)[0]]
     return {
         "limit": float(clf.certificate_.bound),
         "same members": float(clf.certificates_["best"].baselines["holdout"].bound),

@@ -121,7 +121,7 @@ def real_groups(divisions: int) -> None:
         for seed in range(divisions):
             clf = CertifiedClassifier("svm", random_state=seed).fit(X, y, groups=clusters)
             fitted = clf._fitted
-            own = fitted.predictions.count_errors(fitted.predictions.rule_predictions, fitted.plan.split)
+            own = fitted.predictions.count_rule_errors(fitted.predictions.rule_predictions, fitted.plan.split)
             place = fitted.plan.primary("soft")
             found.append((clf.certificate_.bound, float(own[place].upper(clf.certificate_.level)[0])))
         bet, chernoff = np.mean(found, axis=0)

@@ -31,7 +31,7 @@ from pacbayes import svm_set
 from pacbayes._utils.threads import one_thread
 from pacbayes.data.dataset import Dataset
 from pacbayes.data.split import SplitOptions, split_rows
-from pacbayes.ensemble.classifier_set import Work
+from pacbayes.ensemble.classifier_set import TrainingJob
 from pacbayes.ensemble.cross_validation import assign_folds
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.estimators.svc import DEFAULT_LAMBDAS
@@ -89,7 +89,7 @@ def cross_validation_seconds(X, y):
     """Return the time of 5-fold cross-validation of all lambdas within the training rows, as `fit` does it."""
     family = SvmFamily.checked("svm", LAMBDAS, "rbf", "sigest", N_COMPONENTS, True)
     data, choices = Dataset.checked(X, y), SplitOptions("shared", 0.5, None, "keep")
-    folds = family.train(Work(data, split_rows(data, choices, family.number, 0), None, None, {})).folds
+    folds = family.train(TrainingJob(data, split_rows(data, choices, family.number, 0), None, None, {})).folds
     start = time.perf_counter()
     with one_thread():
         fold = assign_folds(folds.codes, 5, np.random.default_rng(0), None)

@@ -157,7 +157,7 @@ def claims(
 
     found = {voting: {"primary": limit(voting, "primary", primary_level(DELTA, HEDGE))} for voting in VOTINGS}
     found["stochastic"]["posterior"] = posterior.bound
-    found["best"]["Occam"] = best_single(classifiers.counted, share, None).bound
+    found["best"]["Occam"] = best_single(classifiers.error_counts, share, None).bound
     found["majority"] |= {name: limit("majority", name, each) for name in ladder}
     found["majority"]["posterior"] = min(2.0 * bound(posterior.weights, risks, m, delta=each), 1.0)
     return found

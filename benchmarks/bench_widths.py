@@ -37,7 +37,7 @@ from sklearn.svm import SVC
 
 from pacbayes._utils.threads import at_most_cores, one_thread
 from pacbayes.ensemble.calibration import calibrate
-from pacbayes.ensemble.cross_validation import assign_folds, counted_by_fold, middle_of_fewest
+from pacbayes.ensemble.cross_validation import assign_folds, count_fold_errors, middle_of_minimum
 from pacbayes.ensemble.families import FEW_LAMBDAS
 from pacbayes.ensemble.svm_folds import train_shared
 from pacbayes.svm import active_set, one_vs_one
@@ -69,9 +69,9 @@ def ours(X, y, X_new, y_new, jobs=2):
         errors = []
         for heard in folds.out_of_fold(folds.families, fold):
             calibrate(heard.kind, heard.scores, folds.codes, 2)
-            errors.append(counted_by_fold(heard.y_pred[None], folds.codes, fold)[0].sum())
+            errors.append(count_fold_errors(heard.y_pred[None], folds.codes, fold)[0].sum())
     seconds = time.perf_counter() - start
-    best = members[middle_of_fewest(np.array(errors))]
+    best = members[middle_of_minimum(np.array(errors))]
     decisions = best.decision_function(X_new)
     widths = [kernel.gamma for kernel in members.kernels]
     worst = float(members.kkt_violation.max())

@@ -239,14 +239,14 @@ def test_a_family_keeps_each_width_and_each_fold_and_goes_on_from_any(tmp_path, 
     assert bits(RUNS["family"](tmp_path)) == expected
     parts = Counter(path.parent.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("chunk-*"))
     # Two trees and their predictions in folds; five widths, and these without each of three folds.
-    assert parts == {".": 2, "folds": 2, "svm/folds-0": 15, "svm/machines": 5}
+    assert parts == {".": 2, "folds": 2, "svm/folds-0": 15, "svm/widths": 5}
     assert kept_in(tmp_path, "!") == f"28 of 28 classifiers are kept in {str(tmp_path)!r}!"
     trained, solve = [], machines_module.solve_path
     monkeypatch.setattr(machines_module, "solve_path", lambda *some, **more: trained.append(1) or solve(*some, **more))
     assert bits(RUNS["family"](tmp_path)) == expected
     assert trained == []
     # Lost: a width without a fold, a width, and a tree.
-    for name in ("svm/folds-0/chunk-0007.npz", "svm/machines/chunk-0002.npz", "chunk-0001.pickle"):
+    for name in ("svm/folds-0/chunk-0007.npz", "svm/widths/chunk-0002.npz", "chunk-0001.pickle"):
         (tmp_path / name).unlink()
     with pytest.warns(UserWarning, match="was damaged") as warned:
         assert bits(RUNS["family"](tmp_path)) == expected

@@ -137,9 +137,9 @@ def test_forged_svms_are_rejected(how, resume):
 
 PREDICTIONS, DECISIONS = "0.values.0", "0.values.1"
 FAMILY_FORGERIES = {
-    "SVMs with fewer rows": ("machines", changed("0.pairs.values.0.rows", lambda rows: rows[:-1])),
-    "SVMs for other lambdas": ("machines", changed("0.pairs.values.0.path.lambdas", lambda lambdas: 2 * lambdas)),
-    "predictions instead of SVMs": ("machines", changed("0", lambda svms: {"@": "tuple", "values": [1, 2]})),
+    "SVMs with fewer rows": ("widths", changed("0.pairs.values.0.rows", lambda rows: rows[:-1])),
+    "SVMs for other lambdas": ("widths", changed("0.pairs.values.0.path.lambdas", lambda lambdas: 2 * lambdas)),
+    "predictions instead of SVMs": ("widths", changed("0", lambda svms: {"@": "tuple", "values": [1, 2]})),
     "predictions of fewer rows": ("folds-0", changed(PREDICTIONS, lambda y_pred: y_pred[:, :1])),
     "predictions of unknown classes": ("folds-0", changed(PREDICTIONS, lambda y_pred: y_pred + 7)),
     "predictions of another type": ("folds-0", changed(PREDICTIONS, lambda y_pred: y_pred.astype(float))),
@@ -167,7 +167,7 @@ class Trap:
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["alone", "in an archive"])
-@pytest.mark.parametrize(("kind", "part"), [("svm", "."), ("family", "svm/machines"), ("family", "svm/folds-0")])
+@pytest.mark.parametrize(("kind", "part"), [("svm", "."), ("family", "svm/widths"), ("family", "svm/folds-0")])
 def test_a_pickle_instead_of_svms_is_not_read(kind, part, packed, resume, tmp_path):
     trap, file = np.array([Trap(tmp_path / "sprung")], dtype=object), io.BytesIO()
     if packed:

@@ -151,7 +151,7 @@ def test_predictions_of_a_soft_vote_without_training_rows_are_rejected(tmp_path)
     # Nor can the class be forged to have training rows.
     forged = Forged.of(clf)
     forged["plan.fixed_rules.0.soft.classes"] = np.array([0, 3])
-    assert_rejected(forged, tmp_path, r"Calibrated\.classes must be those of the machines")
+    assert_rejected(forged, tmp_path, r"Calibrations\.classes must be those of the support vector machines")
 
 
 # -- parameters and processes ----------------------------------------------------------------------------------------

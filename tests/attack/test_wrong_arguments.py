@@ -41,7 +41,7 @@ LOSSES = ClassifierSet.from_losses(RNG.random((3, 20)))
         (lambda: CertifiedClassifier.from_fitted(3, X, Y), TypeError, "must be a fitted classifier or a list"),
         (lambda: CertifiedClassifier(LogisticRegression()).fit(X[:1], Y[:1]), ValueError, "1 sample"),
         (lambda: CertifiedClassifier(LogisticRegression()).fit(X, []), ValueError, None),
-        (lambda: LOSSES.counted, ValueError, "made from losses: it holds risks, not counted errors"),
+        (lambda: LOSSES.error_counts, ValueError, "made from losses: it holds risks, not error counts"),
         (lambda: optimal_posterior([0.1], 10, method="ccp", distance="linear"), ValueError, "requires distance 'kl'"),
         (lambda: optimal_posterior([0.1], 10, method="ccp", n_init=0), ValueError, "n_init must be at least 1, got 0"),
         (lambda: optimal_posterior([0.1], 10, method="ccp", n_init=1.5), TypeError, "n_init must be an integer"),

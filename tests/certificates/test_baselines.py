@@ -12,7 +12,7 @@ from tests.report.browser_page import Page
 from pacbayes import Baseline, Certificate, StochasticSVC
 from pacbayes._utils.words import percent_up
 from pacbayes.certificates import fixed_label_baseline, most_frequent
-from pacbayes.ensemble.validation import Counted
+from pacbayes.ensemble.validation import ErrorCounts
 from pacbayes.report import report_html
 from pacbayes.report.tables import certificate_table
 from pacbayes.report.view import ReportView
@@ -38,7 +38,7 @@ def test_the_label_is_that_of_the_training_rows_and_the_errors_those_of_the_othe
 
 def counted(errors, m):
     """Errors of one classifier on so many rows."""
-    return Counted(np.array([[errors]]), None, m)
+    return ErrorCounts(np.array([[errors]]), None, m)
 
 
 def test_the_limit_is_clopper_and_pearson():

@@ -12,7 +12,7 @@ from tests.certificates.cases import a_set, certified, claims_of, erring, fixed_
 from pacbayes import DISTANCES, ClassifierSet, bound, kl_roots, log_constant, optimal_posterior
 from pacbayes.certificates import Posteriors, best_single, binomial_upper, certify, fit_posteriors
 from pacbayes.certificates.metrics import parse_metrics
-from pacbayes.ensemble.validation import Counted
+from pacbayes.ensemble.validation import ErrorCounts
 
 ERRORS, M = np.array([8, 9, 9, 12, 40]), 150
 METRICS = ERRORS / M
@@ -300,14 +300,14 @@ def test_groups_have_chernoffs_limit():
     prior, classifiers = np.array([0.2, 0.7, 0.1]), grouped(copies=2)
     risks = np.array([1 + 3 / 2 + 4 / 5, 2 / 2 + 11 / 5, 6 + 12 / 2 + 20 / 5]) / 30
     limits = [kl_inverse(risk, -math.log(0.05 * p) / 30) for risk, p in zip(risks, prior, strict=True)]
-    best = best_single(classifiers.counted, 0.05, prior)
+    best = best_single(classifiers.error_counts, 0.05, prior)
     assert best.index == int(np.argmin(limits))
     assert best.bound == pytest.approx(min(limits), rel=1e-10)
     plan, predictions = fixed_rules(classifiers, 1, prior=prior)
     found = certified(plan, predictions)
     assert claims_of(found["best"]) == {
         "primary": pytest.approx((kl_inverse(risks[1], -math.log(0.045) / 30), 0.045), rel=1e-9),
-        "Occam": pytest.approx((best_single(classifiers.counted, 0.005, prior).bound, 0.005), rel=1e-9),
+        "Occam": pytest.approx((best_single(classifiers.error_counts, 0.005, prior).bound, 0.005), rel=1e-9),
     }
     assert list(claims_of(found["majority"])) == ["primary", "equal vote", "posterior"]
     assert found["best"].distance == "chernoff"
@@ -317,7 +317,7 @@ def test_groups_have_chernoffs_limit():
 
 
 def test_a_classifier_without_prior_weight_is_never_the_best():
-    counted = Counted(np.array([[0], [30]]), None, 30)
+    counted = ErrorCounts(np.array([[0], [30]]), None, 30)
     assert best_single(counted, 0.05, np.array([0.0, 1.0])).index == 1
 
 
@@ -362,5 +362,5 @@ def test_evidence_of_other_rows_is_refused():
     with pytest.raises(ValueError, match="ValidationPredictions must be about the rows that validate"):
         fit_posteriors(plan, other)
     losses = ClassifierSet.from_losses(np.ones((3, 100)))
-    with pytest.raises(ValueError, match="made from losses: it holds risks, not counted errors"):
-        losses.counted  # noqa: B018
+    with pytest.raises(ValueError, match="made from losses: it holds risks, not error counts"):
+        losses.error_counts  # noqa: B018

@@ -27,7 +27,7 @@ from pacbayes.certificates.voting import PRIMARY, integer_weights, single_weight
 from pacbayes.data.split import GROUP, plan_split, validation_split
 from pacbayes.ensemble.calibration import DECISIONS, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
-from pacbayes.ensemble.members import Calibrated
+from pacbayes.ensemble.members import Calibrations
 from pacbayes.files.checks import check
 
 SHARED = plan_split(200, kind="shared", validation_size=0.5, seed=0)
@@ -48,7 +48,7 @@ def counted(totals=(9, 7, 7, 12), votes=(8, 7, 7, 7, 8, 9, 7), families=None):
 def maps(chosen, slope=1.0):
     """How two classes become probable by the scores of some classifiers."""
     own = {i: Calibration(DECISIONS, 100, slope, np.zeros(2), np.zeros(2)) for i in chosen}
-    return Calibrated(np.array([0, 1]), own)
+    return Calibrations(np.array([0, 1]), own)
 
 
 def proposed(found):

@@ -13,7 +13,7 @@ from pacbayes.certificates.primary import (
 from pacbayes.certificates.voting import PRIMARY
 from pacbayes.ensemble.calibration import DECISIONS, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
-from pacbayes.ensemble.members import Calibrated
+from pacbayes.ensemble.members import Calibrations
 
 
 def test_proposals_are_whole_weights_that_follow_the_errors():
@@ -54,7 +54,7 @@ def test_weights_of_a_soft_vote_by_hand():
     assert sum(parts.tolist()) == 2**52
     np.testing.assert_allclose(np.ldexp(parts.astype(float), -52), expected, rtol=0, atol=2.0**-51)
     maps = {i: Calibration(DECISIONS, 100, 1.0, np.zeros(2), np.zeros(2)) for i in found.candidates.tolist()}
-    rule = primary_soft_vote(found, 9, 100, Calibrated(np.array([0, 1]), maps))
+    rule = primary_soft_vote(found, 9, 100, Calibrations(np.array([0, 1]), maps))
     assert (rule.voting, rule.name) == ("soft", PRIMARY)
     assert np.array_equal(rule.weights, parts)
     assert {i: maps[i] for i in (2, 6, 7)} == rule.soft.maps

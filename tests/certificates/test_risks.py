@@ -16,7 +16,7 @@ from pacbayes.certificates.metrics import MetricSpec, bound_metrics, check_metri
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.primary import prefit_rules
 from pacbayes.data.split import validation_split
-from pacbayes.ensemble.validation import Counted, ValidationPredictions
+from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions
 
 
 def limits_of_wrong(wrong, truth, level, share, classes=(0, 1), slices=None, names=()):
@@ -306,7 +306,7 @@ def failures(choose, number, H=200, delta=0.05):
         rng = np.random.default_rng([seed, 5])
         rows = rng.multinomial(150, [0.85, 0.15])  # a rare class
         errors = rng.binomial(rows, truth, (H, 2))
-        counted = Counted(errors.sum(axis=1)[:, None], None, 150)
+        counted = ErrorCounts(errors.sum(axis=1)[:, None], None, 150)
         best = best_single(counted, delta * 0.8, None).index
         failed += bool((choose(rows, errors[best], H, delta) < truth).any())
     return failed

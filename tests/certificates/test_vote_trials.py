@@ -16,7 +16,7 @@ from pacbayes.certificates.primary import (
     integer_vote_weights,
     primary_weights,
 )
-from pacbayes.ensemble.cross_validation import counted_by_fold, folds_of
+from pacbayes.ensemble.cross_validation import assign_folds, count_fold_errors
 from pacbayes.estimators import planning
 
 
@@ -49,8 +49,8 @@ def by_hand(codes, answers, fold, classes, nested=True):
 
 def tried(codes, answers, fold=None):
     """Count the errors of candidates in four folds, and those of the votes of them."""
-    fold = folds_of(codes, 4, np.random.default_rng(0)) if fold is None else fold
-    errors, sizes = counted_by_fold(answers, codes, fold)
+    fold = assign_folds(codes, 4, np.random.default_rng(0)) if fold is None else fold
+    errors, sizes = count_fold_errors(answers, codes, fold)
     return errors.sum(axis=1), errors_of_votes(answers, codes, fold, sizes), fold
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.ensemble.told import told
+from tests.ensemble.recording import recording_members
 
 from pacbayes._utils.seeds import draw_key
 from pacbayes.certificates import voting as module
@@ -38,7 +38,7 @@ def both(rule, members, X):
 @pytest.mark.parametrize("seed", range(3))
 def test_votes_are_exact_ties_and_labels_that_are_no_class_included(seed, block, monkeypatch):
     monkeypatch.setattr(module, "_BLOCK_SIZE", block)
-    table, members, X = told(seed, classifiers=8)
+    table, members, X = recording_members(seed, n_classifiers=8)
     unequal = np.random.default_rng(seed).dirichlet(np.ones(8))
     some = [integer_weights(np.ones(8)), integer_weights(unequal), single_weight(3, 8)]
     for parts in some:
@@ -47,7 +47,7 @@ def test_votes_are_exact_ties_and_labels_that_are_no_class_included(seed, block,
 
 
 def test_draws_and_single_classifiers_are_the_same_from_both():
-    table, members, X = told()
+    table, members, X = recording_members()
     parts = integer_weights(np.random.default_rng(1).dirichlet(np.ones(9)))
     which = draw_classifiers(row_hashes(X, KEY), parts)
     for said in both(Draws("mine", parts), members, X):

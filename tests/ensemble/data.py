@@ -1,11 +1,11 @@
-"""Samples on which support vector machines are compared: easy, noisy, degenerate."""
+"""Samples for comparisons of support vector machines: easy, noisy, degenerate."""
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
 
 
 def waveform(n, rng):
-    """Two classes of the waveform generator: mixtures of three triangles with noise, 21 features."""
+    """Two classes of the waveform generator: noisy mixtures of three triangles, 21 features."""
     x = np.arange(1, 22)
     peaks = [np.maximum(6 - np.abs(x - centre), 0) for centre in (7, 15, 11)]
     y = rng.integers(0, 2, n)
@@ -22,21 +22,21 @@ def one_hot(n, rng):
 
 
 def two_class_samples():
-    """Yield name, X (standardised where the columns ask for it) and y in {-1, +1} with 2n rows: train, then test."""
+    """Yield name, X (scaled) and y in {-1, +1} of 2n rows, training rows first."""
     rng = np.random.default_rng(0)
     X, y = load_breast_cancer(return_X_y=True)
-    yield "wdbc", *_prepare(X, y, rng)
+    yield "wdbc", *_shuffle_and_scale(X, y, rng)
     X, y = load_wine(return_X_y=True)
-    yield "wine", *_prepare(X, (y == 1).astype(int), rng)
+    yield "wine", *_shuffle_and_scale(X, (y == 1).astype(int), rng)
     X, y = load_iris(return_X_y=True)
-    yield "iris", *_prepare(X[y > 0], y[y > 0] - 1, rng)
-    yield "waveform", *_prepare(*waveform(500, rng), rng)
+    yield "iris", *_shuffle_and_scale(X[y > 0], y[y > 0] - 1, rng)
+    yield "waveform", *_shuffle_and_scale(*waveform(500, rng), rng)
     X, y = make_classification(500, 57, n_informative=20, n_redundant=5, flip_y=0.05, weights=[0.6], random_state=1)
-    yield "spam-like", *_prepare(X, y, rng)
-    yield "one-hot", *_prepare(*one_hot(400, rng), rng)
+    yield "spam-like", *_shuffle_and_scale(X, y, rng)
+    yield "one-hot", *_shuffle_and_scale(*one_hot(400, rng), rng)
 
 
-def _prepare(X, y, rng):
+def _shuffle_and_scale(X, y, rng):
     order = rng.permutation(len(y))[: len(y) // 2 * 2]
     X = X[order]
     half = X[: len(X) // 2]
@@ -44,5 +44,5 @@ def _prepare(X, y, rng):
 
 
 def rbf(A, B, gamma):
-    """Gaussian kernel matrix from differences: slow, and exact where the rows are equal."""
+    """Gaussian kernel matrix from differences: slow, and exact for equal rows."""
     return np.exp(-gamma * ((A[:, None, :] - B[None, :, :]) ** 2).sum(-1))

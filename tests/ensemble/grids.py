@@ -1,4 +1,4 @@
-"""Grids of classifiers of many kinds, each with the data it is tried on."""
+"""Grids of many kinds of classifiers, each with its data."""
 
 import numpy as np
 import pandas as pd
@@ -53,7 +53,8 @@ GRIDS = {
 
 
 def bits(classifier):
+    """Fingerprint of a fitted classifier."""
     if isinstance(classifier, Pipeline):
-        # A number scikit-learn has from id(), different in every process.
+        # The result of id(), which differs between processes.
         vars(classifier[0]).pop("_stop_words_id", None)
     return fingerprint(classifier)

@@ -1,4 +1,4 @@
-"""Rows that come in groups, and their risk in exact fractions."""
+"""Rows in groups, and exact risks as fractions."""
 
 import math
 from fractions import Fraction
@@ -6,19 +6,19 @@ from fractions import Fraction
 import numpy as np
 
 
-def sample(number=40, seed=0):
-    """Rows of groups of one to seven, in no order; the names of groups are words."""
+def sample(n_groups=40, seed=0):
+    """Rows in random order, of groups of one to seven rows with string names."""
     rng = np.random.default_rng(seed)
-    groups = rng.permutation(np.repeat(np.arange(number), rng.integers(1, 8, number)))
+    groups = rng.permutation(np.repeat(np.arange(n_groups), rng.integers(1, 8, n_groups)))
     X = rng.normal(size=(groups.size, 3)) + 0.3 * groups[:, None] % 2
     y = (X[:, 0] + 0.7 * rng.normal(size=groups.size) > 0).astype(int)
-    return X, y, np.array([f"patient {number}" for number in groups])
+    return X, y, np.array([f"patient {group}" for group in groups])
 
 
 def exact_risk(wrong, groups):
-    """The mean over groups of their shares of errors, as a fraction."""
-    shares = [Fraction(int(wrong[groups == name].sum()), int((groups == name).sum())) for name in np.unique(groups)]
-    return sum(shares, Fraction(0)) / len(shares)
+    """Mean error rate of the groups, as a fraction."""
+    rates = [Fraction(int(wrong[groups == name].sum()), int((groups == name).sum())) for name in np.unique(groups)]
+    return sum(rates, Fraction(0)) / len(rates)
 
 
 def is_rounded_up(value, exact):

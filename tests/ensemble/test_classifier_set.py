@@ -1,4 +1,4 @@
-"""Sets made from classifiers, predictions and losses."""
+"""Sets of prefit classifiers, of predictions and of losses."""
 
 import numpy as np
 import pytest
@@ -19,29 +19,25 @@ def test_from_fitted():
     assert len(classifiers) == 4
     assert classifiers.m == 75
     assert classifiers.params[1]["max_depth"] == 2
-    for i, one in enumerate(fitted):
-        assert classifiers[i] is one
-        assert classifiers.errors[i] == zero_one_loss(names[1::2], one.predict(X[1::2]), normalize=False)
+    for i, classifier in enumerate(fitted):
+        assert classifiers[i] is classifier
+        assert classifiers.errors[i] == zero_one_loss(names[1::2], classifier.predict(X[1::2]), normalize=False)
     predictions = classifiers.predict(X[1::2])
     assert predictions.shape == (4, 75)
-    again = ClassifierSet.from_predictions(predictions, names[1::2])
-    np.testing.assert_array_equal(again.errors, classifiers.errors)
-    np.testing.assert_array_equal(again.risks, classifiers.risks)
+    from_predictions = ClassifierSet.from_predictions(predictions, names[1::2])
+    np.testing.assert_array_equal(from_predictions.errors, classifiers.errors)
+    np.testing.assert_array_equal(from_predictions.risks, classifiers.risks)
     assert classifiers[-1] is fitted[-1]
     assert list(classifiers) == fitted
 
 
-def test_sets_without_classifiers_say_so():
+def test_sets_of_losses_have_no_classifiers():
     classifiers = ClassifierSet.from_losses([[0.1, 0.2]])
     assert classifiers.errors is None
     for use in (lambda: classifiers[0], lambda: classifiers.predict([[0.0]])):
         with pytest.raises(ValueError, match="holds risks, not classifiers"):
             use()
-
-
-def test_number_of_a_classifier():
-    classifiers = ClassifierSet.from_losses([[0.1, 0.2]])
-    with pytest.raises(IndexError, match="1 classifiers, got number 1"):
+    with pytest.raises(IndexError, match="1 classifiers, got index 1"):
         classifiers[1]
     with pytest.raises(TypeError, match="must be an integer"):
         classifiers[0:1]

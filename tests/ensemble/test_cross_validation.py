@@ -1,32 +1,25 @@
-"""Cross-validation within the training rows: folds, candidates, and which of several with equally few errors."""
+"""Error counts of a cross-validation, and the choice among classifiers with equally few errors."""
 
 import numpy as np
 import pytest
 
-from pacbayes.ensemble.cross_validation import (
-    CrossValidation,
-    counted_by_fold,
-    trainable,
-)
+from pacbayes.ensemble.cross_validation import CrossValidation, count_fold_errors, trainable_folds
 
 
-def test_errors_are_kept_by_candidate_and_fold():
+def test_errors_are_counted_by_classifier_and_fold():
     codes, fold = np.array([0, 1] * 10), np.repeat([0, 1], 10)
-    wrong = np.zeros((3, 20), dtype=bool)
-    for line, errors in zip(wrong, ([3, 0], [1, 1], [1, 1]), strict=True):
-        line[: errors[0]] = line[10 : 10 + errors[1]] = True
-    errors, sizes = counted_by_fold(np.where(wrong, 1 - codes, codes), codes, fold)
-    found = CrossValidation(np.arange(3), errors, sizes)
-    assert found.first == 1
-    assert found.totals.tolist() == [3, 2, 2]
-    assert found.errors.tolist() == [[3, 0], [1, 1], [1, 1]]
-    assert found.sizes.tolist() == [10, 10]
+    expected = [[3, 0], [1, 1], [1, 1]]
+    wrong = np.array([np.tile(np.arange(10), 2) < np.repeat(errors, 10) for errors in expected])
+    errors, sizes = count_fold_errors(np.where(wrong, 1 - codes, codes), codes, fold)
+    assert errors.tolist() == expected
+    assert sizes.tolist() == [10, 10]
+    assert CrossValidation(np.arange(3), errors, sizes).totals.tolist() == [3, 2, 2]
 
 
-def test_a_fold_without_which_one_class_is_left_counts_for_nothing():
+def test_folds_without_which_a_single_class_remains_do_not_count():
     codes, fold = np.array([0, 1, 0, 0, 1, 0]), np.array([0, 1, 0, 2, 1, 2])
-    assert trainable(codes, fold).tolist() == [True, False, True]
-    errors, sizes = counted_by_fold(np.array([[1, 0, 0, 0, 0, 0]]), codes, fold)
+    assert trainable_folds(codes, fold).tolist() == [True, False, True]
+    errors, sizes = count_fold_errors(np.array([[1, 0, 0, 0, 0, 0]]), codes, fold)
     assert errors.tolist() == [[1, 0, 0]]
     assert sizes.tolist() == [2, 0, 2]
 
@@ -42,7 +35,6 @@ def test_a_fold_without_which_one_class_is_left_counts_for_nothing():
         ([3, 2, 1], 2, 2),
     ],
 )
-def test_of_several_with_equally_few_errors_the_middle_of_the_longest_run(totals, first, middle):
-    candidates = 10 * np.arange(len(totals))
-    found = CrossValidation(candidates, np.array(totals)[:, None], np.array([20]))
-    assert (found.first, found.middle) == (10 * first, 10 * middle)
+def test_first_and_middle_of_the_fewest_errors(totals, first, middle):
+    counts = CrossValidation(10 * np.arange(len(totals)), np.array(totals)[:, None], np.array([20]))
+    assert (counts.first, counts.middle) == (10 * first, 10 * middle)

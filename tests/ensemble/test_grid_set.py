@@ -1,4 +1,4 @@
-"""Sets of any scikit-learn classifiers: what a user recomputes from them, by any number of workers."""
+"""Sets of scikit-learn classifiers: errors recomputed from predictions, with any number of workers."""
 
 import numpy as np
 import pytest
@@ -19,26 +19,24 @@ from pacbayes import grid_set, optimal_posterior
 
 @pytest.mark.parametrize("split", ["shared", "independent"])
 @pytest.mark.parametrize("name", GRIDS)
-def test_errors_are_what_a_user_recomputes(name, split):
+def test_errors_equal_those_of_predictions(name, split):
     estimator, grid, rows, labels = GRIDS[name]
     classifiers = grid_set(estimator, grid, rows, labels, split=split, random_state=1)
     rows = rows.tocsr() if name == "sparse" else rows
     labels = np.asarray(labels)
-    everything = classifiers.predict(rows)
-    assert everything.shape == (len(classifiers), len(labels))
+    predictions = classifiers.predict(rows)
+    assert predictions.shape == (len(classifiers), len(labels))
     assert (classifiers.risks < 0.6).all()
     for i in range(len(classifiers)):
         train, validation = classifiers.splits(i)
         np.testing.assert_array_equal(np.sort(np.concatenate([train, validation])), np.arange(len(labels)))
-        wrong = everything[i] != labels
+        wrong = predictions[i] != labels
         assert classifiers.m == validation.size
         assert classifiers.errors[i] == np.count_nonzero(wrong[validation])
-        # The same classifier by hand, from the parameters the fitted one shows.
-        again = clone(classifiers[i]).fit(_safe_indexing(rows, train), labels[train])
-        np.testing.assert_array_equal(again.predict(rows), everything[i])
-    # Each of these beats always answering its most frequent class, with enough rows to show it.
-    constant = 1.0 - np.unique(labels, return_counts=True)[1].max() / labels.size
-    assert optimal_posterior(classifiers.risks, classifiers.m).empirical_risk < constant
+        refitted = clone(classifiers[i]).fit(_safe_indexing(rows, train), labels[train])
+        np.testing.assert_array_equal(refitted.predict(rows), predictions[i])
+    majority_error = 1.0 - np.unique(labels, return_counts=True)[1].max() / labels.size
+    assert optimal_posterior(classifiers.risks, classifiers.m).empirical_risk < majority_error
 
 
 @pytest.mark.parametrize("name", GRIDS)
@@ -55,20 +53,20 @@ def test_same_bits_for_any_number_of_workers(name):
             assert bits(one[i]) == bits(other[i])
 
 
-def test_only_the_training_sample_is_seen():
+def test_only_training_rows_are_used():
     tree = DecisionTreeClassifier()
     grid, arguments = {"max_depth": [2, 5, None]}, {"split": "independent", "random_state": 3}
     before = grid_set(tree, grid, X, Y, **arguments)
     for i in range(3):
         train, _ = before.splits(i)
-        spoiled = np.full_like(X, 1e3)
-        spoiled[train] = X[train]
-        after = grid_set(tree, grid, spoiled, Y, **arguments)
+        changed = np.full_like(X, 1e3)
+        changed[train] = X[train]
+        after = grid_set(tree, grid, changed, Y, **arguments)
         np.testing.assert_array_equal(after[i].predict(X), before[i].predict(X))
 
 
-class Fragile(DecisionTreeClassifier):
-    """Fails where its leaves must be large; `late` only when asked to predict."""
+class FragileTree(DecisionTreeClassifier):
+    """Fail for large leaves, in `fit` or, if `late`, in `predict`."""
 
     def __init__(self, min_samples_leaf=1, late=False):
         super().__init__(min_samples_leaf=min_samples_leaf)
@@ -76,32 +74,34 @@ class Fragile(DecisionTreeClassifier):
 
     def fit(self, X, y):
         if self.min_samples_leaf > 5 and not self.late:
-            raise RuntimeError("the tree broke")
+            raise RuntimeError("broken")
         return super().fit(X, y)
 
     def predict(self, X):
         if self.min_samples_leaf > 5 and self.late:
-            raise RuntimeError("the tree fell")
+            raise RuntimeError("broken")
         return super().predict(X)
 
 
 def test_failures():
     grid, arguments = {"min_samples_leaf": [1, 9, 2]}, {"random_state": 0}
     for n_jobs in (1, 2):
-        with pytest.raises(ValueError, match=r"classifier 1 with {'min_samples_leaf': 9} could not be fitted: .*broke"):
-            grid_set(Fragile(), grid, X, Y, n_jobs=n_jobs, **arguments)
-    with pytest.warns(UserWarning, match=r"1 of 3 classifiers could not be fitted .*'min_samples_leaf': 9.*broke"):
-        kept = grid_set(Fragile(), grid, X, Y, error_score="drop", **arguments)
-    assert [one["min_samples_leaf"] for one in kept.params] == [1, 2]
-    assert kept.dropped == [{"params": {"min_samples_leaf": 9}, "error": "RuntimeError: the tree broke"}]
-    assert len(kept) == kept.predict(X).shape[0] == 2
-    # Whether predicting fails depends on validation rows: never a reason to leave out.
+        with pytest.raises(
+            ValueError, match=r"classifier 1 with {'min_samples_leaf': 9} could not be fitted: .*broken"
+        ):
+            grid_set(FragileTree(), grid, X, Y, n_jobs=n_jobs, **arguments)
+    with pytest.warns(UserWarning, match=r"1 of 3 classifiers could not be fitted .*'min_samples_leaf': 9.*broken"):
+        classifiers = grid_set(FragileTree(), grid, X, Y, error_score="drop", **arguments)
+    assert [params["min_samples_leaf"] for params in classifiers.params] == [1, 2]
+    assert classifiers.dropped == [{"params": {"min_samples_leaf": 9}, "error": "RuntimeError: broken"}]
+    assert len(classifiers) == classifiers.predict(X).shape[0] == 2
+    # Errors of `predict` depend on validation rows and must not drop classifiers.
     with pytest.raises(ValueError, match=r"classifier 1 with .* was fitted but could not predict"):
-        grid_set(Fragile(late=True), grid, X, Y, error_score="drop", **arguments)
+        grid_set(FragileTree(late=True), grid, X, Y, error_score="drop", **arguments)
     with pytest.raises(ValueError, match="none of 1 classifiers could be fitted"):
-        grid_set(Fragile(), {"min_samples_leaf": [9]}, X, Y, error_score="drop", **arguments)
-    with pytest.raises(ValueError, match="error_score='drop' needs split='shared'"):
-        grid_set(Fragile(), grid, X, Y, error_score="drop", split="independent", **arguments)
+        grid_set(FragileTree(), {"min_samples_leaf": [9]}, X, Y, error_score="drop", **arguments)
+    with pytest.raises(ValueError, match="error_score='drop' requires split='shared'"):
+        grid_set(FragileTree(), grid, X, Y, error_score="drop", split="independent", **arguments)
 
 
 @pytest.mark.parametrize(
@@ -134,23 +134,19 @@ def test_wrong_input(change, error, message):
         grid_set(**arguments)
 
 
-def test_random_states_are_set_where_they_are_none_and_only_there():
+def test_random_states_that_are_none_are_set():
     forest = RandomForestClassifier(n_estimators=2)
-    a, b = (grid_set(forest, {"max_depth": [1, 2]}, X, Y, random_state=0) for _ in range(2))
+    a, b, other_seed = (grid_set(forest, {"max_depth": [1, 2]}, X, Y, random_state=seed) for seed in (0, 0, 1))
     assert forest.random_state is None
     assert a[0].random_state == b[0].random_state
-    assert len({a[0].random_state, a[1].random_state, *_states(forest, 1)}) == 4
+    assert len({classifier.random_state for classifier in (*a, *other_seed)}) == 4
     fixed = grid_set(RandomForestClassifier(2, random_state=7), {"max_depth": [1, 2]}, X, Y, random_state=0)
-    assert [one.random_state for one in fixed] == [7, 7]
+    assert [classifier.random_state for classifier in fixed] == [7, 7]
     grid = grid_set(forest, {"random_state": [3, None]}, X, Y, random_state=0)
     assert grid[0].random_state == 3
     assert isinstance(grid[1].random_state, int)
     nested = grid_set(None, [make_pipeline(StandardScaler(), SGDClassifier())], X, Y, random_state=0)[0]
     assert isinstance(nested[-1].random_state, int)
-
-
-def _states(forest, seed):
-    return [one.random_state for one in grid_set(forest, {"max_depth": [1, 2]}, X, Y, random_state=seed)]
 
 
 def test_drawn_settings():
@@ -162,5 +158,5 @@ def test_drawn_settings():
     assert len(a) == 4
     assert a == b
     assert a != c
-    with pytest.raises(ValueError, match=r"n_iter must say how many .*param_grid\['C'\]"):
+    with pytest.raises(ValueError, match=r"n_iter must be set .*param_grid\['C'\]"):
         grid_set(LogisticRegression(), distributions, X, Y)

@@ -1,4 +1,4 @@
-"""Members: the numbers of labels, and the same answers however classifiers are asked."""
+"""Members: label codes, equal predictions through every method, and labels that are not classes."""
 
 import numpy as np
 import pytest
@@ -8,160 +8,149 @@ from sklearn.tree import DecisionTreeClassifier
 from pacbayes import CertifiedClassifier, ClassifierSet, Grid, svm_set
 from pacbayes.certificates.rules import SoftVote
 from pacbayes.certificates.voting import single_weight
-from pacbayes.ensemble.calibration import PAIRS, Calibration, kind_of
-from pacbayes.ensemble.members import Calibrated, Coding, Estimators
-from pacbayes.ensemble.svm_members import KernelSVMs
+from pacbayes.ensemble.calibration import PROBABILITIES, Calibration
+from pacbayes.ensemble.members import Calibrations, Coding, Estimators
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
 
 
-# -- numbers of labels -----------------------------------------------------------------------------------------------
+# -- label codes -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("classes", "answers", "labels"),
+    ("classes", "predictions", "labels"),
     [
         ([0, 1], [[1, 0], [1, 1]], [0, 1]),
         ([0, 1], [[1, -1], [7, -1, 0]], [0, 1, -1, 7]),
         ([0, 1], [[1.0, 0.5], [0.0, 0.5]], [0, 1, 0.5]),
         ([0, 1], [[1.0, np.nan], [np.nan, 0.0]], [0, 1, np.nan]),
         ([False, True], [[True, False], [2, 0]], [0, 1, 2]),
-        # Longer than any class, and between two of them.
+        # Longer than any class, and between two classes.
         (["a", "c"], [["c", "outlier"], ["b", "a", "outlier"]], ["a", "c", "outlier", "b"]),
         ([3], [[3, 2, 4]], [3, 2, 4]),
     ],
 )
-def test_every_label_has_one_number(classes, answers, labels):
+def test_every_label_has_one_code(classes, predictions, labels):
     coding = Coding(np.array(classes))
-    codes = [coding.codes(np.array(said)) for said in answers]
+    codes = [coding.codes(np.array(y_pred)) for y_pred in predictions]
     np.testing.assert_array_equal(coding.labels, np.array(labels))
-    for said, found in zip(answers, codes, strict=True):
-        np.testing.assert_array_equal(coding.labels[found], np.array(said))
-    # Asked again, nothing is new.
-    assert [coding.codes(np.array(said)).tolist() for said in answers] == [found.tolist() for found in codes]
+    for y_pred, y_codes in zip(predictions, codes, strict=True):
+        np.testing.assert_array_equal(coding.labels[y_codes], np.array(y_pred))
+        np.testing.assert_array_equal(coding.codes(np.array(y_pred)), y_codes)
 
 
-# -- one interface ---------------------------------------------------------------------------------------------------
+# -- predictions -----------------------------------------------------------------------------------------------------
 
 
-def trees(labels=NAMES):
-    fitted = [DecisionTreeClassifier(max_depth=d, random_state=0).fit(X[::2], labels[::2]) for d in (2, 3, 4, 5)]
-    return ClassifierSet.from_fitted(fitted, X[1::2], labels[1::2]).members
+def trees():
+    fitted = [DecisionTreeClassifier(max_depth=d, random_state=0).fit(X[::2], NAMES[::2]) for d in (2, 3, 4, 5)]
+    return ClassifierSet.from_fitted(fitted, X[1::2], NAMES[1::2]).members
 
 
-def machines(labels=NAMES, **choices):
-    return svm_set(X, labels, [0.01, 0.1, 1.0, 10.0], random_state=0, **choices).members
+def svms(**options):
+    return svm_set(X, NAMES, [0.01, 0.1, 1.0, 10.0], random_state=0, **options).members
 
 
-KINDS = {
+MEMBERS = {
     "trees": trees,
-    "machines": machines,
-    "landmarks": lambda labels=NAMES: machines(labels, kernel="nystroem", n_components=20),
-    "machines of their own rows": lambda labels=NAMES: machines(labels, split="independent"),
+    "SVMs": svms,
+    "landmarks": lambda: svms(kernel="nystroem", n_components=20),
+    "independent SVMs": lambda: svms(split="independent"),
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_answers_are_the_same_however_they_are_asked_for(kind):
-    members, coding = KINDS[kind](), Coding(np.unique(NAMES))
-    rows = members.prepared(X)
+@pytest.mark.parametrize("kind", MEMBERS)
+def test_methods_predict_the_same_labels(kind):
+    members, coding = MEMBERS[kind](), Coding(np.unique(NAMES))
+    rows = members.preprocess(X)
     table = members.predict(rows, np.arange(4), coding)
     for i in range(4):
         np.testing.assert_array_equal(coding.labels[table[i]], members[i].predict(X))
-    which = np.array([3, 1])
-    np.testing.assert_array_equal(members.predict(rows, which, coding), table[which])
-    drawn = np.random.default_rng(0).integers(4, size=len(X))
-    np.testing.assert_array_equal(members.predict_assigned(rows, drawn, coding), table[drawn, np.arange(len(X))])
+    np.testing.assert_array_equal(members.predict(rows, np.array([3, 1]), coding), table[[3, 1]])
+    assigned = np.random.default_rng(0).integers(4, size=len(X))
+    np.testing.assert_array_equal(members.predict_assigned(rows, assigned, coding), table[assigned, np.arange(len(X))])
 
 
-def calibrated(members, chosen, classes=2, slope=5.0):
-    """The same map for some classifiers, of the scores that they have."""
-    kind = PAIRS if isinstance(members, KernelSVMs) else kind_of(members[0], classes, X)
-    one = Calibration(kind, 75, slope, np.zeros(classes), np.zeros(classes))
-    return Calibrated(np.arange(classes), {int(i): one for i in chosen})
+def calibrations(indices, n_classes, slope):
+    """The same map of probabilities for some classifiers."""
+    calibration = Calibration(PROBABILITIES, 75, slope, np.zeros(n_classes), np.zeros(n_classes))
+    return Calibrations(np.arange(n_classes), dict.fromkeys(indices, calibration))
 
 
 def test_mean_probabilities_are_weighted_sums_of_calibrated_ones():
     members, weights = trees(), np.array([0.5, 0.0, 0.25, 0.25])
-    soft = calibrated(members, [0, 2, 3], 3, slope=0.8)
-    # p is proportional to ((n p + 1/k) / (n + 1))^0.8, and a whole multiple of 2^-20.
+    soft = calibrations([0, 2, 3], 3, slope=0.8)
+    # p is proportional to ((n p + 1/k) / (n + 1))^0.8, rounded to a multiple of 2^-20.
     expected = np.zeros((150, 3))
     for i in (0, 2, 3):
         powers = ((75 * members[i].predict_proba(X) + 1 / 3) / 76) ** 0.8
         expected += weights[i] * np.rint(powers / powers.sum(axis=1, keepdims=True) * 2.0**20) / 2.0**20
     np.testing.assert_array_equal(members.mean_probabilities(X, weights, soft), expected)
-    np.testing.assert_allclose(soft.shares(expected).sum(axis=1), 1.0, rtol=1e-15)
+    np.testing.assert_allclose(soft.normalize(expected).sum(axis=1), 1.0, rtol=1e-15)
 
 
-def test_a_class_that_nobody_learnt_has_no_probability():
+def test_classes_without_training_rows_have_probability_zero():
     fitted = DecisionTreeClassifier(random_state=0).fit(X[:100], NAMES[:100])
     members = Estimators([fitted], [{}], np.unique(NAMES))
-    soft = calibrated(members, [0])
+    soft = calibrations([0], 2, slope=5.0)
     mean = members.mean_probabilities(X, np.ones(1), soft)
     assert mean.shape == (150, 2)
-    spread = soft.spread(soft.shares(mean), 3)
-    assert (spread[:, 2] == 0.0).all()
-    np.testing.assert_array_equal(spread.argmax(axis=1), np.searchsorted(members.classes, fitted.predict(X)))
-    margins = SoftVote("mine", single_weight(0, 1), soft=soft).confidences(soft.shares(mean), 3)
+    probabilities = soft.expand(soft.normalize(mean), 3)
+    assert (probabilities[:, 2] == 0.0).all()
+    y_pred = np.searchsorted(members.classes, fitted.predict(X))
+    np.testing.assert_array_equal(probabilities.argmax(axis=1), y_pred)
+    margins = SoftVote("soft", single_weight(0, 1), soft=soft).confidences(soft.normalize(mean), 3)
     assert np.isnan(margins[:, 2]).all()
     np.testing.assert_allclose(margins[:, 0], mean[:, 0] - mean[:, 1], atol=1e-5)
 
 
-# -- labels that are no class ----------------------------------------------------------------------------------------
+# -- labels that are not classes, and errors -------------------------------------------------------------------------
 
 
-class Outlying(DecisionTreeClassifier):
-    """Says something else of rows that are far away."""
+class OutlierTree(DecisionTreeClassifier):
+    """Predict another label for outliers."""
 
-    def __init__(self, max_depth=None, other=None):
+    def __init__(self, max_depth=None, outlier_label=None):
         super().__init__(max_depth=max_depth)
-        self.other = other
+        self.outlier_label = outlier_label
 
     def predict(self, X):
-        said = super().predict(X).tolist()
-        return np.array([self.other if far else one for one, far in zip(said, np.asarray(X)[:, 0] > 6.5, strict=True)])
+        pairs = zip(super().predict(X).tolist(), np.asarray(X)[:, 0] > 6.5, strict=True)
+        return np.array([self.outlier_label if outlier else label for label, outlier in pairs])
 
 
 @pytest.mark.parametrize(
-    ("labels", "other"),
+    ("labels", "outlier_label"),
     [(NAMES, "an outlier"), (Y, -1), (Y, 0.5), (Y, np.nan), (Y > 0, 2)],
-    ids=["longer text", "whole", "fraction", "NaN", "beside booleans"],
+    ids=["longer string", "integer", "fraction", "NaN", "beside booleans"],
 )
-def test_an_answer_that_is_no_class_is_an_error_and_is_passed_on(labels, other):
-    grid = {"max_depth": [1, 2, 3]}
-    clf = CertifiedClassifier(
-        Grid(Outlying(other=other), grid), voting="majority", random_state=0, cv=3, validation_size=0.5
-    ).fit(X, labels)
+def test_labels_that_are_not_classes_are_errors_and_are_returned(labels, outlier_label):
+    grid = Grid(OutlierTree(outlier_label=outlier_label), {"max_depth": [1, 2, 3]})
+    clf = CertifiedClassifier(grid, voting="majority", random_state=0, cv=3, validation_size=0.5).fit(X, labels)
     assert clf.classes_.tolist() == np.unique(labels).tolist()
-    kept = clf.classifiers_
-    validation = kept.splits(0)[1]
-    for i, one in enumerate(kept):
-        assert kept.errors[i] == np.count_nonzero(one.predict(X[validation]) != labels[validation])
-    far = X[:, 0] > 6.5
-    said = clf.predict(X)
-    np.testing.assert_array_equal(said[far], np.array([other] * int(far.sum())))
-    assert np.isin(said[~far], clf.classes_).all()
-    assert (clf.vote_share(X)[far] == 0.0).all()
+    classifiers = clf.classifiers_
+    validation = classifiers.splits(0)[1]
+    for i, tree in enumerate(classifiers):
+        assert classifiers.errors[i] == np.count_nonzero(tree.predict(X[validation]) != labels[validation])
+    outliers, y_pred = X[:, 0] > 6.5, clf.predict(X)
+    np.testing.assert_array_equal(y_pred[outliers], np.array([outlier_label] * int(outliers.sum())))
+    assert np.isin(y_pred[~outliers], clf.classes_).all()
+    assert (clf.vote_share(X)[outliers] == 0.0).all()
 
 
-# -- what cannot be --------------------------------------------------------------------------------------------------
-
-
-class Silent(DecisionTreeClassifier):
-    """A tree that cannot be asked where it is of depth two."""
+class BrokenTree(DecisionTreeClassifier):
+    """Fail to predict at depth two."""
 
     def predict(self, X, check_input=True):
-        """Raise, or predict."""
         if self.max_depth == 2:
-            raise RuntimeError("not today")
+            raise RuntimeError("broken")
         return super().predict(X, check_input)
 
 
 @pytest.mark.parametrize("cv", [2, None])
-def test_who_cannot_be_asked_is_named_in_folds_too(cv):
-    model = CertifiedClassifier(
-        Grid(Silent(), {"max_depth": [1, 2, 3]}), cv=cv, random_state=0, voting="stochastic", validation_size=0.5
-    )
+def test_errors_of_predictions_name_the_classifier_also_in_folds(cv):
+    grid = Grid(BrokenTree(), {"max_depth": [1, 2, 3]})
+    clf = CertifiedClassifier(grid, cv=cv, random_state=0, voting="stochastic", validation_size=0.5)
     with pytest.raises(ValueError, match=r"classifier 1 with \{'max_depth': 2\} was fitted but could not predict"):
-        model.fit(*load_iris(return_X_y=True))
+        clf.fit(X, Y)

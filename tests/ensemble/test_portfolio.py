@@ -1,4 +1,4 @@
-"""Families and classifiers by name: scikit-learn's, and nothing else is ever imported."""
+"""Named families and classifiers, of which only those of scikit-learn are imported."""
 
 import sys
 from itertools import takewhile
@@ -12,24 +12,25 @@ from sklearn.utils import all_estimators
 from pacbayes.ensemble.portfolio import FAMILIES, classifier_by_name, named_family
 
 
-def last(one):
-    return one.named_steps["model"] if isinstance(one, Pipeline) else one
+def model_of(classifier):
+    return classifier.named_steps["model"] if isinstance(classifier, Pipeline) else classifier
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_families_are_different_unfitted_classifiers(name):
-    found = named_family(name, None, 1000)
-    settings = [(type(last(one)), tuple(sorted(last(one).get_params().items()))) for one in found]
-    assert len(set(settings)) == len(found) > 1
-    assert not any(hasattr(last(one), "classes_") for one in found)
+    models = [model_of(classifier) for classifier in named_family(name, None, 1000)]
+    settings = {(type(model), tuple(sorted(model.get_params().items()))) for model in models}
+    assert len(settings) == len(models) > 1
+    assert not any(hasattr(model, "classes_") for model in models)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_what_prepares_comes_first_and_is_a_copy_for_each(name):
+def test_preprocessor_is_cloned_as_first_step(name):
     preprocessor = SimpleImputer()
-    found = named_family(name, preprocessor, 1000)
-    assert [one.steps[0][0] for one in found] == ["preprocessor"] * len(found)
-    assert len({id(one.named_steps["preprocessor"]) for one in found} | {id(preprocessor)}) == len(found) + 1
+    pipelines = named_family(name, preprocessor, 1000)
+    assert {pipeline.steps[0][0] for pipeline in pipelines} == {"preprocessor"}
+    preprocessors = {id(pipeline.named_steps["preprocessor"]) for pipeline in pipelines}
+    assert len(preprocessors | {id(preprocessor)}) == len(pipelines) + 1
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ def test_what_prepares_comes_first_and_is_a_copy_for_each(name):
         "",
     ],
 )
-def test_other_names_are_refused(name):
+def test_other_names_are_rejected(name):
     before = set(sys.modules)
     with pytest.raises(
         ValueError, match=r"candidates must be auto, svm, forest, boosting, logistic, neighbours or the full name"
@@ -62,22 +63,22 @@ def test_other_names_are_refused(name):
     assert all(module.startswith("sklearn") for module in set(sys.modules) - before)
 
 
-@pytest.mark.filterwarnings("ignore::FutureWarning")  # scikit-learn's, for classifiers on their way out
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # deprecated classifiers of scikit-learn
 def test_every_classifier_of_scikit_learn_can_be_named():
-    made, needy = [], []
+    created, failed = [], []
     for name, kind in all_estimators(type_filter="classifier"):
         home = ".".join(takewhile(lambda part: not part.startswith("_"), kind.__module__.split(".")))
         try:
-            made.append(classifier_by_name(f"{home}.{name}")[0].named_steps["model"])
+            created.append(classifier_by_name(f"{home}.{name}")[0].named_steps["model"])
         except ValueError as error:
-            needy.append((name, str(error)))
-    assert len(made) > 30
-    # Those left need other classifiers first.
-    assert all("cannot be made without further arguments" in message for _, message in needy), needy
-    assert {"VotingClassifier", "StackingClassifier"} <= {name for name, _ in needy}
+            failed.append((name, str(error)))
+    assert len(created) > 30
+    # Only those that require other classifiers cannot be created.
+    assert all("cannot be created without arguments" in message for _, message in failed), failed
+    assert {"VotingClassifier", "StackingClassifier"} <= {name for name, _ in failed}
 
 
-def test_the_options_know_the_same_names():
+def test_options_have_the_same_names():
     from pacbayes.cli import model
     from pacbayes.ensemble.portfolio import NAMES, PORTFOLIO
 
@@ -85,7 +86,7 @@ def test_the_options_know_the_same_names():
     assert set(PORTFOLIO) <= set(NAMES)
 
 
-def test_families_that_are_named_are_trained_and_auto_alone_is_sized():
+def test_only_auto_depends_on_the_size():
     from pacbayes.cli.model import candidates_of
     from pacbayes.ensemble.portfolio import PORTFOLIO
 

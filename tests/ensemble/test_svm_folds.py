@@ -1,4 +1,4 @@
-"""Out-of-fold decisions against machines trained on their rows alone, side by side or one after the other."""
+"""Out-of-fold decision values of SVMs, with any number of workers and any memory; the choice of scaling."""
 
 import pickle
 from dataclasses import replace
@@ -12,8 +12,8 @@ from sklearn.svm import SVC
 from pacbayes._utils.seeds import Purpose, generator
 from pacbayes.ensemble import svm_folds as module
 from pacbayes.ensemble.calibration import PAIRS, calibrate
-from pacbayes.ensemble.cross_validation import folds_of
-from pacbayes.ensemble.svm_folds import KernelFolds, SharedValues, SVMFolds, chosen_scale, train_shared
+from pacbayes.ensemble.cross_validation import assign_folds
+from pacbayes.ensemble.svm_folds import KernelFolds, SharedValues, SVMFolds, choose_scale, train_shared
 from pacbayes.svm.kernel import Kernel
 from pacbayes.svm.svm_classifier import SVMSettings
 
@@ -21,256 +21,239 @@ LAMBDAS = np.geomspace(0.05, 20.0, 9)
 FEW_LAMBDAS = np.array([0.03, 0.3, 1.0, 30.0])
 
 
-def trained(X, y, lambdas, kernel="rbf", gamma="sigest", seed=0, n_components=40):
-    """SVMs on all of these rows, and what trains them anew on parts of them."""
+def train(X, y, lambdas, kernel="rbf", gamma="sigest", seed=0, n_components=40):
+    """SVMs on all of these rows, and their folds."""
     classes, codes = np.unique(y, return_inverse=True)
     settings = SVMSettings(np.asarray(lambdas), kernel, gamma, True, n_components, seed)
     return train_shared(settings, np.asarray(X, dtype=float), codes.astype(np.int64), classes, None, 1)
-
-
-def folds_of_set(X, y, lambdas, **choices):
-    return trained(X, y, lambdas, **choices)[1]
 
 
 def sample(classes=2, n=250):
     return make_classification(n, n_features=6, n_informative=4, flip_y=0.1, n_classes=classes, random_state=0)
 
 
-def heard(members, fold, which=None):
-    """Answers and scores of some machines, stacked."""
-    which = np.arange(members.families.size) if which is None else which
-    said = list(members.out_of_fold(which, fold))
-    assert [one.kind for one in said] == [PAIRS] * which.size
-    return np.stack([one.y_pred for one in said]), np.stack([one.scores for one in said])
+def random_fold(folds, n_folds=4, seed=0):
+    return assign_folds(folds.codes, n_folds, np.random.default_rng(seed))
 
 
-def assert_same(one, two):
-    for found, expected in zip(one, two, strict=True):
-        np.testing.assert_array_equal(found, expected)
+def out_of_fold(folds, fold):
+    """Out-of-fold predictions and scores of all SVMs, stacked."""
+    members = list(folds.out_of_fold(folds.families, fold))
+    assert {member.kind for member in members} == {PAIRS}
+    return np.stack([member.y_pred for member in members]), np.stack([member.scores for member in members])
 
 
-# -- against machines that others train ------------------------------------------------------------------------------
+def assert_same(results, expected):
+    for array, expected_array in zip(results, expected, strict=True):
+        np.testing.assert_array_equal(array, expected_array)
+
+
+# -- decision values -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loader", [load_breast_cancer, load_wine])
-def test_answers_in_a_fold_are_those_of_svc(loader):
-    members = folds_of_set(*loader(return_X_y=True), FEW_LAMBDAS, seed=3)
-    codes, width = members.codes, members.widths[0]
-    fold = folds_of(codes, 4, np.random.default_rng(0))
-    train, test = np.flatnonzero(fold != 1), np.flatnonzero(fold == 1)
-    answers, scores = heard(members, fold)
-    choices = {"gamma": width.kernel.gamma, "decision_function_shape": "ovo"}
-    machines = [SVC(C=1 / lam, **choices).fit(width.shared.rows[train], codes[train]) for lam in FEW_LAMBDAS]
-    expected = [machine.predict(width.shared.rows[test]).tolist() for machine in machines]
-    assert answers[:, test].tolist() == expected
+def test_predictions_of_a_fold_are_those_of_svc(loader):
+    folds = train(*loader(return_X_y=True), FEW_LAMBDAS, seed=3)[1]
+    codes, (width,) = folds.codes, folds.widths
+    rows, fold = width.shared.rows, random_fold(folds)
+    train_rows, test = np.flatnonzero(fold != 1), np.flatnonzero(fold == 1)
+    y_pred, scores = out_of_fold(folds, fold)
+    params = {"gamma": width.kernel.gamma, "decision_function_shape": "ovo"}
+    svcs = [SVC(C=1 / lam, **params).fit(rows[train_rows], codes[train_rows]) for lam in FEW_LAMBDAS]
+    expected = [svc.predict(rows[test]).tolist() for svc in svcs]
+    assert y_pred[:, test].tolist() == expected
     assert len(set(map(tuple, expected))) > 1
-    for own, machine in zip(scores[:, test], machines, strict=True):
-        decisions = machine.decision_function(width.shared.rows[test]).reshape(test.size, -1)
-        # Of two classes SVC says the second by a positive number, of pairs of several the first.
-        signed = decisions if decisions.shape[1] == 1 else -decisions
+    for decisions, svc in zip(scores[:, test], svcs, strict=True):
+        svc_decisions = svc.decision_function(rows[test]).reshape(test.size, -1)
+        # SVC's decision values are positive for the second of two classes, but for the first class of a pair.
+        signed = svc_decisions if svc_decisions.shape[1] == 1 else -svc_decisions
         # Both stop at a violation of 0.001.
-        np.testing.assert_allclose(own, signed, rtol=0, atol=0.02)
-
-
-# -- several widths --------------------------------------------------------------------------------------------------
+        np.testing.assert_allclose(decisions, signed, rtol=0, atol=0.02)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "nystroem"])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_several_widths_are_those_of_each_alone_to_the_last_bit(kernel, classes):
+def test_several_widths_have_the_bits_of_each_alone(kernel, classes):
     X, y = sample(classes)
-    members, folds = trained(X, y, FEW_LAMBDAS, kernel, "widths")
-    fold = folds_of(folds.codes, 4, np.random.default_rng(0))
-    answers, scores = heard(folds, fold)
-    for place, one in enumerate(members.kernels):
-        alone, own = trained(X, y, FEW_LAMBDAS, kernel, one.gamma)
-        assert len(alone.kernels) == 1
-        mine = slice(4 * place, 4 * place + 4)
+    members, folds = train(X, y, FEW_LAMBDAS, kernel, "widths")
+    fold = random_fold(folds)
+    y_pred, scores = out_of_fold(folds, fold)
+    for k, width_kernel in enumerate(members.kernels):
+        single, single_folds = train(X, y, FEW_LAMBDAS, kernel, width_kernel.gamma)
+        assert len(single.kernels) == 1
         if kernel == "rbf":
-            # As one of several it is trained in single precision.
-            width = replace(own.widths[0], shared=folds.widths[0].shared, coarse=True)
-            own = replace(own, widths=(width,))
-            alone = replace(alone, svms=(width.train(FEW_LAMBDAS, None),))
-        assert_same((answers[mine], scores[mine]), heard(own, fold))
-        for pair, other in zip(members.svms[place].pairs, alone.svms[0].pairs, strict=True):
-            assert pair.path.dual_coef.tobytes() == other.path.dual_coef.tobytes()
-            assert pair.path.intercept.tobytes() == other.path.intercept.tobytes()
+            # Several widths are trained in single precision.
+            width = replace(single_folds.widths[0], shared=folds.widths[0].shared, coarse=True)
+            single_folds = replace(single_folds, widths=(width,))
+            single = replace(single, svms=(width.train(FEW_LAMBDAS, None),))
+        part = slice(4 * k, 4 * k + 4)
+        assert_same((y_pred[part], scores[part]), out_of_fold(single_folds, fold))
+        for pair, single_pair in zip(members.svms[k].pairs, single.svms[0].pairs, strict=True):
+            assert pair.path.dual_coef.tobytes() == single_pair.path.dual_coef.tobytes()
+            assert pair.path.intercept.tobytes() == single_pair.path.intercept.tobytes()
 
 
-def test_a_path_in_parts_says_the_same(monkeypatch):
-    """With many pairs of classes not all decisions are held at once."""
-    folds = folds_of_set(*sample(4), LAMBDAS)
-    fold = folds_of(folds.codes, 4, np.random.default_rng(0))
-    expected = heard(folds, fold)
-    monkeypatch.setattr(module, "_DECISIONS", 3 * 250 * 6)
-    found = heard(folds, fold)
-    np.testing.assert_allclose(found[1], expected[1], rtol=0, atol=0.02)
-    assert np.count_nonzero(found[0] != expected[0]) <= 0.01 * found[0].size
-
-
-# -- classes that a fold lacks ---------------------------------------------------------------------------------------
-
-
-def test_a_class_that_the_other_folds_lack_loses_by_one():
+def test_class_that_is_missing_without_a_fold_loses_by_one():
     X, y = sample(4)
     fold = np.arange(len(y)) % 3
-    # All rows of the third class are in the first fold.
     fold[y == 2] = 0
-    members = folds_of_set(X, y, FEW_LAMBDAS)
-    answers, scores = heard(members, fold)
+    folds = train(X, y, FEW_LAMBDAS)[1]
+    y_pred, scores = out_of_fold(folds, fold)
     assert np.isfinite(scores).all()
-    columns = {pair: place for place, pair in enumerate(combinations(range(4), 2))}
-    absent = scores[:, fold == 0]
-    for (first, second), place in columns.items():
-        if first == 2:
-            assert (absent[:, :, place] == 1.0).all()
-        elif second == 2:
-            assert (absent[:, :, place] == -1.0).all()
-        else:
-            assert len(np.unique(absent[:, :, place])) > 100
-    assert not (answers[:, fold == 0] == 2).any()
-    # The others are machines of three classes, trained on the rest.
-    keep = y != 2
-    width = members.widths[0]
-    shared = SharedValues(width.shared.rows[keep], "rbf", False, None)
-    fewer = SVMFolds((KernelFolds(width.kernel, shared, y[keep]),), FEW_LAMBDAS, y[keep], 4, 1)
-    known = [place for pair, place in columns.items() if 2 not in pair]
-    expected = heard(fewer, fold[keep])[1][:, fold[keep] == 0]
-    np.testing.assert_array_equal(absent[:, keep[fold == 0]][:, :, known], expected)
+    assert not (y_pred[:, fold == 0] == 2).any()
+    fold_scores, columns = scores[:, fold == 0], list(combinations(range(4), 2))
+    for column, (first, second) in enumerate(columns):
+        if 2 in (first, second):
+            assert (fold_scores[:, :, column] == (1.0 if first == 2 else -1.0)).all()
+    # The others are scores of SVMs for three classes.
+    others = y != 2
+    (width,) = folds.widths
+    shared = SharedValues(width.shared.rows[others], "rbf", False, None)
+    three = SVMFolds((KernelFolds(width.kernel, shared, y[others]),), FEW_LAMBDAS, y[others], 4, 1)
+    expected = out_of_fold(three, fold[others])[1][:, fold[others] == 0]
+    present = [column for column, pair in enumerate(columns) if 2 not in pair]
+    np.testing.assert_array_equal(fold_scores[:, others[fold == 0]][:, :, present], expected)
 
 
-@pytest.mark.parametrize("other", [0, 1])
-def test_where_one_class_is_left_all_say_it(other):
+@pytest.mark.parametrize("removed", [0, 1])
+def test_single_class_without_a_fold_is_predicted(removed):
     X, y = sample()
-    fold = np.where(y == other, 0, 1 + np.arange(len(y)) % 2)
-    answers, scores = heard(folds_of_set(X, y, FEW_LAMBDAS, gamma="widths"), fold)
-    alone = fold == 0
-    assert (answers[:, alone] == 1 - other).all()
-    assert (scores[:, alone] == 1.0 - 2.0 * other).all()
-    assert len(np.unique(scores[:, ~alone])) > 100
+    fold = np.where(y == removed, 0, 1 + np.arange(len(y)) % 2)
+    y_pred, scores = out_of_fold(train(X, y, FEW_LAMBDAS, gamma="widths")[1], fold)
+    assert (y_pred[:, fold == 0] == 1 - removed).all()
+    assert (scores[:, fold == 0] == 1.0 - 2.0 * removed).all()
+    assert len(np.unique(scores[:, fold > 0])) > 100
 
 
-@pytest.mark.parametrize("far", [1e39, 1e90, -1e90])
-def test_a_row_that_is_far_from_all_others_is_heard_in_its_fold(far):
-    """Decisions about it are beyond single precision, in which those of all folds are kept: that was a warning."""
+@pytest.mark.parametrize("outlier", [1e39, 1e90, -1e90])
+def test_scores_of_outliers_are_clipped_to_single_precision(outlier):
     X, y = sample()
-    X[7] = far
-    folds = SVMFolds(
-        (KernelFolds(Kernel("linear", None), SharedValues(X, "linear", False, None), y),), FEW_LAMBDAS, y, 2, 1
-    )
+    X[7] = outlier
+    width = KernelFolds(Kernel("linear", None), SharedValues(X, "linear", False, None), y)
     with np.errstate(all="raise"):
-        answers, scores = heard(folds, np.where(np.arange(len(y)) == 7, 0, 1))
+        folds = SVMFolds((width,), FEW_LAMBDAS, y, 2, 1)
+        y_pred, scores = out_of_fold(folds, np.where(np.arange(len(y)) == 7, 0, 1))
     assert np.isfinite(scores).all()
     assert (np.abs(scores[:, 7]) > 1e38).all()
-    np.testing.assert_array_equal(answers[:, 7], (scores[:, 7, 0] > 0).astype(int))
+    np.testing.assert_array_equal(y_pred[:, 7], (scores[:, 7, 0] > 0).astype(int))
     assert np.isfinite(calibrate(PAIRS, scores[0], y, 2)[1])
 
 
-# -- threads and memory ----------------------------------------------------------------------------------------------
+# -- workers and memory ----------------------------------------------------------------------------------------------
 
 
-def renewed(members, jobs):
-    """Return the same machines as they were before anything was computed for them, with so many workers."""
-    shared = pickle.loads(pickle.dumps(members.widths[0].shared))
-    shared._here = True
-    return replace(members, jobs=jobs, widths=tuple(replace(one, shared=shared) for one in members.widths))
+def fresh(folds, jobs):
+    """The same SVMs before anything was computed for them, with another number of workers."""
+    shared = pickle.loads(pickle.dumps(folds.widths[0].shared))
+    shared._in_process = True
+    return replace(folds, jobs=jobs, widths=tuple(replace(width, shared=shared) for width in folds.widths))
 
 
 @pytest.mark.parametrize(("classes", "gamma"), [(2, "sigest"), (3, "sigest"), (2, "widths"), (3, "widths")])
-def test_the_same_side_by_side_without_the_shared_matrix_and_elsewhere(classes, gamma, monkeypatch):
-    members = folds_of_set(*sample(classes), LAMBDAS, gamma=gamma)
-    fold = folds_of(members.codes, 5, np.random.default_rng(2))
-    expected = heard(renewed(members, 1), fold)
-    trained = [one.path.dual_coef for width in renewed(members, 1).train() for one in width.pairs]
+def test_same_bits_in_threads_in_other_processes_and_without_memory(classes, gamma, monkeypatch):
+    folds = train(*sample(classes), LAMBDAS, gamma=gamma)[1]
+    fold = random_fold(folds, 5, seed=2)
 
-    def same(some):
-        assert_same(heard(some, fold), expected)
-        for one, other in zip((one for width in some.train() for one in width.pairs), trained, strict=True):
-            np.testing.assert_array_equal(one.path.dual_coef, other)
+    def duals(folds):
+        return [pair.path.dual_coef for width in folds.train() for pair in width.pairs]
+
+    expected, expected_duals = out_of_fold(fresh(folds, 1), fold), duals(fresh(folds, 1))
+
+    def check(other):
+        assert_same(out_of_fold(other, fold), expected)
+        assert_same(duals(other), expected_duals)
 
     for jobs in (2, 3, 7):
-        same(renewed(members, jobs))
-    # As in a process of another machine.
-    same(replace(members, widths=pickle.loads(pickle.dumps(members.widths))))
-    # Nor is there memory for one matrix of all rows beside those of the folds.
-    monkeypatch.setattr(module, "memory_limit", lambda _: (8 * len(members.codes) ** 2, "test"))
+        check(fresh(folds, jobs))
+    # Pickled, as in another process.
+    check(replace(folds, widths=pickle.loads(pickle.dumps(folds.widths))))
+    # Without memory for the shared matrix beside those of the folds.
+    monkeypatch.setattr(module, "memory_limit", lambda _: (8 * len(folds.codes) ** 2, "test"))
     monkeypatch.setattr(module, "shared_matrix", None)
-    same(renewed(members, 2))
+    check(fresh(folds, 2))
 
 
-def test_as_many_at_once_as_memory_allows(monkeypatch):
-    rows = np.zeros((200, 1))
-
-    def at_once(single, entries):
+def test_parallel_units_are_limited_by_memory(monkeypatch):
+    def parallel(single, entries):
         monkeypatch.setattr(module, "memory_limit", lambda _: (entries and entries * 200**2, "test"))
-        return KernelFolds(Kernel("rbf", 1.0), SharedValues(rows, "rbf", single, None), np.arange(200) % 2).at_once(4)
+        shared = SharedValues(np.zeros((200, 1)), "rbf", single, None)
+        return KernelFolds(Kernel("rbf", 1.0), shared, np.arange(200) % 2).max_parallel(4)
 
-    assert [at_once(False, entries) for entries in (None, 7, 16, 24, 400)] == [4, 1, 2, 3, 4]
-    assert [at_once(True, entries) for entries in (None, 7, 12, 16, 400)] == [4, 1, 3, 4, 4]
+    assert [parallel(False, entries) for entries in (None, 7, 16, 24, 400)] == [4, 1, 2, 3, 4]
+    assert [parallel(True, entries) for entries in (None, 7, 12, 16, 400)] == [4, 1, 3, 4, 4]
 
 
-def test_no_more_decisions_at_once_than_allowed(monkeypatch):
-    folds = folds_of_set(*sample(3), FEW_LAMBDAS, gamma="widths")
-    fold = folds_of(folds.codes, 3, np.random.default_rng(0))
-    expected, sizes = heard(folds, fold), []
-    run = module.run_units
-    monkeypatch.setattr(module, "run_units", lambda *given, **more: sizes.append(given[2]) or run(*given, **more))
-    for machines in (4, 9, 100):
+def test_decision_values_in_memory_are_limited(monkeypatch):
+    folds = train(*sample(3), FEW_LAMBDAS, gamma="widths")[1]
+    fold, run_units = random_fold(folds, 3), module.run_units
+    expected, sizes = out_of_fold(folds, fold), []
+    monkeypatch.setattr(
+        module, "run_units", lambda *args, **kwargs: sizes.append(args[2]) or run_units(*args, **kwargs)
+    )
+    for n_svms in (4, 9, 100):
         sizes.clear()
-        monkeypatch.setattr(module, "_DECISIONS", machines * folds.codes.size * 3)
-        assert_same(heard(folds, fold), expected)
-        assert max(sizes) <= max(1, machines // len(FEW_LAMBDAS)) * 3
+        monkeypatch.setattr(module, "_MAX_DECISIONS", n_svms * folds.codes.size * 3)
+        assert_same(out_of_fold(folds, fold), expected)
+        assert max(sizes) <= max(1, n_svms // len(FEW_LAMBDAS)) * 3
 
 
-# -- whether to standardise ------------------------------------------------------------------------------------------
+def test_path_is_split_if_there_are_many_pairs(monkeypatch):
+    folds = train(*sample(4), LAMBDAS)[1]
+    fold = random_fold(folds)
+    y_pred, scores = out_of_fold(folds, fold)
+    monkeypatch.setattr(module, "_MAX_DECISIONS", 3 * 250 * 6)
+    split_pred, split_scores = out_of_fold(folds, fold)
+    np.testing.assert_allclose(split_scores, scores, rtol=0, atol=0.02)
+    assert np.count_nonzero(split_pred != y_pred) <= 0.01 * y_pred.size
 
 
-def scale_of(X, y, units=None):
+# -- scaling ---------------------------------------------------------------------------------------------------------
+
+
+def scale_of(X, y):
     codes = np.unique(y, return_inverse=True)[1].astype(np.int64)
-    return chosen_scale(np.asarray(X, dtype=float), codes, units, 0, 1, None)
+    return choose_scale(np.asarray(X, dtype=float), codes, None, 0, 1, None)
 
 
-def test_pixels_are_left_alone_and_units_of_their_own_are_scaled():
+def test_pixels_are_not_standardised():
     X, y = load_digits(return_X_y=True)
-    # Between light and dark all pixels have the same range, and most hardly ever vary.
     assert scale_of(X[:400], y[:400]) is False
-    X, y = load_breast_cancer(return_X_y=True)
-    assert scale_of(X, y) is True
+    assert scale_of(*load_breast_cancer(return_X_y=True)) is True
 
 
-def test_nothing_is_tried_where_ranges_differ(monkeypatch):
+def test_columns_of_different_ranges_are_standardised_without_cross_validation(monkeypatch):
     X, y = sample()
     monkeypatch.setattr(module, "SVMFolds", None)
     assert scale_of(X * np.geomspace(1.0, 1e4, 6), y) is True
     assert scale_of(X[:, :1], y) is True
     assert scale_of(np.zeros((20, 3)), np.arange(20) % 2) is True
-    # Of one class there is nothing to try.
+    # There is nothing to train for a single class.
     assert scale_of(X, np.zeros(len(y))) is True
 
 
-def alike(classes, rare):
-    """Columns from 0 to 1 of which one for each class tells something; others mean nothing, or have outliers."""
+def similar_ranges(classes, rare):
+    """Columns from 0 to 1: an informative one per class, and noise that standardising inflates or deflates."""
     rng = np.random.default_rng(0)
     y = rng.integers(classes, size=200)
-    useful = np.clip(np.eye(classes)[y] + 0.3 * rng.normal(size=(200, classes)), 0.0, 1.0)
+    informative = np.clip(np.eye(classes)[y] + 0.3 * rng.normal(size=(200, classes)), 0.0, 1.0)
     if rare:
-        # Standardised, noise that most rows have nothing of would be as loud as the rest.
-        return np.hstack([useful, (rng.random((200, 40)) < 0.01).astype(float)]), y
-    # A single outlier gives columns their range: as they are they would hardly count.
-    useful = 0.01 * useful
-    useful[0] = 1.0
-    return np.hstack([useful, rng.random((200, 20))]), y
+        # Noise in few rows, which standardising would inflate.
+        return np.hstack([informative, (rng.random((200, 40)) < 0.01).astype(float)]), y
+    # A single outlier determines the range of the informative columns.
+    informative = 0.01 * informative
+    informative[0] = 1.0
+    return np.hstack([informative, rng.random((200, 20))]), y
 
 
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("rare", [True, False])
-def test_it_is_chosen_by_the_least_log_loss_of_five_costs(classes, rare):
-    X, y = alike(classes, rare)
+def test_scaling_minimises_the_log_loss_over_five_costs(classes, rare):
+    X, y = similar_ranges(classes, rare)
     losses = []
     for scale in (True, False):
         settings = SVMSettings(np.logspace(-2, 2, 5), "rbf", "sigest", scale, 300, 0)
         folds = train_shared(settings, X, y, np.arange(classes), None, 1)[1]
-        scores = heard(folds, folds_of(y, 5, generator(0, Purpose.FOLDS)))[1]
-        losses.append(min(calibrate(PAIRS, one, y, classes)[1] for one in scores))
+        scores = out_of_fold(folds, assign_folds(y, 5, generator(0, Purpose.FOLDS)))[1]
+        losses.append(min(calibrate(PAIRS, svm_scores, y, classes)[1] for svm_scores in scores))
     assert (losses[0] < losses[1]) is not rare
     assert scale_of(X, y) is not rare

@@ -1,4 +1,4 @@
-"""Sets of support vector machines: what a user recomputes from them, and that only training rows were seen."""
+"""Sets of support vector machines: errors recomputed from predictions, and agreement with scikit-learn."""
 
 import tracemalloc
 from importlib import import_module
@@ -28,47 +28,47 @@ def named(y):
 @pytest.mark.parametrize("split", ["shared", "independent"])
 @pytest.mark.parametrize("scale", [True, False, "kernlab"])
 @pytest.mark.parametrize("sample", ["two", "three"])
-def test_errors_are_what_a_user_recomputes(kernel, split, scale, sample):
+def test_errors_equal_those_of_predictions(kernel, split, scale, sample):
     X, y = (WDBC[0][::2, :5], WDBC[1][::2]) if sample == "two" else (WINE[0][:, [0, 1, 6]], named(WINE[1]))
-    # Columns of sizes 1, 2, ...: the scaling matters, and the unscaled linear machine still converges in seconds.
+    # Columns of scales 1, 2, ...: scaling matters, and unscaled linear SVMs still converge in seconds.
     X = X / X.std(axis=0) * np.arange(1, X.shape[1] + 1)
     gamma = "sigest" if scale else 0.01
     classifiers = svm_set(X, y, GRID, kernel=kernel, split=split, scale=scale, gamma=gamma, random_state=1)
     assert len(classifiers) == GRID.size
-    everything = classifiers.predict(X)
+    predictions = classifiers.predict(X)
     for i, lam in enumerate(GRID):
-        one = classifiers[i]
+        svm = classifiers[i]
         train, validation = classifiers.splits(i)
-        assert is_classifier(one)
-        assert one.n_features_in_ == X.shape[1]
+        assert is_classifier(svm)
+        assert svm.n_features_in_ == X.shape[1]
         assert classifiers.params[i]["lambda"] == lam
-        assert classifiers.errors[i] == zero_one_loss(y[validation], one.predict(X[validation]), normalize=False)
-        np.testing.assert_array_equal(everything[i], one.predict(X))
-        assert one.score(X[validation], y[validation]) == pytest.approx(1.0 - classifiers.risks[i])
+        assert classifiers.errors[i] == zero_one_loss(y[validation], svm.predict(X[validation]), normalize=False)
+        np.testing.assert_array_equal(predictions[i], svm.predict(X))
+        assert svm.score(X[validation], y[validation]) == pytest.approx(1.0 - classifiers.risks[i])
         rows = np.concatenate([train, validation])
         np.testing.assert_array_equal(np.sort(rows), np.arange(len(y)))
         assert validation.size == classifiers.m
-        # The same machine from scikit-learn, on the same training rows.
+        # The same SVM from scikit-learn.
         scaled = StandardScaler().fit(X[train]) if scale else None
         shrink = np.sqrt((len(train) - 1) / len(train)) if scale else 1.0
-        prepare = (lambda Z, s=scaled, f=shrink: s.transform(Z) * f) if scale else (lambda Z: Z)
+        standardise = (lambda Z, s=scaled, f=shrink: s.transform(Z) * f) if scale else (lambda Z: Z)
         svc = SVC(C=1.0 / lam, kernel=kernel, gamma=classifiers.params[i].get("gamma", 1.0)).fit(
-            prepare(X[train]), y[train]
+            standardise(X[train]), y[train]
         )
-        assert np.mean(svc.predict(prepare(X)) != everything[i]) <= 0.02
-        np.testing.assert_array_equal(one.classes_, svc.classes_)
-        assert one.decision_function(X).shape == svc.decision_function(prepare(X)).shape
+        assert np.mean(svc.predict(standardise(X)) != predictions[i]) <= 0.02
+        np.testing.assert_array_equal(svm.classes_, svc.classes_)
+        assert svm.decision_function(X).shape == svc.decision_function(standardise(X)).shape
         if kernel == "rbf":
-            difference = np.abs(one.decision_function(X) - svc.decision_function(prepare(X)))
+            difference = np.abs(svm.decision_function(X) - svc.decision_function(standardise(X)))
             assert np.quantile(difference, 0.99) < 0.02
 
 
 def test_vote_of_several_classes_is_that_of_svc():
-    # Overlapping blobs of ten classes: circular preferences and hence ties among the votes do occur.
+    # Ten overlapping blobs, so that some votes are tied.
     X, y = make_blobs(600, centers=10, cluster_std=3.5, random_state=0)
     classifiers = svm_set(X, y, [0.05, 1.0, 10.0], random_state=0, scale=False, gamma=0.05)
     train, validation = classifiers.splits(0)
-    ties = 0
+    n_ties = 0
     for i, lam in enumerate([0.05, 1.0, 10.0]):
         svc = SVC(C=1 / lam, gamma=0.05, decision_function_shape="ovo").fit(X[train], y[train])
         votes = np.zeros((validation.size, 10), dtype=int)
@@ -76,12 +76,12 @@ def test_vote_of_several_classes_is_that_of_svc():
         for column, (a, b) in zip(svc.decision_function(X[validation]).T, pairs, strict=True):
             votes[np.arange(len(votes)), np.where(column > 0, a, b)] += 1
         top = np.sort(votes, axis=1)
-        ties += np.count_nonzero(top[:, -1] == top[:, -2])
+        n_ties += np.count_nonzero(top[:, -1] == top[:, -2])
         different = svc.predict(X[validation]) != classifiers[i].predict(X[validation])
         assert different.mean() <= 0.01
         ovr = SVC(C=1 / lam, gamma=0.05).fit(X[train], y[train]).decision_function(X[validation])
         assert np.quantile(np.abs(ovr - classifiers[i].decision_function(X[validation])), 0.98) < 0.02
-    assert ties >= 5
+    assert n_ties >= 5
 
 
 @pytest.mark.parametrize("split", ["shared", "independent"])
@@ -99,15 +99,15 @@ def test_same_bits_for_any_number_of_jobs(split, scale):
 
 
 @pytest.mark.parametrize("split", ["shared", "independent"])
-def test_only_the_training_sample_is_seen(split):
+def test_only_training_rows_are_used(split):
     X, y = WDBC[0][:, :6], WDBC[1]
     arguments = {"split": split, "random_state": 3}
     before = svm_set(X, y, GRID, **arguments)
     for i in range(3):
         train, _ = before.splits(i)
-        spoiled = np.full_like(X, 1e3)
-        spoiled[train] = X[train]
-        after = svm_set(spoiled, y, GRID, **arguments)
+        changed = np.full_like(X, 1e3)
+        changed[train] = X[train]
+        after = svm_set(changed, y, GRID, **arguments)
         np.testing.assert_array_equal(after.splits(i)[0], train)
         np.testing.assert_array_equal(after[i].decision_function(X), before[i].decision_function(X))
 
@@ -133,12 +133,12 @@ def test_degenerate_data(split):
             )
 
 
-def test_memory_stays_within_what_is_stated():
+def test_memory_is_within_the_documented_bound():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 4))
     y = (X[:, 0] + 0.3 * rng.normal(size=3000) > 0).astype(int)
     for lambdas in (np.linspace(1.0, 20.0, 50), np.linspace(1.0, 20.0, 2500)):
-        svm_set(X[:100], y[:100], [1.0], random_state=0)  # imports and compiled code do not count
+        svm_set(X[:100], y[:100], [1.0], random_state=0)  # exclude imports and compilation
         tracemalloc.start()
         svm_set(X, y, lambdas, random_state=0)
         peak = tracemalloc.get_traced_memory()[1]
@@ -148,7 +148,7 @@ def test_memory_stays_within_what_is_stated():
 
 
 @pytest.mark.parametrize("arguments", [{}, {"split": "independent"}, {"split": "independent", "scale": False}])
-def test_what_does_not_fit_is_refused_before_it_is_allocated(arguments):
+def test_memory_is_checked_before_allocation(arguments):
     X, y = np.zeros((20_000, 2)), np.arange(20_000) % 2
     tracemalloc.start()
     with pytest.raises(
@@ -196,7 +196,7 @@ X2, Y2 = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
     ],
 )
 def test_wrong_input(change, message, monkeypatch):
-    monkeypatch.setattr(import_module("pacbayes.svm.one_vs_one"), "solve_path", None)  # nothing may be trained
+    monkeypatch.setattr(import_module("pacbayes.svm.one_vs_one"), "solve_path", None)  # raises if anything is trained
     arguments = {"X": X2, "y": Y2, "lambdas": [1.0], "random_state": 0, **change}
     with pytest.raises(ValueError, match=message):
         svm_set(**arguments)
@@ -211,8 +211,8 @@ def test_wrong_features_when_predicting():
                 predict(X[:, :5])
 
 
-def test_a_limit_that_nobody_gave_is_not_advised(monkeypatch):
-    """Estimators have no max_bytes: the advice must be something that can be done."""
+def test_max_bytes_is_suggested_only_if_it_was_set(monkeypatch):
+    """Estimators have no parameter max_bytes."""
     X, y = np.zeros((4000, 2)), np.arange(4000) % 2
     monkeypatch.setattr("pacbayes._utils.memory.free_bytes", lambda: 1_000_000)
     with pytest.raises(MemoryError, match="half of the free memory") as caught:

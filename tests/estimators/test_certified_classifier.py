@@ -202,7 +202,7 @@ def test_names_of_families_say_which_classifier_is_whose():
     [
         ("nothing", ValueError, "candidates must name one of auto, svm, forest, .*, got 'nothing'"),
         ("sklearn.svm.SVC", ValueError, "candidates must name one of auto, svm, forest, .*, got 'sklearn.svm.SVC'"),
-        (["svm", "auto"], ValueError, "'auto' is no item of a list: name its families, svm, forest"),
+        (["svm", "auto"], ValueError, "'auto' cannot be an item of a list: name its families, svm, forest"),
         ([], ValueError, "candidates must hold at least one family, got none"),
         (3, TypeError, r"candidates must be one of the names auto, .* Grid\(estimator, param_grid\).*, got 3"),
         ([None], TypeError, "candidates must be one of the names auto, .*, got None"),

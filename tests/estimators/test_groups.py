@@ -17,7 +17,7 @@ from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
 from pacbayes._utils.words import percent_up
 from pacbayes.bounds.bets import bet_upper
 from pacbayes.bounds.binomial import chernoff_upper
-from pacbayes.ensemble.cross_validation import folds_of
+from pacbayes.ensemble.cross_validation import assign_folds
 from pacbayes.report import report_html
 
 LAMBDAS = np.geomspace(0.01, 10.0, 5).tolist()
@@ -77,7 +77,7 @@ def test_the_hold_out_baseline_keeps_groups_in_one_fold(make, monkeypatch):
     seen = []
 
     def folds(codes, number, rng, units=None):
-        found = folds_of(codes, number, rng, units)
+        found = assign_folds(codes, number, rng, units)
         seen.append((found, units))
         return found
 

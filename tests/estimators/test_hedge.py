@@ -54,7 +54,7 @@ def test_hedge_1_is_the_posterior_and_occam_alone(make):
     assert np.array_equal(clf.posterior_.weights, alone.weights)
     assert clf.certificates_["stochastic"].bound == alone.bound
     assert clf.certificates_["majority"].bound == 2 * alone.bound
-    best = best_single(classifiers.counted, 0.05, None)
+    best = best_single(classifiers.error_counts, 0.05, None)
     assert (clf.certificates_["best"].bound, clf.best_index_) == (best.bound, best.index)
     assert [one.level for one in clf.certificates_.values()] == [0.05] * 3
     # Without cross-validation nothing else changes.

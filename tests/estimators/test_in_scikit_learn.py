@@ -332,7 +332,7 @@ def test_groups_are_routed_through_pipelines_and_cross_validation():
 
 def test_estimators_of_pairs_of_rows_are_refused_at_once():
     X, y = two_classes()
-    said = "takes distances or kernel values between pairs"
+    said = "takes precomputed distances or kernel values"
     for estimator, grid in (
         (SVC(kernel="precomputed"), {"C": [1.0]}),
         (SVC(), {"kernel": ["rbf", "precomputed"]}),

@@ -13,8 +13,8 @@ from pacbayes import CertifiedClassifier, Grid
 from pacbayes.certificates.rules import SoftVote
 from pacbayes.certificates.thresholds import confidence
 from pacbayes.certificates.voting import integer_weights, majority
-from pacbayes.ensemble.calibration import ANSWERS, calibrate
-from pacbayes.ensemble.members import Calibrated, Coding, Estimators
+from pacbayes.ensemble.calibration import LABELS, calibrate
+from pacbayes.ensemble.members import Calibrations, Coding, Estimators
 
 # The classes are the sign of the first column, on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:Column 0 alone determines")
@@ -155,9 +155,9 @@ def test_a_class_that_nobody_has_learnt_has_no_confidence():
     members, _ = members_of([Always(2, classes=[0, 1]), Always(0, classes=[0, 1])], [0, 1, 2])
     first_two = np.array([0, 1])
     answers = np.array([[0.0], [0.0], [1.0], [2.0]])
-    table, _ = calibrate(ANSWERS, answers, np.array([0, 0, 1, 1]), 2)
+    table, _ = calibrate(LABELS, answers, np.array([0, 0, 1, 1]), 2)
     parts = integer_weights(np.array([0.9, 0.1]))
-    rule = SoftVote("primary", parts, soft=Calibrated(first_two, {0: table, 1: table}))
+    rule = SoftVote("primary", parts, soft=Calibrations(first_two, {0: table, 1: table}))
     shares = rule.shares(members, np.zeros((2, 1)))
     assert shares.shape == (2, 2)
     scores = rule.confidences(shares, 3)

@@ -141,9 +141,9 @@ def test_a_checkpoint_keeps_both_trainings(tmp_path):
     expected = fit().predict_proba(NEW)
     for _ in range(2):
         np.testing.assert_array_equal(fit(checkpoint=tmp_path).predict_proba(NEW), expected)
-    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("machines")) == [
-        "refit/svm/machines",
-        "svm/machines",
+    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("widths")) == [
+        "refit/svm/widths",
+        "svm/widths",
     ]
 
 

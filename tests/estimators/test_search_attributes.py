@@ -11,14 +11,14 @@ from tests.estimators.models import by_draws, fitted, three_classes, two_classes
 
 from pacbayes import Grid, StochasticSVC, load, save
 from pacbayes._utils.seeds import Purpose, generator
-from pacbayes.ensemble.cross_validation import candidates_of, folds_of
+from pacbayes.ensemble.cross_validation import assign_folds, evenly_spaced
 
 
 def test_scores_are_those_of_the_classifiers_trained_anew():
     clf, (X, y) = fitted("grid", two_classes), two_classes()
     train = clf.classifiers_.splits(0)[0]
     found = clf.cv_results_
-    fold = folds_of(y[train], clf.cv, generator(0, Purpose.FOLDS))
+    fold = assign_folds(y[train], clf.cv, generator(0, Purpose.FOLDS))
     for i in range(len(clf.classifiers_)):
         for k in range(clf.cv):
             inner, outer = train[fold != k], train[fold == k]
@@ -55,7 +55,7 @@ def test_those_without_a_score_have_none_and_the_last_rank():
     clf = StochasticSVC(np.geomspace(0.01, 10.0, 120), cv=2, hedge=1, random_state=0).fit(X[:150], y[:150])
     found = clf.cv_results_
     scored = np.zeros(120, dtype=bool)
-    scored[candidates_of(120)] = True
+    scored[evenly_spaced(120)] = True
     assert scored.sum() == 50
     for name in ("mean_test_score", "std_test_score", "split0_test_score", "split1_test_score"):
         assert np.array_equal(np.isfinite(found[name]), scored)

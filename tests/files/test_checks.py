@@ -12,9 +12,9 @@ from pacbayes import SVMs
 from pacbayes.data.split import DISTINCT, EXAMPLE, GROUP, Split
 from pacbayes.data.tables import TableReading, TextColumn
 from pacbayes.ensemble import validation as module
-from pacbayes.ensemble.calibration import ANSWERS, DECISIONS, PAIRS, Calibration
+from pacbayes.ensemble.calibration import DECISIONS, LABELS, PAIRS, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
-from pacbayes.ensemble.members import Calibrated, CompositeMembers, Estimators
+from pacbayes.ensemble.members import Calibrations, CompositeMembers, Estimators
 from pacbayes.ensemble.validation import ValidationPredictions
 from pacbayes.files.checks import check
 from pacbayes.files.values import ModelDecoder, ModelEncoder
@@ -50,8 +50,8 @@ VALUES = (
         np.array([0, 1, 1]),
     ),
     Calibration(DECISIONS, 10, 1.0, np.zeros(3), np.zeros(3)),
-    Calibration(ANSWERS, 10, 1.0, np.zeros(3), np.zeros(3), table=np.full((4, 3), 1 / 3)),
-    Calibrated(np.array([0, 3]), {0: TWO, 5: TWO}),
+    Calibration(LABELS, 10, 1.0, np.zeros(3), np.zeros(3), table=np.full((4, 3), 1 / 3)),
+    Calibrations(np.array([0, 3]), {0: TWO, 5: TWO}),
     TREES,
     CompositeMembers((MACHINES, TREES), ("svm", "trees")),
     MACHINES,
@@ -92,7 +92,7 @@ WRONG = {
         "pair_slope": [-2.0, np.inf],
         "table": [np.full((3, 3), 1 / 3), np.full((4, 3), 0.5), np.tile([1.5, -0.5, 0.0], (4, 1))],
     },
-    "Calibrated": {
+    "Calibrations": {
         "classes": [np.array([1, 0]), np.array([0, 0]), np.array([-1, 0]), np.array([0.0, 1.0])],
         "maps": [{}, [0], {-1: TWO}, {True: TWO}, {0: None}, {0: replace(TWO, shift=np.zeros(3))}],
     },
@@ -135,7 +135,7 @@ def test_parts_that_need_each_other():
         replace(found, log_losses=None),
         replace(found, families=None),
         replace(predictions, rule_predictions=None),
-        replace(VALUES[2], kind=ANSWERS),
+        replace(VALUES[2], kind=LABELS),
         replace(VALUES[3], kind=DECISIONS),
         CompositeMembers((MACHINES,), ("svm",)),
         replace(VALUES[2], shift=np.full(3, 1e300), slope=10.0),

@@ -15,7 +15,7 @@ from pacbayes import CertifiedClassifier, Grid, svm_set
 from pacbayes.certificates import Plan, best_single, certify, fit_posteriors
 from pacbayes.data.preprocessing import apply_preprocessor
 from pacbayes.ensemble.svm_set import SvmFamily
-from pacbayes.ensemble.validation import observe
+from pacbayes.ensemble.validation import collect_predictions
 
 N = 320
 VOTINGS = ("stochastic", "majority", "best")
@@ -66,7 +66,7 @@ def failures_of_frequencies(seed):
     plan = Plan(classifiers.splits, delta=DELTA)
     posteriors = fit_posteriors(plan, classifiers.predictions)
     certificates = certify(plan, classifiers.predictions, posteriors)
-    best = best_single(classifiers.counted, DELTA, None).index
+    best = best_single(classifiers.error_counts, DELTA, None).index
     y_pred = np.concatenate([classifiers.predict(rows) for rows, _ in NEW], axis=1)
     risk = lambda labels: (labels != NEW_LABELS).mean(axis=-1)  # noqa: E731
     return failures(posteriors.posterior.weights, best, certificates, y_pred, risk)
@@ -87,10 +87,10 @@ def test_one_batch_of_training_and_validation_rows_is_caught(fits, monkeypatch):
 
     def predict_in_one_batch(members, data, *arguments):
         together = replace(data, rows=apply_preprocessor(members.preprocessor, data.rows))
-        return observe(replace(members, preprocessor=None), together, *arguments)
+        return collect_predictions(replace(members, preprocessor=None), together, *arguments)
 
     monkeypatch.setattr(SvmFamily, "_numbers", train_in_one_batch)
-    monkeypatch.setattr("pacbayes.ensemble.classifier_set.observe", predict_in_one_batch)
+    monkeypatch.setattr("pacbayes.ensemble.classifier_set.collect_predictions", predict_in_one_batch)
     stochastic, _, best = count_failures(failures_of_frequencies, fits)
     assert not compatible(min(stochastic, best), fits, p=1e-6)
 

@@ -15,7 +15,7 @@ import pytest
 from tests.validity.square import CLEAN, POINTS, compatible
 
 from pacbayes import StochasticSVC
-from pacbayes.ensemble.validation import observe
+from pacbayes.ensemble.validation import collect_predictions
 from pacbayes.svm.kernel import Kernel, fit_scaling
 
 DELTA, NOISE, N, SHIFT, FAR = 0.05, 0.1, 1500, 1e10, 1 / 500
@@ -82,8 +82,8 @@ def test_different_centres_are_caught(monkeypatch):
         for svm in svms:
             scaling = replace(svm._scaling, shift=data.rows.mean(axis=0))
             svm.support_vectors_, svm._scaling = scaling(svm.support_vectors_ + svm._scaling.shift), scaling
-        return observe(replace(members, estimators=svms), data, *arguments)
+        return collect_predictions(replace(members, estimators=svms), data, *arguments)
 
-    monkeypatch.setattr(sys.modules["pacbayes.certificates.posteriors"], "observe", observe_centred)
+    monkeypatch.setattr(sys.modules["pacbayes.certificates.posteriors"], "collect_predictions", observe_centred)
     count = failures("independent", 40)
     assert not compatible(count, 40, DELTA), count

@@ -12,12 +12,12 @@ from pacbayes.certificates.plan import without_hedge
 from pacbayes.certificates.primary import prefit_rules
 from pacbayes.data.dataset import Dataset
 from pacbayes.data.split import all_validate
-from pacbayes.ensemble.validation import Counted, ValidationPredictions
+from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions
 
 
 def bound(label, errors, m):
     """Bound of always predicting `label`, which is wrong on `errors` of m rows."""
-    return fixed_label_baseline(label, Counted(np.array([[errors]]), None, m), DELTA).bound
+    return fixed_label_baseline(label, ErrorCounts(np.array([[errors]]), None, m), DELTA).bound
 
 
 @pytest.mark.parametrize("shares", [[0.5, 0.5], [0.994, 0.006], [0.34, 0.33, 0.33], [0.01] * 100])

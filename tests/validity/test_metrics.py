@@ -164,7 +164,7 @@ def test_uncorrected_metrics_of_a_chosen_rule_are_caught():
     for seed in range(60):
         predictions = draw_predictions([table] * 30, 150, np.random.default_rng([seed, 5]))
         plan, predictions = fixed_rules(predictions, 30, 0.9, parse_metrics(("recall",), 1), 0.9)
-        best = int(np.argmin(predictions.wrong()[:, predictions.y_true == 1].sum(axis=1)))
+        best = int(np.argmin(predictions.error_mask()[:, predictions.y_true == 1].sum(axis=1)))
         # The planted fault: the whole level, not that of one classifier among thirty.
         (bound,) = bound_metrics(predictions.y_pred[best], plan, predictions, DELTA)
         failed += fails(bound, table, None)
@@ -247,7 +247,7 @@ def group_failures(draws, groups=40):
         true = (2 * 0.5 / 6.5 + 0.5 / 2.5) / 3
         failed += bool(true > certificate.bound or 2.5 * true > certificate.metrics[0].bound)
         assert certificate.distance == "bet"
-        ratios.append(certificate.bound / float(predictions.count(split)[0].upper(certificate.level)[0]))
+        ratios.append(certificate.bound / float(predictions.count_errors(split)[0].upper(certificate.level)[0]))
     return failed, float(np.mean(ratios))
 
 

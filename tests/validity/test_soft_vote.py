@@ -24,10 +24,10 @@ from pacbayes.certificates.plan import without_hedge
 from pacbayes.certificates.primary import primary_soft_vote
 from pacbayes.certificates.voting import SOFT, single_weight
 from pacbayes.data.rows import pick_rows
-from pacbayes.ensemble.calibration import ANSWERS, PAIRS, Calibration, scores_of
+from pacbayes.ensemble.calibration import LABELS, PAIRS, Calibration, calibration_scores
 from pacbayes.ensemble.cross_validation import CrossValidation
-from pacbayes.ensemble.members import Calibrated
-from pacbayes.ensemble.validation import observe
+from pacbayes.ensemble.members import Calibrations
+from pacbayes.ensemble.validation import collect_predictions
 from pacbayes.estimators.planning import make_plan
 
 # -- many classifiers with equal risks -------------------------------------------------------------------------------
@@ -67,15 +67,15 @@ def test_many_classifiers_with_equal_risks_keep_delta(fits):
 def calibrations(number):
     """Equal calibrations of the classifiers of a set."""
     table = np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]])
-    calibration = Calibration(ANSWERS, 60, 0.0, np.zeros(2), np.zeros(2), table=table)
-    return Calibrated(np.array([0, 1]), dict.fromkeys(range(number), calibration))
+    calibration = Calibration(LABELS, 60, 0.0, np.zeros(2), np.zeros(2), table=table)
+    return Calibrations(np.array([0, 1]), dict.fromkeys(range(number), calibration))
 
 
 @pytest.mark.parametrize("hedge", [0, 0.1])
 def test_primary_rules_chosen_by_validation_errors_are_caught(hedge, monkeypatch):
     def peeking(choices, trained, data, *arguments):
         plan, number = make_plan(choices, trained, data, *arguments), len(trained.members)
-        counted = observe(trained.members, data, trained.split).count(trained.split)
+        counted = collect_predictions(trained.members, data, trained.split).count_errors(trained.split)
         # With the number of training rows, which a plan requires; differences are tripled.
         rows = trained.split.n_train
         errors = np.minimum(3 * (counted.errors - counted.errors.min()), rows)
@@ -136,7 +136,7 @@ def test_the_best_of_130_svms_on_validation_rows_is_caught(monkeypatch):
     def peeking(choices, trained, data, *arguments):
         plan, number = make_plan(choices, trained, data, *arguments), len(trained.members)
         assert number == 130
-        errors = observe(trained.members, data, trained.split).count(trained.split).errors[:, 0]
+        errors = collect_predictions(trained.members, data, trained.split).count_errors(trained.split).errors[:, 0]
         best = int(np.argmin(errors))
         # The sign of its decision value predicts.
         plain = Calibration(PAIRS, trained.split.n_train, 1.0, np.zeros(2), np.zeros(2))
@@ -144,7 +144,7 @@ def test_the_best_of_130_svms_on_validation_rows_is_caught(monkeypatch):
         for rule in plan.fixed_rules:
             if rule.voting == SOFT:
                 object.__setattr__(rule, "weights", single_weight(best, number))
-                object.__setattr__(rule, "soft", Calibrated(np.array([0, 1]), {best: plain}))
+                object.__setattr__(rule, "soft", Calibrations(np.array([0, 1]), {best: plain}))
         return plan
 
     monkeypatch.setattr("pacbayes.estimators.base.make_plan", peeking)
@@ -173,10 +173,12 @@ def test_isotonic_calibrations_of_validation_rows_are_caught(monkeypatch):
             if rule.voting == "soft":
                 maps = {}
                 for i, known in rule.soft.maps.items():
-                    scores = scores_of(trained.members[i], pick_rows(data.rows, validation), known.kind, data.classes)
+                    scores = calibration_scores(
+                        trained.members[i], pick_rows(data.rows, validation), known.kind, data.classes
+                    )
                     line = IsotonicRegression(out_of_bounds="clip").fit(scores[:, 1], data.codes[validation])
                     maps[i] = Isotonic(known.kind, known.n, known.slope, known.shift, known.bias, fitted=line)
-                rule = replace(rule, soft=Calibrated(rule.soft.classes, maps))
+                rule = replace(rule, soft=Calibrations(rule.soft.classes, maps))
             fixed_rules.append(rule)
         return replace(plan, fixed_rules=tuple(fixed_rules))
 

@@ -35,8 +35,8 @@ from pacbayes.certificates.thresholds import (
     counted_at,
 )
 from pacbayes.certificates.voting import PRIMARY, SOFT
-from pacbayes.ensemble.cross_validation import candidates_of
-from pacbayes.ensemble.validation import Counted, ValidationPredictions, unit_losses
+from pacbayes.ensemble.cross_validation import evenly_spaced
+from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions, unit_losses
 
 # Why there is no holdout.
 NOT_SHARED = "every row validates some classifier"
@@ -179,7 +179,7 @@ class Certificates(Mapping[str, Certificate]):
     def _missed(self, rule: Rule, won: Claim) -> tuple[Missed, ...]:
         """Return what the rule that predicts missed of each class; nothing of a posterior, whose draws vary."""
         predictions, tested = self.case.predictions, rule.validation_predictions(self.case, won.level)
-        if tested is None or predictions.validates() is not None:
+        if tested is None or predictions.evaluated_mask() is not None:
             return ()
         number = predictions.n_classes
         rows = predictions.tally(predictions.y_true, number)
@@ -274,7 +274,7 @@ class Certificates(Mapping[str, Certificate]):
         if found is None:
             note += ", proposed beforehand"
         else:
-            tried = max(found.candidates.size, candidates_of(len(counted)).size)
+            tried = max(found.candidates.size, evenly_spaced(len(counted)).size)
             note = sentences.chosen_within(note, tried, len(counted), found.sizes.size)
         baseline = Baseline(float(own.upper(plan.delta)[0]), float(own.risks[0]), note)
         if plan.bet is None:
@@ -302,7 +302,7 @@ def most_frequent(train: ArrayLike, validation: ArrayLike) -> tuple[Any, int]:
     return (label.item() if isinstance(label, np.generic) else label), errors
 
 
-def fixed_label_baseline(label: Any, counted: Counted, delta: float) -> Baseline:
+def fixed_label_baseline(label: Any, counted: ErrorCounts, delta: float) -> Baseline:
     """Return what always answering `label` errs on: the share of errors on validation rows, and its upper limit.
 
     The label must be chosen before any of these rows is seen, as `most_frequent` does.  Then it is one classifier, and
@@ -310,7 +310,7 @@ def fixed_label_baseline(label: Any, counted: Counted, delta: float) -> Baseline
 
     Examples
     --------
-    >>> print(fixed_label_baseline("no", Counted(np.array([[6]]), None, 1000), 0.05))
+    >>> print(fixed_label_baseline("no", ErrorCounts(np.array([[6]]), None, 1000), 0.05))
     at most 1.2 % (0.60 % of the validation rows): majority class of the training rows ('no')
     """
     note = f"majority class of the training rows ({sentences.format_label(label)})"
@@ -322,7 +322,7 @@ def majority_class(plan: Plan, predictions: ValidationPredictions) -> Baseline:
     if plan.majority_class is None:
         return Baseline(None, None, "the training rows are not here")
     code = predictions.code_of(plan.majority_class)
-    counted = predictions.count_fixed_label(code, plan.split)
+    counted = predictions.count_constant_errors(code, plan.split)
     baseline = fixed_label_baseline(plan.majority_class, counted, plan.delta)
     if plan.bet is None:
         return baseline

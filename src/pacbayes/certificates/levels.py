@@ -13,7 +13,7 @@ import numpy as np
 from pacbayes._utils.arrays import FloatArray, round_down, round_up, usual_float_errors
 from pacbayes._utils.checks import check_number
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.ensemble.validation import Counted
+from pacbayes.ensemble.validation import ErrorCounts
 
 AUTO = "auto"
 # The share kept for what the validation rows may show, where the training rows propose something.
@@ -165,14 +165,14 @@ class SingleBest:
     kl: float
 
 
-def best_single(counted: Counted, delta: float, prior: FloatArray | None) -> SingleBest:
+def best_single(counted: ErrorCounts, delta: float, prior: FloatArray | None) -> SingleBest:
     """Return the classifier with the smallest Occam bound, the first of several.
 
     Each has its limit at delta times its prior weight.
 
     Examples
     --------
-    >>> counted = Counted(np.array([[3], [2], [2]]), None, 50)
+    >>> counted = ErrorCounts(np.array([[3], [2], [2]]), None, 50)
     >>> best = best_single(counted, 0.05, np.array([0.9, 0.05, 0.05]))
     >>> best.index, round(best.bound, 4), round(best.kl, 4)
     (0, 0.1506, 0.1054)

@@ -25,7 +25,7 @@ from pacbayes.certificates.voting import SOFT, float_weights, integer_weights
 from pacbayes.data.dataset import Dataset
 from pacbayes.data.rows import pick_rows
 from pacbayes.ensemble.members import Members
-from pacbayes.ensemble.validation import ValidationPredictions, observe
+from pacbayes.ensemble.validation import ValidationPredictions, collect_predictions
 from pacbayes.posteriors.optimal import DEFAULT_TOL, certified
 from pacbayes.posteriors.posterior import Posterior, Problem
 
@@ -66,7 +66,7 @@ def fit_posteriors(plan: Plan, predictions: ValidationPredictions) -> Posteriors
     if plan.hedge == 0.0:
         return Posteriors()
     posterior = choose_posterior(
-        predictions.count(plan.split).risks,
+        predictions.count_errors(plan.split).risks,
         plan.split.m,
         distance=plan.distances,
         delta=plan.hedged_level,
@@ -158,12 +158,12 @@ def predict_validation(members: Members, plan: Plan, data: Dataset, n_jobs: int 
 
     Fixed rules require that all classifiers share their validation rows.
     """
-    predictions = observe(members, data, plan.split, n_jobs)
+    predictions = collect_predictions(members, data, plan.split, n_jobs)
     if not plan.fixed_rules:
         return predictions
     rows, n_classes, shares = plan.split.validating, int(data.classes.size), None
     if SOFT in plan.primary_rules:
-        shares = plan.soft.shares(members, members.prepared(pick_rows(data.rows, rows)))
+        shares = plan.soft.shares(members, members.preprocess(pick_rows(data.rows, rows)))
     rule_predictions = np.stack(
         [
             rule.combine(predictions.y_pred, predictions.labels, lambda: data.hashes(plan.key)[rows], shares)
@@ -177,7 +177,7 @@ def predict_validation(members: Members, plan: Plan, data: Dataset, n_jobs: int 
     soft = plan.soft
     assert shares is not None
     if isinstance(plan.thresholds, ThresholdGrid):
-        probabilities = soft.soft.spread(shares, n_classes)
+        probabilities = soft.soft.expand(shares, n_classes)
         scores = np.full(rule_predictions.shape, -np.inf)
         scores[plan.fixed_rules.index(soft)] = on_grid(probabilities[:, predictions.code_of(plan.thresholds.positive)])
         return replace(predictions, scores=scores)

@@ -31,7 +31,7 @@ from pacbayes.data.dataset import (
 )
 from pacbayes.data.split import GROUP, Split, all_validate
 from pacbayes.ensemble.members import smallest_code_dtype
-from pacbayes.ensemble.validation import Counted, ValidationPredictions
+from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions
 
 
 def certify_predictions(
@@ -191,13 +191,13 @@ class CountedPredictions(ValidationPredictions):
         counts = self.multiplicities if where is None else np.where(where, self.multiplicities, 0)
         return np.bincount(codes, weights=counts, minlength=number).astype(np.int64)
 
-    def count(self, split: Split) -> Counted:
+    def count_errors(self, split: Split) -> ErrorCounts:
         """Count the errors of every classifier."""
-        return self.count_errors(self.y_pred, split)
+        return self.count_rule_errors(self.y_pred, split)
 
-    def count_errors(self, y_pred: NDArray[Any], split: Split) -> Counted:
+    def count_rule_errors(self, y_pred: NDArray[Any], split: Split) -> ErrorCounts:
         """Count the errors of rules with predictions of shape (R, n)."""
-        return Counted(((y_pred != self.y_true) @ self.multiplicities)[:, None], None, split.m)
+        return ErrorCounts(((y_pred != self.y_true) @ self.multiplicities)[:, None], None, split.m)
 
 
 @dataclass(frozen=True)

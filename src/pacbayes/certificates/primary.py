@@ -21,8 +21,8 @@ from pacbayes.bounds.distances import CATONI, Catoni, get_distance
 from pacbayes.certificates.rules import Draws, FixedRule, Single, SoftVote, Vote
 from pacbayes.certificates.voting import PRIMARY, IntegerWeights, float_weights, integer_weights, single_weight
 from pacbayes.data.split import Split
-from pacbayes.ensemble.cross_validation import CrossValidation, middle_of_fewest
-from pacbayes.ensemble.members import Calibrated, Predictions
+from pacbayes.ensemble.cross_validation import CrossValidation, middle_of_minimum
+from pacbayes.ensemble.members import Calibrations, Predictions
 
 #: Strengths of the preference for classifiers with few errors: from equal weights to a single classifier.
 STRENGTHS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, math.inf)
@@ -79,7 +79,7 @@ def integer_vote_weights(errors: ArrayLike, strength: float) -> IntegerWeights:
     """
     k = np.asarray(errors)
     if strength == math.inf:
-        return single_weight(middle_of_fewest(k), k.size)
+        return single_weight(middle_of_minimum(k), k.size)
     return integer_weights(vote_weights(k, strength))
 
 
@@ -169,14 +169,14 @@ def cross_validated_soft_weights(cross_validation: CrossValidation, number: int,
     return weights
 
 
-def primary_soft_vote(cross_validation: CrossValidation, number: int, n: int, soft: Calibrated) -> SoftVote:
+def primary_soft_vote(cross_validation: CrossValidation, number: int, n: int, soft: Calibrations) -> SoftVote:
     """Primary soft vote by cross-validated log-loss; `soft` has the calibrations of all candidates.
 
     It has no alternatives: on the data sets of benchmarks/bench_soft.py, neither the best single classifier nor Occam's
     bound ever had a smaller bound.
     """
     weights = cross_validated_soft_weights(cross_validation, number, n)
-    used = Calibrated(soft.classes, {i: soft.maps[i] for i in np.flatnonzero(weights).tolist()})
+    used = Calibrations(soft.classes, {i: soft.maps[i] for i in np.flatnonzero(weights).tolist()})
     return SoftVote(PRIMARY, weights, soft=used)
 
 

@@ -37,10 +37,10 @@ class Refit:
 
     def predict(self, X: Any) -> tuple[NDArray[np.bool_], Labels, FloatArray]:
         """Predict rows: whether the margin is large enough, the labels, and the probabilities of all classes."""
-        shares = self.rule.shares(self.members, self.members.prepared(X))
+        shares = self.rule.shares(self.members, self.members.preprocess(X))
         classes = self.members.classes
         labels = np.asarray(classes[self.rule.winners(shares)])
-        probabilities = self.rule.soft.spread(shares, classes.size)
+        probabilities = self.rule.soft.expand(shares, classes.size)
         if shares.shape[1] == 1:
             return np.ones(len(shares), dtype=np.bool_), labels, probabilities
         first_two = np.partition(shares, shares.shape[1] - 2, axis=1)[:, -2:]

@@ -40,8 +40,8 @@ from pacbayes.certificates.voting import (
 from pacbayes.data.rows import number_of_rows
 from pacbayes.data.split import Split
 from pacbayes.ensemble.calibration import mean_margins
-from pacbayes.ensemble.members import Calibrated, Coding, Members, Predictions
-from pacbayes.ensemble.validation import Counted, ValidationPredictions, unit_losses
+from pacbayes.ensemble.members import Calibrations, Coding, Members, Predictions
+from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions, unit_losses
 from pacbayes.posteriors.posterior import Posterior, Problem
 
 #: Computes the keyed hashes of rows, for rules that draw.
@@ -60,15 +60,15 @@ class Case:
     levels: Mapping[Rule, float]
 
     @cached_property
-    def counted(self) -> Counted:
+    def counted(self) -> ErrorCounts:
         """Validation errors of all classifiers."""
-        return self.predictions.count(self.split)
+        return self.predictions.count_errors(self.split)
 
     @cached_property
-    def rule_errors(self) -> Counted:
+    def rule_errors(self) -> ErrorCounts:
         """Validation errors of the fixed rules."""
         assert self.predictions.rule_predictions is not None
-        return self.predictions.count_errors(self.predictions.rule_predictions, self.split)
+        return self.predictions.count_rule_errors(self.predictions.rule_predictions, self.split)
 
 
 class Rule(ABC):
@@ -214,11 +214,11 @@ class SoftVote(FixedRule):
     voting = SOFT
 
     #: Calibrations of the classifiers with a weight.
-    soft: Calibrated
+    soft: Calibrations
 
     def shares(self, members: Members, X: Any) -> FloatArray:
         """Mean probabilities for prepared rows, shape (n, training classes)."""
-        return self.soft.shares(members.mean_probabilities(X, float_weights(self.weights), self.soft))
+        return self.soft.normalize(members.mean_probabilities(X, float_weights(self.weights), self.soft))
 
     def winners(self, shares: FloatArray) -> Codes:
         """Most probable class of each row; ties go to the first class."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows, usual_float_errors
 from pacbayes.data.rows import number_of_rows
-from pacbayes.ensemble.members import Coding, Members, Predictions, pick_prepared
+from pacbayes.ensemble.members import Coding, Members, Predictions, pick_preprocessed
 
 #: Weights in multiples of 2^-52, as integers with the sum 2^52.
 IntegerWeights = NDArray[np.int64]
@@ -98,7 +98,7 @@ def vote_sums(members: Members, X: Any, chosen: Rows, weights: IntegerWeights, c
     step = max(1, _BLOCK_SIZE // chosen.size)
     for start in range(0, n, step):
         rows = np.arange(start, min(start + step, n))
-        y_pred = members.predict(X if rows.size == n else pick_prepared(X, rows), chosen, coding)
+        y_pred = members.predict(X if rows.size == n else pick_preprocessed(X, rows), chosen, coding)
         votes = _add_columns(votes, coding.labels.size)
         for code in _candidate_codes(y_pred, coding.labels.size):
             # Integers below 2^53: the product is exact in any order.
@@ -117,7 +117,7 @@ def majority(members: Members, X: Any, weights: IntegerWeights, coding: Coding) 
     undecided = np.arange(len(votes))
     remaining = 2**BITS
     for chosen in np.split(order, _stages(weights[order])):
-        part = X if undecided.size == len(votes) else pick_prepared(X, undecided)
+        part = X if undecided.size == len(votes) else pick_preprocessed(X, undecided)
         more = vote_sums(members, part, chosen, weights[chosen], coding)
         votes = _add_columns(votes, more.shape[1])
         votes[undecided] += more

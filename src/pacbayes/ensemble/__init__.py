@@ -1,4 +1,4 @@
-"""From training rows to classifiers, and what they answer: support vector machines, grids, others."""
+"""Training of classifiers and their predictions: support vector machines, grids, prefit classifiers."""
 
 from pacbayes.ensemble.classifier_set import ClassifierSet
 from pacbayes.ensemble.families import Grid, SVMs

@@ -1,9 +1,9 @@
-r"""Probabilities of classes from the scores of one classifier: Platt's map, for any number of classes.
+r"""Calibration of the scores of a classifier by Platt's map, for any number of classes.
 
-With one score :math:`s_c` per class, :math:`p_c \propto e^{a (s_c - m_c) + b_c}`: one slope :math:`a \ge 0` and a bias
-per class, with the least cross-entropy to smoothed targets.  A row of class c, of which there are :math:`n_c`, has the
-target :math:`1 - 1/(n_c + 2)` for its own class, and the rest shared equally among the others: equation (calibration)
-of docs/mathematics.md.  Decisions of pairs of classes are coupled first, by equation (coupling).
+With one score :math:`s_c` per class, :math:`p_c \propto e^{a (s_c - m_c) + b_c}`, where the slope :math:`a \ge 0` and
+the biases :math:`b_c` minimise the cross-entropy to smoothed targets.  A row of class c, which has :math:`n_c` rows,
+has the target :math:`1 - 1/(n_c + 2)` for its class, and the rest is divided equally among the others: equation
+(calibration) of docs/mathematics.md.  Decision values of pairs of classes are coupled first, by equation (coupling).
 """
 
 from collections.abc import Callable
@@ -18,60 +18,59 @@ from pacbayes._utils.checks import need_array, read_only
 from pacbayes.data.dataset import one_label_each
 from pacbayes.data.rows import copy_rows, number_of_rows
 
-#: Decisions of one-vs-one machines, a column for each pair of classes in order, positive: the second of the pair.
+#: One-vs-one decision values, a column for each pair of classes in order; positive for the second class of the pair.
 PAIRS = "pairs"
-#: A decision value per class; of two classes one column, positive: the second.
+#: A decision value per class; for two classes one column, positive for the second class.
 DECISIONS = "decisions"
-#: A probability per class; a row with NaN knows nothing.
+#: A probability per class; rows with NaN are uninformative.
 PROBABILITIES = "probabilities"
-#: One column: the number of the class that was answered; any other number is no class.
-ANSWERS = "answers"
+#: One column, the code of the predicted class; other numbers are predictions that are not classes.
+LABELS = "labels"
 #: All kinds of scores.
-KINDS = (PAIRS, DECISIONS, PROBABILITIES, ANSWERS)
-#: Probabilities are whole multiples of this: what rounding makes of them in sums is then exact.
+KINDS = (PAIRS, DECISIONS, PROBABILITIES, LABELS)
+#: Probabilities are rounded to multiples of this, so that rounding errors of other libraries do not affect their sums.
 GRID = 2.0**-20
 
-# No score and no product of a score with a slope is larger in size.
-#: No score and no product of a score with a slope is larger in size.
+#: Maximum absolute value of a score, and of a score times a slope.
 LARGEST = 1e300
-# Training scores larger than their median size by this factor are cut.
-_OUTLYING = 1e6
-# Scores whose range is smaller are constant: the slope of others would be infinite.
-_LEAST_RANGE = 1e-250
-# The logit of one class against another, before coupling, is no larger in size.
-_LARGEST_LOGIT = 30.0
-# Newton's method: steps, the least part of a step, and the gain that is expected of the last step.
-_MOST_STEPS, _LEAST_PART, _LAST_GAIN = 100, 2.0**-40, 1e-9
+# Scores of training rows are clipped at this multiple of their median absolute value.
+_OUTLIER_FACTOR = 1e6
+# Scores with a smaller range are treated as constant: their slope would be infinite.
+_MIN_RANGE = 1e-250
+# Maximum absolute logit of a pair of classes before coupling.
+_MAX_PAIR_LOGIT = 30.0
+# Newton's method: maximum number of steps, minimum step size, and the expected decrease at which it stops.
+_MAX_STEPS, _MIN_STEP_SIZE, _TOLERANCE = 100, 2.0**-40, 1e-9
 
-# A loss, its gradient and its Hessian.
+# Loss, gradient and Hessian as functions of the parameters.
 _Loss = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    r"""A map from scores to probabilities: :math:`p_c \propto e^{a (s_c - m_c) + b_c}`.
+    r"""Map from scores to probabilities: :math:`p_c \propto e^{a (s_c - m_c) + b_c}`.
 
-    Scores per class are :math:`s = (-d/2, d/2)` of one decision value d; otherwise the decision values; with
-    probabilities :math:`s_c = \ln((n p_c + 1/k)/(n + 1))`; with pairs of more than two classes
-    :math:`s_c = -\ln(\sum_{j \ne c} 1/r_{cj} - (k - 2))`, where :math:`r_{cj}`, the logistic function of
-    `pair_slope` times the decision, is the probability that c beats j.
+    Scores per class are :math:`s = (-d/2, d/2)` for a single decision value d; the decision values themselves for
+    several; :math:`s_c = \ln((n p_c + 1/k)/(n + 1))` for probabilities; and :math:`s_c = -\ln(\sum_{j \ne c} 1/r_{cj} -
+    (k - 2))` for pairs of more than two classes, where :math:`r_{cj}`, the logistic function of `pair_slope` times the
+    decision value, is the probability that c beats j.
 
     Attributes
     ----------
     kind : str
         One of `KINDS`.
     n : int
-        The number of training rows it was fitted on.
+        Number of training rows that the map was fitted on.
     slope : float
         :math:`a`, at least 0.
     shift : ndarray of shape (k,)
-        :math:`m`, the centre of the scores.
+        :math:`m`, the mean scores.
     bias : ndarray of shape (k,)
         :math:`b`.
     pair_slope : float
-        1 but for pairs of more than two classes.
+        Slope of the decision values of pairs; 1 unless there are more than two classes.
     table : ndarray of shape (k + 1, k), or None
-        For answers alone: the probabilities given each answer, the last line for those that are no class.
+        For `LABELS`, the probabilities given each prediction; the last row is for predictions that are not classes.
 
     Examples
     --------
@@ -94,51 +93,50 @@ class Calibration:
 
     @property
     def n_classes(self) -> int:
-        """The number of classes."""
+        """Number of classes."""
         return self.shift.size
 
     @property
     def limit(self) -> float:
-        """The largest size of a score: times the slope it is finite."""
+        """Maximum absolute value of a score, so that its product with the slope is finite."""
         return LARGEST / max(1.0, self.slope)
 
     def __call__(self, scores: FloatArray) -> FloatArray:
-        """Return the probabilities of all classes, shape (rows, k), in whole multiples of `GRID`.
+        """Probabilities of all classes, shape (rows, k), as multiples of `GRID`.
 
-        Those of a row have the same bits whichever rows stand beside it.
+        The bits of a row do not depend on the other rows.
         """
-        found = _checked(self.kind, scores, self.n_classes)
+        scores = _check_scores(self.kind, scores, self.n_classes)
         with usual_float_errors():
             if self.table is not None:
-                chances = self.table[_answered(found, self.n_classes)]
+                probabilities = self.table[_predicted_codes(scores, self.n_classes)]
             else:
-                powers = np.exp(self._logits(self._per_class(found)))
-                chances = np.ascontiguousarray((powers / _added(powers)).T)
-            return np.asarray(np.rint(chances / GRID) * GRID)
+                powers = np.exp(self._logits(self._per_class(scores)))
+                probabilities = np.ascontiguousarray((powers / _sum_in_order(powers)).T)
+            return np.asarray(np.rint(probabilities / GRID) * GRID)
 
     def _per_class(self, scores: FloatArray) -> FloatArray:
         return _per_class(self.kind, scores, self.n_classes, self.n, self.pair_slope, self.limit)
 
     def _logits(self, per_class: FloatArray) -> FloatArray:
-        """Return the logits of all classes, shape (k, rows), the largest of each row moved to 0."""
+        """Logits of all classes, shape (k, rows), shifted so that the largest of each row is 0."""
         logits = self.slope * (per_class - self.shift[:, None]) + self.bias[:, None]
         return np.asarray(logits - logits.max(axis=0))
 
     def _log_loss(self, scores: FloatArray, codes: Rows) -> float:
         if self.table is not None:
-            return float(-np.log(self.table[_answered(scores, self.n_classes), codes]).sum())
+            return float(-np.log(self.table[_predicted_codes(scores, self.n_classes), codes]).sum())
         logits = self._logits(self._per_class(scores))
-        own = logits[codes, np.arange(codes.size)]
-        return float((np.log(_added(np.exp(logits))) - own).sum())
+        true_logits = logits[codes, np.arange(codes.size)]
+        return float((np.log(_sum_in_order(np.exp(logits))) - true_logits).sum())
 
 
 def calibrate(kind: str, scores: FloatArray, codes: Rows, n_classes: int) -> tuple[Calibration, float]:
-    r"""Return the map fitted to scores of rows of known classes, and its total log-loss on these rows.
+    r"""Fit a calibration map to out-of-fold scores; return it with its total log-loss on these rows.
 
-    The scores are those of classifiers that did not see the row.  Where they say nothing, or the opposite of what they
-    should (:math:`a < 0`), the slope is 0 and the probabilities are the classes' shares of all targets: the least
-    cross-entropy without a slope.  Of answers those with answer h and class c are counted:
-    :math:`p_{c|h} = (n_{hc} + q_c)/(n_h + 1)` with :math:`q_c = (n_c + 1/k)/(n + 1)`.
+    If scores are uninformative or point the wrong way (:math:`a < 0`), the slope is 0 and the probabilities are the
+    classes' shares of the targets, which minimise the cross-entropy without a slope.  For `LABELS`, predictions h of
+    rows of class c are counted: :math:`p_{c|h} = (n_{hc} + q_c)/(n_h + 1)` with :math:`q_c = (n_c + 1/k)/(n + 1)`.
 
     Parameters
     ----------
@@ -146,7 +144,7 @@ def calibrate(kind: str, scores: FloatArray, codes: Rows, n_classes: int) -> tup
         One of `KINDS`.
     scores : ndarray of shape (n, columns)
     codes : ndarray of int, shape (n,)
-        The classes, from 0 to k - 1; some may have no row.
+        Classes, from 0 to k - 1; some may have no rows.
     n_classes : int
         k, at least 2.
 
@@ -154,7 +152,7 @@ def calibrate(kind: str, scores: FloatArray, codes: Rows, n_classes: int) -> tup
     -------
     calibration : Calibration
     log_loss : float
-        :math:`-\sum_i \ln p_i`, with :math:`p_i` the probability, not rounded, of the class of row i.
+        :math:`-\sum_i \ln p_i`, where :math:`p_i` is the probability of the class of row i before rounding.
 
     Examples
     --------
@@ -166,70 +164,71 @@ def calibrate(kind: str, scores: FloatArray, codes: Rows, n_classes: int) -> tup
     array([[0.5  , 0.5  ],
            [0.347, 0.653]])
     """
-    found = _checked(kind, scores, n_classes)
+    scores = _check_scores(kind, scores, n_classes)
     counts = np.bincount(codes, minlength=n_classes).astype(np.float64)
     with usual_float_errors():
-        fit = _counted if kind == ANSWERS else _mapped
-        calibration = fit(kind, found, codes, counts)
-        return calibration, calibration._log_loss(found, codes)
+        fit = _fit_table if kind == LABELS else _fit_map
+        calibration = fit(kind, scores, codes, counts)
+        return calibration, calibration._log_loss(scores, codes)
 
 
-def _counted(kind: str, scores: FloatArray, codes: Rows, counts: FloatArray) -> Calibration:
-    """Return the table of classes given answers."""
+def _fit_table(kind: str, scores: FloatArray, codes: Rows, counts: FloatArray) -> Calibration:
+    """Smoothed frequencies of classes given the predicted label."""
     k = counts.size
-    cells = np.bincount(_answered(scores, k) * k + codes, minlength=(k + 1) * k).reshape(k + 1, k)
+    cells = np.bincount(_predicted_codes(scores, k) * k + codes, minlength=(k + 1) * k).reshape(k + 1, k)
     shares = (counts + 1.0 / k) / (codes.size + 1.0)
     table = (cells + shares) / (cells.sum(axis=1, keepdims=True) + 1.0)
     return Calibration(kind, codes.size, 0.0, np.zeros(k), np.zeros(k), table=table)
 
 
-def _mapped(kind: str, scores: FloatArray, codes: Rows, counts: FloatArray) -> Calibration:
-    """Return the map with the least cross-entropy of those with a slope of at least 0."""
+def _fit_map(kind: str, scores: FloatArray, codes: Rows, counts: FloatArray) -> Calibration:
+    """Map of minimum cross-entropy among those with a nonnegative slope."""
     n, k, limit = codes.size, counts.size, LARGEST
     if kind in (PAIRS, DECISIONS):
-        limit = min(limit, _OUTLYING * _median_size(scores))
+        limit = min(limit, _OUTLIER_FACTOR * _median_magnitude(scores))
     pair_slope = _pooled_slope(scores, codes, counts, limit) if kind == PAIRS and k > 2 else 1.0
     per_class = _per_class(kind, scores, k, n, pair_slope, limit)
     shift = per_class.mean(axis=1)
-    # Only differences between classes count; against those of the first the gauge is fixed.
+    # Softmax depends on differences between classes only: fix the gauge by the first class.
     contrasts = per_class - shift[:, None]
     contrasts -= contrasts[0].copy()
-    slope, *others = _least_cross_entropy(contrasts, codes, counts).tolist()
-    bias = np.array([0.0, *others])
+    slope, *biases = _minimize_cross_entropy(contrasts, codes, counts).tolist()
+    bias = np.array([0.0, *biases])
     return Calibration(kind, n, slope, shift, bias - bias.mean(), pair_slope)
 
 
-def _least_cross_entropy(contrasts: FloatArray, codes: Rows, counts: FloatArray) -> FloatArray:
-    """Return the slope, at least 0, and the biases against the first class with the least cross-entropy."""
+def _minimize_cross_entropy(contrasts: FloatArray, codes: Rows, counts: FloatArray) -> FloatArray:
+    """Nonnegative slope, and biases relative to the first class, that minimise the cross-entropy."""
     k = counts.size
+    # The target of a row is `rest` for every class, plus `more` for its own class.
     rest = 1.0 / ((counts + 2.0) * (k - 1))
     more = 1.0 - k * rest
     targets = counts @ rest + counts * more
-    # The least of those without a slope.
+    # The minimum without a slope.
     start = np.array([0.0, *np.log(targets[1:] / targets[0]).tolist()])
     scale = float(np.abs(contrasts).max())
-    if not (scale > _LEAST_RANGE and bool((contrasts.min(axis=1) < contrasts.max(axis=1)).any())):
+    if not (scale > _MIN_RANGE and bool((contrasts.min(axis=1) < contrasts.max(axis=1)).any())):
         return start
     x = contrasts / scale
-    # The loss is linear in the targets: all that it needs of them are sums.
-    wanted = float(rest[codes] @ x.sum(axis=0) + more[codes] @ x[codes, np.arange(codes.size)])
-    found = _least(_cross_entropy(x[1:], np.array([wanted, *targets[1:].tolist()])), start)
-    found[0] /= scale
-    return found if found[0] > 0.0 else start
+    # The loss is linear in the targets and depends on their sums only.
+    slope_target = float(rest[codes] @ x.sum(axis=0) + more[codes] @ x[codes, np.arange(codes.size)])
+    parameters = _newton(_cross_entropy(x[1:], np.array([slope_target, *targets[1:].tolist()])), start)
+    parameters[0] /= scale
+    return parameters if parameters[0] > 0.0 else start
 
 
 def _pooled_slope(scores: FloatArray, codes: Rows, counts: FloatArray, limit: float) -> float:
-    """Return the slope of the decisions of all pairs, each about the rows of its two classes, without a bias."""
+    """Fit a common slope, without bias, to the decision values of all pairs, each on the rows of its two classes."""
     signed, targets = [], []
     for column, (i, j) in enumerate(combinations(range(counts.size), 2)):
         rows = np.flatnonzero((codes == i) | (codes == j))
-        own = codes[rows]
-        # Positive: the pair's decision is right.
-        signed.append(np.where(own == j, 1.0, -1.0) * _tamed(scores[rows, column], limit))
-        targets.append(1.0 - 1.0 / (counts[own] + 2.0))
+        y_true = codes[rows]
+        # Positive if the decision is correct.
+        signed.append(np.where(y_true == j, 1.0, -1.0) * _clip(scores[rows, column], limit))
+        targets.append(1.0 - 1.0 / (counts[y_true] + 2.0))
     x = np.concatenate(signed)
     scale = float(np.abs(x).max())
-    if not scale > _LEAST_RANGE:
+    if not scale > _MIN_RANGE:
         return 0.0
     x /= scale
     loss = _cross_entropy(x[None], np.array([np.concatenate(targets) @ x, 0.0]))
@@ -238,16 +237,16 @@ def _pooled_slope(scores: FloatArray, codes: Rows, counts: FloatArray, limit: fl
         value, gradient, hessian = loss(np.array([slope[0], 0.0]))
         return value, gradient[:1], hessian[:1, :1]
 
-    return max(0.0, float(_least(without_bias, np.zeros(1))[0]) / scale)
+    return max(0.0, float(_newton(without_bias, np.zeros(1))[0]) / scale)
 
 
 def _cross_entropy(x: FloatArray, sums: FloatArray) -> _Loss:
-    """Return the cross-entropy as a function of a slope and of biases against the first class.
+    """Cross-entropy as a function of the slope and the biases relative to the first class.
 
-    `x` are the scores of the others against the first, shape (k - 1, n), and `sums` the gradient's part of the targets.
+    `x` holds the scores relative to the first class, shape (k - 1, n), and `sums` the targets' part of the gradient.
     """
     k, n = len(x) + 1, x.shape[1]
-    places = np.arange(1, k)
+    diagonal = np.arange(1, k)
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         logits = parameters[0] * x + parameters[1:, None]
@@ -255,16 +254,16 @@ def _cross_entropy(x: FloatArray, sums: FloatArray) -> _Loss:
         powers = np.exp(logits - top)
         total = powers.sum(axis=0) + np.exp(-top)
         value = float((np.log(total) + top).sum() - parameters @ sums)
-        # The first line: the mean score of each row; then the probabilities.
+        # The first row holds the mean score of each row of data, the others the probabilities.
         means = np.empty((k, n))
         np.divide(powers, total, out=means[1:])
         weighted = means[1:] * x
         weighted.sum(axis=0, out=means[0])
         first, second = means.sum(axis=1), np.zeros((k, k))
-        second[places, places] = first[1:]
+        second[diagonal, diagonal] = first[1:]
         second[0, 0] = np.vdot(weighted, x)
         second[0, 1:] = second[1:, 0] = weighted.sum(axis=1)
-        # A trace of the first part: where all rows are sure, rounding would leave a difference that is not positive.
+        # Regularise: for rows of probability one, rounding would make the difference of the two terms nonpositive.
         gradient, hessian = first - sums, second - means @ means.T
         hessian[np.diag_indices(k)] += 1e-14 * second.diagonal()
         return value, gradient, hessian
@@ -272,189 +271,191 @@ def _cross_entropy(x: FloatArray, sums: FloatArray) -> _Loss:
     return loss
 
 
-def _least(loss: _Loss, start: FloatArray) -> FloatArray:
-    """Return where a convex loss is least: Newton's method, steps halved until the loss falls."""
-    at = start
-    value, gradient, hessian = loss(at)
-    for _ in range(_MOST_STEPS):
-        # In units of its own curvature no parameter is small; a bit more than 1 there, and no matrix is singular.
+def _newton(loss: _Loss, start: FloatArray) -> FloatArray:
+    """Minimise a convex loss by Newton's method with backtracking."""
+    parameters = start
+    value, gradient, hessian = loss(parameters)
+    for _ in range(_MAX_STEPS):
+        # Scale by the curvature, so that no parameter is small; the diagonal is slightly above 1 against singularity.
         units = 1.0 / np.sqrt(np.maximum(hessian.diagonal(), 1e-100))
         scaled = hessian * units * units[:, None]
         np.fill_diagonal(scaled, 1.0 + 1e-13)
         step = np.linalg.solve(scaled, gradient * units) * units
-        gain, part = float(gradient @ step), 1.0
-        if gain <= _LAST_GAIN:
-            return np.asarray(at - step)
+        decrease, size = float(gradient @ step), 1.0
+        if decrease <= _TOLERANCE:
+            return np.asarray(parameters - step)
         while True:
-            tried = loss(at - part * step)
-            # Half of what a parabola promises: far beyond the least value all is flat, and no step leads back.  Within
-            # rounding a step may seem to lose.
-            if tried[0] <= value - 0.25 * part * gain + 1e-13 * abs(value):
+            candidate = loss(parameters - size * step)
+            # Require half the decrease of a parabola: far beyond the minimum the loss is flat, and no step leads back.
+            # Rounding may make a step look worse.
+            if candidate[0] <= value - 0.25 * size * decrease + 1e-13 * abs(value):
                 break
-            part /= 2.0
-            if part < _LEAST_PART:
-                return at
-        at = at - part * step
-        value, gradient, hessian = tried
-    return at
+            size /= 2.0
+            if size < _MIN_STEP_SIZE:
+                return parameters
+        parameters = parameters - size * step
+        value, gradient, hessian = candidate
+    return parameters
 
 
 def _per_class(kind: str, scores: FloatArray, n_classes: int, n: int, pair_slope: float, limit: float) -> FloatArray:
-    """Return a score per class, shape (k, rows): element by element, in the same way whichever rows are asked.
+    """Scores per class, shape (k, rows), computed element by element, so that rows do not affect each other.
 
-    Lines are contiguous: NumPy computes functions of strided numbers in other ways, with other last bits.
+    Arrays are contiguous, because NumPy's functions of strided arrays have other last bits.
     """
     if kind == PROBABILITIES:
-        chances = np.ascontiguousarray(scores.T)
-        chances = np.where(np.isnan(chances).any(axis=0), 1.0 / n_classes, np.clip(chances, 0.0, 1.0))
-        return np.asarray(np.log((n * chances + 1.0 / n_classes) / (n + 1.0)))
+        p = np.ascontiguousarray(scores.T)
+        p = np.where(np.isnan(p).any(axis=0), 1.0 / n_classes, np.clip(p, 0.0, 1.0))
+        return np.asarray(np.log((n * p + 1.0 / n_classes) / (n + 1.0)))
     if n_classes == 2:
-        half = _tamed(scores[:, 0], limit) / 2.0
+        half = _clip(scores[:, 0], limit) / 2.0
         return np.stack([-half, half])
     if kind == DECISIONS:
-        return _tamed(scores.T, limit)
-    return _coupled(scores, n_classes, pair_slope)
+        return _clip(scores.T, limit)
+    return _couple(scores, n_classes, pair_slope)
 
 
-def _coupled(scores: FloatArray, n_classes: int, slope: float) -> FloatArray:
-    r"""Return the logs of probabilities coupled from those of pairs, not normalised: that changes no softmax.
+def _couple(scores: FloatArray, n_classes: int, slope: float) -> FloatArray:
+    r"""Logarithms of coupled pairwise probabilities, up to a constant that softmax ignores.
 
     As :math:`1/r_{cj} = 1 + e^{-a d_{cj}}`, with :math:`d_{cj}` the decision for c against j, :math:`1/p_c = \sum_{j
-    \ne c} 1/r_{cj} - (k - 2) = 1 + \sum_{j \ne c} e^{-a d_{cj}}`: nothing is subtracted.
+    \ne c} 1/r_{cj} - (k - 2) = 1 + \sum_{j \ne c} e^{-a d_{cj}}`, without cancellation.
     """
     inverse = np.ones((n_classes, len(scores)))
     limit = LARGEST / max(1.0, slope)
     for column, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        logits = np.clip(slope * _tamed(scores[:, column], limit), -_LARGEST_LOGIT, _LARGEST_LOGIT)
+        logits = np.clip(slope * _clip(scores[:, column], limit), -_MAX_PAIR_LOGIT, _MAX_PAIR_LOGIT)
         inverse[i] += np.exp(logits)
         inverse[j] += np.exp(-logits)
     return np.asarray(-np.log(inverse))
 
 
-def _tamed(values: FloatArray, limit: float) -> FloatArray:
-    """Return values within limits, contiguous; what is no number is 0."""
-    tamed = np.array(values, order="C")
-    np.copyto(tamed, 0.0, where=np.isnan(tamed))
-    return np.clip(tamed, -limit, limit, out=tamed)
+def _clip(values: FloatArray, limit: float) -> FloatArray:
+    """Clip values to a contiguous array, with 0 for NaN."""
+    clipped = np.array(values, order="C")
+    np.copyto(clipped, 0.0, where=np.isnan(clipped))
+    return np.clip(clipped, -limit, limit, out=clipped)
 
 
-def _median_size(scores: FloatArray) -> float:
-    """Return the middle size of the scores that are neither 0 nor NaN, the middle one of all columns'; 1 without any.
+def _median_magnitude(scores: FloatArray) -> float:
+    """Median over columns of the median absolute value of nonzero scores; 1 if there are none.
 
-    One column after the other: pairs have many.
+    Works column by column to save memory, because there are many pairs.
     """
-    found = []
+    medians = []
     for column in scores.T:
-        sizes = np.abs(column)
-        sizes = sizes[sizes > 0.0]
-        if sizes.size:
-            middle = sizes.size // 2
-            sizes.partition(middle)
-            found.append(float(sizes[middle]))
-    return min(sorted(found)[len(found) // 2], LARGEST / _OUTLYING) if found else 1.0
+        magnitudes = np.abs(column)
+        magnitudes = magnitudes[magnitudes > 0.0]
+        if magnitudes.size:
+            middle = magnitudes.size // 2
+            magnitudes.partition(middle)
+            medians.append(float(magnitudes[middle]))
+    return min(sorted(medians)[len(medians) // 2], LARGEST / _OUTLIER_FACTOR) if medians else 1.0
 
 
-def _answered(scores: FloatArray, n_classes: int) -> Rows:
-    """Return the numbers of answered classes, and the number of classes for any that is none."""
-    said = scores[:, 0]
-    known = (said >= 0.0) & (said < n_classes) & (said == np.floor(said))
-    return np.where(known, said, n_classes).astype(np.int64)
+def _predicted_codes(scores: FloatArray, n_classes: int) -> Rows:
+    """Codes of predicted classes; the number of classes for other predictions."""
+    y_pred = scores[:, 0]
+    known = (y_pred >= 0.0) & (y_pred < n_classes) & (y_pred == np.floor(y_pred))
+    return np.where(known, y_pred, n_classes).astype(np.int64)
 
 
-def _added(lines: FloatArray) -> FloatArray:
-    """Return the sum of lines, in order: NumPy's own order depends on how long they are."""
-    total: FloatArray = lines[0].copy()
-    for line in lines[1:]:
-        total += line
+def _sum_in_order(rows: FloatArray) -> FloatArray:
+    """Sum of rows in order; NumPy's own order depends on their length."""
+    total: FloatArray = rows[0].copy()
+    for row in rows[1:]:
+        total += row
     return total
 
 
-def columns_of(kind: str, n_classes: int) -> int:
-    """Return how many columns scores of a kind have.
+def n_score_columns(kind: str, n_classes: int) -> int:
+    """Count the columns of scores of a kind.
 
     Examples
     --------
-    >>> [columns_of(kind, 4) for kind in KINDS], columns_of(DECISIONS, 2)
+    >>> [n_score_columns(kind, 4) for kind in KINDS], n_score_columns(DECISIONS, 2)
     ([6, 4, 4, 1], 1)
     """
     pairs = n_classes * (n_classes - 1) // 2
-    return {PAIRS: pairs, DECISIONS: max(1, n_classes * (n_classes > 2)), PROBABILITIES: n_classes, ANSWERS: 1}[kind]
+    return {PAIRS: pairs, DECISIONS: max(1, n_classes * (n_classes > 2)), PROBABILITIES: n_classes, LABELS: 1}[kind]
 
 
-def _checked(kind: str, scores: FloatArray, n_classes: int) -> FloatArray:
-    """Return scores as numbers in double precision, or raise if they have another shape than such scores have."""
-    found: FloatArray = np.asarray(scores, dtype=np.float64)
-    need_array(found, "scores", "f", (None, columns_of(kind, n_classes)), finite=False)
-    return found
+def _check_scores(kind: str, scores: FloatArray, n_classes: int) -> FloatArray:
+    """Convert scores to float64; raise unless they have the shape of their kind."""
+    checked: FloatArray = np.asarray(scores, dtype=np.float64)
+    need_array(checked, "scores", "f", (None, n_score_columns(kind, n_classes)), finite=False)
+    return checked
 
 
-def kind_of(classifier: Any, n_classes: int, few: Any) -> str:
-    """Return which scores a fitted classifier has: probabilities, decisions for so many classes, or answers alone.
+def score_kind(classifier: Any, n_classes: int, X: Any) -> str:
+    """Best kind of scores of a fitted classifier: probabilities, decision values, or predicted labels.
+
+    A few rows X show whether the largest decision value determines the prediction.
 
     Examples
     --------
     >>> from sklearn.dummy import DummyClassifier
     >>> from sklearn.svm import LinearSVC
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
-    >>> kind_of(DummyClassifier().fit(X, y), 2, X), kind_of(LinearSVC().fit(X, y), 2, X)
+    >>> score_kind(DummyClassifier().fit(X, y), 2, X), score_kind(LinearSVC().fit(X, y), 2, X)
     ('probabilities', 'decisions')
     """
     if not hasattr(classifier, "classes_"):
-        return ANSWERS
+        return LABELS
     if hasattr(classifier, "predict_proba"):
         return PROBABILITIES
     if not hasattr(classifier, "decision_function"):
-        return ANSWERS
-    found, known = np.asarray(classifier.decision_function(copy_rows(few))), np.asarray(classifier.classes_)
-    if known.size != n_classes or found.shape[1:] != (() if n_classes == 2 else (n_classes,)):
-        return ANSWERS
-    # Decisions of one-vs-one machines are not compared with each other; of three classes there are as many pairs.
-    compared = n_classes == 2 or np.mean(known[found.argmax(axis=1)] == classifier.predict(copy_rows(few))) > 0.5
-    return DECISIONS if compared else ANSWERS
+        return LABELS
+    decisions, known = np.asarray(classifier.decision_function(copy_rows(X))), np.asarray(classifier.classes_)
+    if known.size != n_classes or decisions.shape[1:] != (() if n_classes == 2 else (n_classes,)):
+        return LABELS
+    # Three classes have as many pairs: one-vs-one decision values have the same shape, but must not be compared.
+    comparable = n_classes == 2 or np.mean(known[decisions.argmax(axis=1)] == classifier.predict(copy_rows(X))) > 0.5
+    return DECISIONS if comparable else LABELS
 
 
-def scores_of(classifier: Any, X: Any, kind: str, classes: Labels, said: Labels | None = None) -> FloatArray:
-    """Return what a fitted classifier says of rows in numbers that `Calibration` takes, for some classes.
+def calibration_scores(classifier: Any, X: Any, kind: str, classes: Labels, y_pred: Labels | None = None) -> FloatArray:
+    """Scores of a fitted classifier in the format of `Calibration`.
 
-    It may know fewer of the classes: the others have probability zero, and lose by one in decisions.  `said` is what it
-    answers, where that is known already.
+    Classes unknown to the classifier get probability zero, or one less than its smallest decision value.  `y_pred` are
+    its predictions, if they are available.
 
     Examples
     --------
     >>> from sklearn.dummy import DummyClassifier
     >>> dummy = DummyClassifier(strategy="prior").fit([[0]] * 4, [0, 0, 0, 1])
-    >>> scores_of(dummy, [[0]], "probabilities", np.array([0, 1, 2]))
+    >>> calibration_scores(dummy, [[0]], "probabilities", np.array([0, 1, 2]))
     array([[0.75, 0.25, 0.  ]])
     """
     n, k = number_of_rows(X), classes.size
-    if kind == ANSWERS:
-        labels = one_label_each("predict", classifier.predict(copy_rows(X)), n) if said is None else said
+    if kind == LABELS:
+        labels = one_label_each("predict", classifier.predict(copy_rows(X)), n) if y_pred is None else y_pred
         codes = np.minimum(np.searchsorted(classes, labels), k - 1)
         return np.where(classes[codes] == labels, codes, k).astype(np.float64)[:, None]
     method = "predict_proba" if kind == PROBABILITIES else "decision_function"
-    found = np.asarray(getattr(classifier, method)(copy_rows(X)), dtype=np.float64)
-    own = np.asarray(classifier.classes_)
-    flat = kind == DECISIONS and own.size == 2 and found.ndim == 1
-    if not flat and found.shape != (n, own.size):
+    scores = np.asarray(getattr(classifier, method)(copy_rows(X)), dtype=np.float64)
+    known = np.asarray(classifier.classes_)
+    flat = kind == DECISIONS and known.size == 2 and scores.ndim == 1
+    if not flat and scores.shape != (n, known.size):
         raise ValueError(
             f"{method} of {type(classifier).__name__} must give a number for each of {n} rows and "
-            f"{own.size} classes, got shape {found.shape}"
+            f"{known.size} classes, got shape {scores.shape}"
         )
     if flat:
-        if k == 2 and own.size == 2:
-            return found[:, None]
-        found = np.stack([-found, found], axis=1)
-    if own.shape == classes.shape and bool((own == classes).all()):
-        return found
-    known = np.isin(own, classes)
-    lowest = found.min(axis=1, keepdims=True) - 1.0 if kind == DECISIONS else np.zeros((n, 1))
-    spread = np.repeat(lowest, k, axis=1)
-    spread[:, np.searchsorted(classes, own[known])] = found[:, known]
-    return spread
+        if k == 2:
+            return scores[:, None]
+        scores = np.stack([-scores, scores], axis=1)
+    if known.shape == classes.shape and bool((known == classes).all()):
+        return scores
+    common = np.isin(known, classes)
+    lowest = scores.min(axis=1, keepdims=True) - 1.0 if kind == DECISIONS else np.zeros((n, 1))
+    expanded = np.repeat(lowest, k, axis=1)
+    expanded[:, np.searchsorted(classes, known[common])] = scores[:, common]
+    return expanded
 
 
 def mean_margins(probabilities: FloatArray) -> FloatArray:
-    """Return by how much each class is ahead of the best other one, shape (n, classes).
+    """Margin of each class over the most probable other class, shape (n, classes).
 
     Examples
     --------
@@ -463,5 +464,5 @@ def mean_margins(probabilities: FloatArray) -> FloatArray:
     """
     ordered = np.sort(probabilities, axis=1)
     first, second = ordered[:, -1:], ordered[:, -2:-1]
-    # The best other class is the second best for the best one, and the best for all others.
+    # For the most probable class, the best other class is the second; for all others, it is the first.
     return np.where(probabilities == first, first - second, probabilities - first)

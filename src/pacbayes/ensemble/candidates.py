@@ -1,4 +1,4 @@
-"""Classifiers of grids before they are trained: which there are, their random numbers, weights for their `fit`."""
+"""Unfitted classifiers of grids: settings, validation and random states."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,34 +20,34 @@ ERROR_SCORES = ("raise", "drop")
 
 @dataclass(frozen=True, eq=False)
 class GridFamily:
-    """A classifier with every setting of a grid, or many classifiers, as they were asked for."""
+    """Classifier with every setting of a grid, or a list of classifiers."""
 
     name: str
     estimator: Any
     param_grid: Any
     n_iter: int | None = None
     error_score: str = "raise"
-    #: Whether it is a family by name, whose classifiers train in threads beside each other.
-    own: bool = False
+    #: Whether this is a named family, whose classifiers can be trained in threads.
+    builtin: bool = False
 
     def check(self, split: str) -> None:
-        """Raise before any work for what does not go with such a division."""
+        """Raise before training if the grid is incompatible with the kind of split."""
         check_choice("error_score", self.error_score, ERROR_SCORES)
         if split == "independent" and self.error_score == "drop":
             raise ValueError(
-                "error_score='drop' needs split='shared': with independent splits whether a classifier is left out "
-                "depends on examples that validate others, and a bound on those left would not hold"
+                "error_score='drop' requires split='shared': with independent splits, whether a classifier is dropped "
+                "depends on validation rows of others, and no bound would hold for the rest"
             )
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The unfitted classifiers of some grids; what each is depends on the seed and its place."""
+    """Unfitted classifiers of some grids, each determined by its index and the seed."""
 
     grids: tuple[GridFamily, ...]
-    #: The setting of each, or ``{"estimator": ...}``.
+    #: Setting of each classifier, or ``{"estimator": ...}``.
     settings: list[dict[str, Any]]
-    #: The grid that each is of.
+    #: Index of the grid of each classifier.
     families: Rows
     seed: int
 
@@ -55,46 +55,52 @@ class Candidates:
         return len(self.settings)
 
     def __getitem__(self, i: int) -> Any:
-        """Make a new, unfitted estimator; its random states that were None are numbers drawn for this place."""
-        setting, estimator = self.settings[i], self.grids[self.families[i]].estimator
-        # Values may be estimators themselves (a step of a pipeline): each classifier needs its own.
-        setting = _copied(setting)
-        one = setting["estimator"] if estimator is None else clone(estimator).set_params(**setting)
-        empty = sorted(name for name, value in one.get_params().items() if value is None and _is_state(name))
-        if empty:
-            numbers = generator(self.seed, Purpose.FITTING, i).integers(2**31 - 1, size=len(empty))
-            one.set_params(**dict(zip(empty, numbers.tolist(), strict=True)))
-        return one
+        """Unfitted classifier i; random states that are None are set to numbers drawn for this index."""
+        estimator = self.grids[self.families[i]].estimator
+        # Values may be estimators (steps of a pipeline), which must not be shared by several classifiers.
+        setting = _clone_setting(self.settings[i])
+        classifier = setting["estimator"] if estimator is None else clone(estimator).set_params(**setting)
+        names = sorted(
+            name
+            for name, value in classifier.get_params().items()
+            if value is None and (name == "random_state" or name.endswith("__random_state"))
+        )
+        if names:
+            numbers = generator(self.seed, Purpose.FITTING, i).integers(2**31 - 1, size=len(names))
+            classifier.set_params(**dict(zip(names, numbers.tolist(), strict=True)))
+        return classifier
 
     @cached_property
     def params(self) -> list[dict[str, Any]]:
-        """What distinguishes each; of several grids also what its own is called."""
+        """Parameters that distinguish the classifiers, with the name of the candidate if there are several grids."""
         if len(self.grids) == 1:
             return self.settings
-        alone = [grid.estimator is None and int(np.sum(self.families == k)) == 1 for k, grid in enumerate(self.grids)]
+        single = [grid.estimator is None and int(np.sum(self.families == k)) == 1 for k, grid in enumerate(self.grids)]
         return [
-            {"candidate": self.grids[family].name} | ({} if alone[family] else setting)
+            {"candidate": self.grids[family].name} | ({} if single[family] else setting)
             for family, setting in zip(self.families.tolist(), self.settings, strict=True)
         ]
 
     @property
     def estimators(self) -> list[Any]:
-        """All estimators that were given, values of settings among them."""
+        """All estimators of the user, including values of settings."""
         values = [value for setting in self.settings for value in setting.values()]
-        return [one for one in (*(grid.estimator for grid in self.grids), *values) if hasattr(one, "get_params")]
+        return [value for value in (*(grid.estimator for grid in self.grids), *values) if hasattr(value, "get_params")]
 
-    def described(self) -> list[str]:
-        """Fingerprints by which two lists of candidates are compared."""
-        return [fingerprint(one) for one in (*(grid.estimator for grid in self.grids), *self.settings)]
+    def fingerprints(self) -> list[str]:
+        """Fingerprints that identify the candidates in a checkpoint."""
+        return [fingerprint(value) for value in (*(grid.estimator for grid in self.grids), *self.settings)]
 
     def modules(self) -> tuple[str, ...]:
-        """Modules of the estimators, whose versions matter."""
-        steps = [part for one in self.estimators for part in one.get_params().values() if hasattr(part, "get_params")]
-        return tuple(sorted({type(one).__module__ for one in [*self.estimators, *steps]}))
+        """Modules of the estimators, whose versions identify the run in a checkpoint."""
+        estimators = self.estimators
+        params = [value for estimator in estimators for value in estimator.get_params().values()]
+        steps = [value for value in params if hasattr(value, "get_params")]
+        return tuple(sorted({type(estimator).__module__ for estimator in [*estimators, *steps]}))
 
 
 def plan_candidates(grids: Sequence[GridFamily], seed: int) -> Candidates:
-    """Make the candidates of some grids: all settings, `n_iter` of them, or listed estimators; wrong ones are refused.
+    """Validate grids and list their classifiers: all settings, `n_iter` of them, or given estimators.
 
     Examples
     --------
@@ -105,14 +111,14 @@ def plan_candidates(grids: Sequence[GridFamily], seed: int) -> Candidates:
     >>> candidates[1].max_depth, candidates[1].random_state == candidates[0].random_state
     (2, False)
     """
-    several = [_settings_of(grid, seed) for grid in grids]
-    families = np.repeat(np.arange(len(several)), np.array([len(settings) for settings in several], dtype=np.intp))
-    candidates = Candidates(tuple(grids), [one for settings in several for one in settings], families, seed)
-    seen = set()
+    by_grid = [_list_settings(grid, seed) for grid in grids]
+    families = np.repeat(np.arange(len(by_grid)), np.array([len(settings) for settings in by_grid], dtype=np.intp))
+    candidates = Candidates(tuple(grids), [setting for settings in by_grid for setting in settings], families, seed)
+    checked = set()
     for i, params in enumerate(candidates.settings):
-        # Names are the same for many settings; building every candidate here would double that work.
-        if (names := (int(families[i]), *params)) not in seen:
-            seen.add(names)
+        # Check names once: many settings share them, and building every candidate here would double the work.
+        if (names := (int(families[i]), *params)) not in checked:
+            checked.add(names)
             try:
                 candidates[i]
             except (TypeError, ValueError) as error:
@@ -121,37 +127,39 @@ def plan_candidates(grids: Sequence[GridFamily], seed: int) -> Candidates:
             check_takes_rows("param_grid", candidates[i])
         for value in params.values():
             check_trained_here("param_grid", value)
-    # What a set says of its classifiers stays so, whatever becomes of the user's estimators.
-    return replace(candidates, settings=[_copied(setting) for setting in candidates.settings])
+    # Later changes of the user's estimators must not affect `params`.
+    return replace(candidates, settings=[_clone_setting(setting) for setting in candidates.settings])
 
 
-def _settings_of(grid: GridFamily, seed: int) -> list[dict[str, Any]]:
-    """Return the settings of a grid, or raise for what is none."""
-    given, n_iter = grid.param_grid, grid.n_iter
-    several = [given] if isinstance(given, Mapping) else given
-    if isinstance(several, list | tuple) and any(hasattr(one, "fit") for one in several):
+def _list_settings(grid: GridFamily, seed: int) -> list[dict[str, Any]]:
+    """Validate a grid and list its settings."""
+    param_grid, n_iter = grid.param_grid, grid.n_iter
+    parts = [param_grid] if isinstance(param_grid, Mapping) else param_grid
+    if isinstance(parts, list | tuple) and any(hasattr(part, "fit") for part in parts):
         for name, value in (("estimator", grid.estimator), ("n_iter", n_iter)):
             if value is not None:
                 raise ValueError(f"{name} must be None where param_grid is a list of estimators, got {value!r}")
-        for i, one in enumerate(several):
-            check_classifier(f"param_grid[{i}]", one)
-        return [{"estimator": one} for one in several]
+        for i, part in enumerate(parts):
+            check_classifier(f"param_grid[{i}]", part)
+        return [{"estimator": part} for part in parts]
     check_classifier("estimator", grid.estimator)
-    if not isinstance(several, list | tuple) or not several or not all(isinstance(one, Mapping) for one in several):
+    if not isinstance(parts, list | tuple) or not parts or not all(isinstance(part, Mapping) for part in parts):
         raise TypeError(
-            f"param_grid must be a dict, a list of dicts or (with estimator None) a list of estimators, got {given!r}"
+            "param_grid must be a dict, a list of dicts or (with estimator None) a list of estimators, "
+            f"got {param_grid!r}"
         )
     if n_iter is None:
-        for name, values in (item for one in several for item in one.items()):
+        for name, values in (item for part in parts for item in part.items()):
             if hasattr(values, "rvs"):
-                raise ValueError(f"n_iter must say how many settings to draw: param_grid[{name!r}] is {values!r}")
-        return [dict(one) for one in ParameterGrid(given)]
-    draw = int(generator(seed, Purpose.SAMPLING).integers(2**32))
-    return [dict(one) for one in ParameterSampler(given, check_count("n_iter", n_iter), random_state=draw)]
+                raise ValueError(f"n_iter must be set to draw from the distribution param_grid[{name!r}]: {values!r}")
+        return [dict(setting) for setting in ParameterGrid(param_grid)]
+    sampler_seed = int(generator(seed, Purpose.SAMPLING).integers(2**32))
+    sampler = ParameterSampler(param_grid, check_count("n_iter", n_iter), random_state=sampler_seed)
+    return [dict(setting) for setting in sampler]
 
 
 def check_classifier(name: str, estimator: Any) -> None:
-    """Raise for what is no unfitted classifier that can be trained on rows."""
+    """Raise unless `estimator` is an unfitted classifier that is trained on rows."""
     if isinstance(estimator, list | tuple):
         raise TypeError(
             f"{name} must be one scikit-learn classifier; give a list of them as param_grid, with estimator None"
@@ -162,7 +170,7 @@ def check_classifier(name: str, estimator: Any) -> None:
             f"{name} must be an unfitted scikit-learn classifier with fit, predict, get_params and set_params, "
             f"got {estimator!r}"
         )
-    # Classifiers that only look like scikit-learn's carry no tags and are believed.
+    # Duck-typed classifiers have no tags.
     if (hasattr(estimator, "__sklearn_tags__") or hasattr(estimator, "_estimator_type")) and not is_classifier(
         estimator
     ):
@@ -172,27 +180,23 @@ def check_classifier(name: str, estimator: Any) -> None:
 
 
 def check_takes_rows(name: str, estimator: Any) -> None:
-    """Raise for an estimator of distances or kernel values between rows: these cannot be divided row by row alone.
+    """Raise for estimators of precomputed distances or kernels, which cannot be split by rows only.
 
     Examples
     --------
     >>> from sklearn.svm import SVC
     >>> check_takes_rows("estimator", SVC(kernel="precomputed"))
     Traceback (most recent call last):
-    ValueError: estimator must take rows, but SVC(kernel='precomputed') takes distances or kernel values between pairs
-    of them; give it the rows themselves, with a kernel or metric that is computed from rows
+    ValueError: estimator must take rows, but SVC(kernel='precomputed') takes precomputed distances or kernel values;
+    use a kernel or metric that is computed from rows
     """
     if hasattr(estimator, "__sklearn_tags__") and get_tags(estimator).input_tags.pairwise:
         raise ValueError(
-            f"{name} must take rows, but {estimator!r} takes distances or kernel values between pairs of them; give it "
-            "the rows themselves, with a kernel or metric that is computed from rows"
+            f"{name} must take rows, but {estimator!r} takes precomputed distances or kernel values; use a kernel or "
+            "metric that is computed from rows"
         )
 
 
-def _is_state(name: str) -> bool:
-    return name == "random_state" or name.endswith("__random_state")
-
-
-def _copied(setting: dict[str, Any]) -> dict[str, Any]:
-    """Return a setting apart from the given one, its estimators unfitted."""
+def _clone_setting(setting: dict[str, Any]) -> dict[str, Any]:
+    """Copy of a setting, with clones of its estimators."""
     return {name: clone(value, safe=False) for name, value in setting.items()}

@@ -1,4 +1,4 @@
-"""A finite set of classifiers with what each said of validation examples it was not trained on."""
+"""Finite set of classifiers with their validation predictions."""
 
 from __future__ import annotations
 
@@ -23,11 +23,17 @@ from pacbayes.data.split import (
 )
 from pacbayes.ensemble.cross_validation import Folds
 from pacbayes.ensemble.members import Coding, Estimators, Members, smallest_code_dtype
-from pacbayes.ensemble.validation import Counted, ValidationPredictions, check_predictions_fit, observe, risks_of_losses
+from pacbayes.ensemble.validation import (
+    ErrorCounts,
+    ValidationPredictions,
+    check_predictions_fit,
+    collect_predictions,
+    risks_of_losses,
+)
 
 
 def check_prefit(estimators: Any, data: Dataset) -> Estimators:
-    """Return fitted classifiers as members, or raise; whether one is fitted shows when it is asked."""
+    """Convert prefit classifiers to members; those that are not fitted raise when they predict."""
     if hasattr(estimators, "predict"):
         raise TypeError(f"estimators must be a list of fitted classifiers, got the single {type(estimators).__name__}")
     fitted = list(estimators)
@@ -36,61 +42,61 @@ def check_prefit(estimators: Any, data: Dataset) -> Estimators:
     for i, estimator in enumerate(fitted):
         if isinstance(estimator, type) or not callable(getattr(estimator, "predict", None)):
             raise TypeError(f"estimators[{i}] must be a fitted classifier with a method predict, got {estimator!r}")
-    params = [one.get_params() if hasattr(one, "get_params") else {} for one in fitted]
-    return Estimators(fitted, params, data.classes, elsewhere=True)
+    params = [estimator.get_params() if hasattr(estimator, "get_params") else {} for estimator in fitted]
+    return Estimators(fitted, params, data.classes, prefit=True)
 
 
 def warn_prefit(members: Estimators, data: Dataset) -> None:
-    """Warn of classifiers whose answer to one of these rows depends on the rows around it."""
+    """Warn of classifiers whose prediction for a row depends on the rest of the batch."""
     try:
-        some = pick_rows(data.rows, few_rows(data.labels))
-    except Exception:  # rows, or labels, of a kind that scikit-learn cannot pick from: nobody is asked about them
+        sample = pick_rows(data.rows, few_rows(data.labels))
+    except Exception:  # rows or labels from which scikit-learn cannot pick: not checked
         return
-    warn_if_batch_dependent(members.estimators, lambda i: some)
+    warn_if_batch_dependent(members.estimators, lambda i: sample)
 
 
 class ClassifierSet:
-    r"""Classifiers :math:`h_1, \dots, h_H` with what each said of `m` validation examples.
+    r"""Classifiers :math:`h_1, \dots, h_H` with their predictions for `m` validation rows.
 
-    A PAC-Bayesian bound on them is valid if no classifier depends on the examples its own errors were counted on.
-    Made by `svm_set` and `grid_set`, or from classifiers trained elsewhere by `from_fitted`,
-    `from_predictions` and `from_losses`.
+    A PAC-Bayesian bound on them is valid if no classifier depends on its validation rows.  `svm_set` and `grid_set`
+    train sets; `from_fitted`, `from_predictions` and `from_losses` make sets of prefit classifiers.
 
     Attributes
     ----------
     params : list of dict
-        What distinguishes each classifier.
-    evidence : ValidationPredictions or None
-        What each classifier said of the validation examples, and what was true; None for a set made from losses.
+        Parameters that distinguish the classifiers.
+    predictions : ValidationPredictions or None
+        Validation predictions and labels; None for a set made from losses.
     errors : ndarray of int, shape (H,), or None
-        Validation errors; None for a set made from losses, or from groups.
+        Validation errors; None for a set made from losses, or with groups.
     m : int
-        Validation examples (or groups) behind each risk.
+        Number of validation rows (or groups) of each classifier.
     risks : ndarray of shape (H,)
         errors / m (or mean losses), rounded up: never below the exact quotient, 0 and 1 exact.
     unit : {"example", "distinct example", "group"}
-        What is counted.  "distinct example": rows equal in features and class as one.  "group": the share of errors
-        among the rows of each group.
+        Unit of the loss.  "distinct example": rows equal in features and class count once.  "group": the loss of a
+        group is its error rate.
     copies : int or None
-        Validation rows that equal a training row in features and class; with independent splits the most that any
-        classifier has.  None where that is not known.
+        Number of validation rows that equal a training row in features and class; with independent splits, the maximum
+        over classifiers.  None if it is unknown.
     splits : Split or None
-        ``splits(i)`` gives the row numbers of classifier i's training and validation sample.
+        ``splits(i)`` returns the indices of the training and validation rows of classifier i.
     kkt_violation, converged : ndarrays of shape (H,), or None
-        For support vector machines: how far each is from optimal, the worst over pairs of classes.
+        For support vector machines: the KKT violation, the maximum over pairs of classes, and whether it is small
+        enough.
     dropped : list of dict
-        Candidates that could not be trained and were left out: "params" and "error" of each.
+        Candidates that could not be trained: "params" and "error" of each.
     error_rows : ndarray of bool, shape (H, m), or None
-        Which validation rows each classifier gets wrong, for `optimal_vote`.  Where classifiers have validation rows of
-        their own, the columns are all rows.  None for losses and for groups, of which no such bound is proved.
+        Mask of the validation errors of each classifier, for `optimal_vote`.  With independent splits, the columns are
+        all rows.  None for losses and with groups, for which no such bound is proved.
     validated_rows : ndarray of bool of the same shape, or None
-        Which rows validate which classifier; None where all columns of `error_rows` validate each.
+        Mask of the rows that validate each classifier; None if all columns of `error_rows` validate all classifiers.
 
     See Also
     --------
     svm_set : Support vector machines for many regularisation parameters.
-    grid_set : Any scikit-learn estimator with every setting of a grid.
-    optimal_posterior : The posterior over a set from its risks.
+    grid_set : Any scikit-learn classifier with every setting of a grid.
+    optimal_posterior : Posterior over a set from its risks.
 
     References
     ----------
@@ -116,9 +122,9 @@ class ClassifierSet:
         self.members, self.predictions, self.splits = members, predictions, splits
         self._losses = losses
         if predictions is not None and splits is not None:
-            self.m, self._number = splits.m, len(predictions)
+            self.m, self._n_classifiers = splits.m, len(predictions)
         elif losses is not None:
-            self._number, self.m = losses.shape
+            self._n_classifiers, self.m = losses.shape
 
     @classmethod
     def from_fitted(
@@ -130,9 +136,9 @@ class ClassifierSet:
         groups: ArrayLike | None = None,
         duplicates: str = "keep",
     ) -> ClassifierSet:
-        """Make a set of fitted classifiers, with their answers to examples none of them was trained on.
+        """Set of prefit classifiers with their predictions for a validation set.
 
-        `groups` and `duplicates` say which of these rows are one draw, as for `grid_set`.
+        `groups` and `duplicates` are as for `grid_set`.
 
         Examples
         --------
@@ -149,21 +155,21 @@ class ClassifierSet:
         data = Dataset.checked(rows, labels, groups)
         members, split = check_prefit(estimators, data), all_validate(data, duplicates)
         check_predictions_fit(len(members), data.number)
-        predictions = observe(members, data, split)
+        predictions = collect_predictions(members, data, split)
         warn_prefit(members, data)
         return cls(members, predictions, split)
 
     @classmethod
     def from_predictions(cls, predictions: ArrayLike, y_val: ArrayLike) -> ClassifierSet:
-        """Make a set from predicted labels, shape (H, m), of examples no classifier was trained on.
+        """Set of classifiers given by their predictions for a validation set, shape (H, m).
 
         Examples
         --------
         >>> ClassifierSet.from_predictions([["a", "b"], ["b", "b"]], ["a", "b"]).risks
         array([0. , 0.5])
         """
-        for i, one in enumerate(predictions if isinstance(predictions, list | tuple) else ()):
-            check_same_order(y_val=y_val, **{f"predictions[{i}]": one})
+        for i, row in enumerate(predictions if isinstance(predictions, list | tuple) else ()):
+            check_same_order(y_val=y_val, **{f"predictions[{i}]": row})
         labels = _check_labels(y_val)
         check_not_masked("predictions", predictions)
         table = np.asarray(predictions)
@@ -176,17 +182,17 @@ class ClassifierSet:
         classes, y_true = np.unique(labels, return_inverse=True)
         coding = Coding(classes)
         codes = [coding.codes(row) for row in table]
-        kept = smallest_code_dtype(coding.labels.size)
-        y_pred = np.stack([row.astype(kept) for row in codes])
+        dtype = smallest_code_dtype(coding.labels.size)
+        y_pred = np.stack([row.astype(dtype) for row in codes])
         return cls(
             None,
-            ValidationPredictions(coding.labels, classes.size, y_pred, y_true.astype(kept)),
+            ValidationPredictions(coding.labels, classes.size, y_pred, y_true.astype(dtype)),
             validation_split(labels.size),
         )
 
     @classmethod
     def from_losses(cls, losses: ArrayLike) -> ClassifierSet:
-        """Make a set from losses in [0, 1], shape (H, m): row i on m examples classifier i does not depend on.
+        """Set of classifiers given by their losses in [0, 1] on validation sets, shape (H, m).
 
         Examples
         --------
@@ -199,86 +205,86 @@ class ClassifierSet:
         return cls(None, None, None, table)
 
     def __len__(self) -> int:
-        return self._number
+        return self._n_classifiers
 
     def __repr__(self) -> str:
         lowest, highest = self.risks.min(), self.risks.max()
         return f"ClassifierSet({len(self)} classifiers, m={self.m}, risks from {lowest:.4g} to {highest:.4g})"
 
     def __getitem__(self, i: int) -> Any:
-        """Return the i-th classifier, fitted."""
+        """Fitted classifier i."""
         if isinstance(i, bool) or not isinstance(i, int | np.integer):
-            raise TypeError(f"the number of a classifier must be an integer, got {i!r}")
+            raise TypeError(f"the index of a classifier must be an integer, got {i!r}")
         if not -len(self) <= i < len(self):
-            raise IndexError(f"the set has {len(self)} classifiers, got number {i}")
-        return self._members[int(i) % len(self)]
+            raise IndexError(f"the set has {len(self)} classifiers, got index {i}")
+        return self._trained_members[int(i) % len(self)]
 
     @property
     def params(self) -> list[dict[str, Any]]:
-        """What distinguishes each classifier."""
+        """Parameters that distinguish the classifiers."""
         return [{} for _ in range(len(self))] if self.members is None else self.members.params
 
     @property
     def dropped(self) -> list[dict[str, Any]]:
-        """Candidates that could not be trained and were left out."""
+        """Candidates that could not be trained."""
         return [] if self.members is None else self.members.dropped
 
     @property
     def kkt_violation(self) -> FloatArray | None:
-        """How far each support vector machine is from optimal; None for other classifiers."""
+        """KKT violation of each support vector machine; None for other classifiers."""
         return None if self.members is None else self.members.kkt_violation
 
     @property
     def converged(self) -> BoolArray | None:
-        """Whether each support vector machine is near enough to optimal; None for other classifiers."""
+        """Whether each support vector machine converged; None for other classifiers."""
         return None if self.members is None else self.members.converged
 
     @cached_property
-    def counted(self) -> Counted:
-        """The errors on validation rows; certificates rest on it."""
+    def error_counts(self) -> ErrorCounts:
+        """Validation errors, on which certificates are based."""
         if self.predictions is None or self.splits is None:
-            raise ValueError("this set was made from losses: it holds risks, not counted errors")
-        return self.predictions.count(self.splits)
+            raise ValueError("this set was made from losses: it holds risks, not error counts")
+        return self.predictions.count_errors(self.splits)
 
     @property
     def errors(self) -> Rows | None:
-        """The validation errors of each classifier; None for losses and for groups."""
-        return self.counted.errors[:, 0] if self.predictions is not None and self.unit != GROUP else None
+        """Validation errors of each classifier; None for losses and with groups."""
+        return self.error_counts.errors[:, 0] if self.predictions is not None and self.unit != GROUP else None
 
     @cached_property
     def risks(self) -> FloatArray:
-        """The share of errors of each classifier, or its mean loss, rounded up."""
-        return self.counted.risks if self._losses is None else risks_of_losses(self._losses)
+        """Error rate or mean loss of each classifier, rounded up."""
+        return self.error_counts.risks if self._losses is None else risks_of_losses(self._losses)
 
     @property
     def unit(self) -> str:
-        """What is counted: examples, distinct examples or groups."""
+        """Unit of the loss: examples, distinct examples or groups."""
         return EXAMPLE if self.splits is None else self.splits.unit
 
     @property
     def copies(self) -> int | None:
-        """Validation rows that equal a training row in features and class; None where that is not known."""
+        """Number of validation rows that equal a training row in features and class; None if it is unknown."""
         return None if self.splits is None else self.splits.copies
 
     @property
     def prefit(self) -> bool:
-        """Whether the classifiers were trained before, on rows that are not known here."""
+        """Whether the classifiers were fitted before they reached this library."""
         return self.splits is not None and self.splits.prefit
 
     @property
     def error_rows(self) -> BoolArray | None:
-        """Which validation rows each classifier gets wrong; None for losses and for groups."""
-        return None if self.predictions is None or self.unit == GROUP else self.predictions.wrong()
+        """Mask of the validation errors of each classifier; None for losses and with groups."""
+        return None if self.predictions is None or self.unit == GROUP else self.predictions.error_mask()
 
     @property
     def validated_rows(self) -> BoolArray | None:
-        """Which rows validate which classifier; None where all columns of `error_rows` do, or there are none."""
-        return None if self.predictions is None or self.unit == GROUP else self.predictions.validates()
+        """Mask of the rows that validate each classifier; None if all do, or for losses and with groups."""
+        return None if self.predictions is None or self.unit == GROUP else self.predictions.evaluated_mask()
 
     def tandem_risks(self) -> FloatArray:
-        """Return for each pair of classifiers the share of validation rows on which both err, rounded up.
+        """Tandem risk of each pair of classifiers: the rate of joint validation errors, rounded up.
 
-        Shape (H, H).  Where classifiers have validation rows of their own, those that validate both count.
+        Shape (H, H).  With independent splits, rows that validate both classifiers count.
 
         Examples
         --------
@@ -287,18 +293,18 @@ class ClassifierSet:
         [[0.75, 0.5], [0.5, 0.75]]
         """
         if self.predictions is None or self.unit == GROUP:
-            raise ValueError("this set does not know who errs on which row: it was made from losses, or of groups")
+            raise ValueError("tandem risks require errors by row: this set was made from losses, or with groups")
         return self.predictions.tandem_risks
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the labels that every classifier gives the rows of X, shape (H, n)."""
-        members = self._members
+        """Predict X with every classifier; labels of shape (H, n)."""
+        members = self._trained_members
         coding = Coding(members.classes)
-        codes = members.predict(members.prepared(X), np.arange(len(members)), coding)
+        codes = members.predict(members.preprocess(X), np.arange(len(members)), coding)
         return np.asarray(coding.labels[codes])
 
     @property
-    def _members(self) -> Members:
+    def _trained_members(self) -> Members:
         if self.members is None:
             raise ValueError("this set was made from predictions or losses: it holds risks, not classifiers")
         return self.members
@@ -312,28 +318,27 @@ def _check_labels(y_val: ArrayLike) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
-    """What classifiers are trained with: divided rows, workers, and where finished classifiers are kept."""
+class TrainingJob:
+    """Input of the training of any family."""
 
     data: Dataset
     #: Its seed is that of all training.
     split: Split
     n_jobs: int | None
     checkpoint: Any
-    #: What else makes two runs the same.
+    #: Options of the split, which identify the run in a checkpoint.
     options: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
-    """Classifiers that have seen training rows only."""
+class TrainedMembers:
+    """Classifiers that were trained on training rows only."""
 
     members: Members
-    #: Which rows train and which validate.
     split: Split
-    #: The classifiers with the training rows that all share; None where they share none.
+    #: Folds of the common training rows; None with independent splits.
     folds: Folds | None = None
 
     def as_set(self, data: Dataset, n_jobs: int | None) -> ClassifierSet:
-        """Return the classifiers with their answers to the validation rows."""
-        return ClassifierSet(self.members, observe(self.members, data, self.split, n_jobs), self.split)
+        """Predict the validation rows."""
+        return ClassifierSet(self.members, collect_predictions(self.members, data, self.split, n_jobs), self.split)

@@ -1,4 +1,4 @@
-"""What can be asked for, families of classifiers as parameter objects, by name or as estimators; and their training."""
+"""Families of classifiers by name, as parameter objects or as estimators, and their training."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import InputTags, get_tags
 
 from pacbayes.ensemble.candidates import GridFamily, check_classifier, plan_candidates
-from pacbayes.ensemble.classifier_set import Trained, Work
+from pacbayes.ensemble.classifier_set import TrainedMembers, TrainingJob
 from pacbayes.ensemble.cross_validation import CompositeFolds
 from pacbayes.ensemble.grid import train_grids
 from pacbayes.ensemble.members import CompositeMembers, Members
@@ -33,9 +33,9 @@ from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.svm.kernel import Gamma
 from pacbayes.svm.landmarks import N_COMPONENTS
 
-#: The costs of machines where nobody gives lambdas: 26 values of C from 0.01 to 1000.
+#: Default lambdas of `SVMs`: 26 values of C from 0.01 to 1000.
 FEW_LAMBDAS = tuple(np.logspace(2, -3, 26).tolist())
-_ALLOWED = (
+_EXPECTED = (
     f"one of the names {', '.join((AUTO, *PORTFOLIO))}, an unfitted scikit-learn classifier, a family (SVMs or "
     "Grid(estimator, param_grid)), or a list of these"
 )
@@ -51,17 +51,17 @@ class SVMs(BaseEstimator):  # type: ignore[misc]  # no types in scikit-learn
     kernel : {"rbf", "linear", "nystroem"}
         As for `svm_set`.
     gamma : {"widths", "three widths", "sigest", "scale", "auto"}, float, or list of floats
-        Widths of the kernel.  "widths": that of `sigest` times 1/16, 1/4, 1, 4 and 16, with all lambdas each; "three
-        widths": the three in the middle.
+        Widths of the kernel, each combined with all lambdas.  "widths" is that of `sigest` times 1/16, 1/4, 1, 4 and
+        16, "three widths" the three in the middle.
     n_components : int
-        Landmarks of "nystroem".
+        Number of landmarks of "nystroem".
     scale : bool, "auto" or "kernlab"
         Whether to standardise the columns, as for `svm_set`.
 
     See Also
     --------
-    CertifiedClassifier : What takes it as `candidates`.
-    svm_set : The machines alone.
+    CertifiedClassifier : Takes families as `candidates`.
+    svm_set : Train a set of SVMs without a certificate.
 
     References
     ----------
@@ -100,16 +100,16 @@ class Grid(BaseEstimator):  # type: ignore[misc]  # no types in scikit-learn
     estimator : scikit-learn classifier or None
         Cloned, never fitted itself; None where `param_grid` is a list of estimators.
     param_grid : dict, list of dicts, or list of estimators
-        As for `grid_set`.  Part of what is fixed beforehand.
+        As for `grid_set`.  It must be fixed before validation.
     n_iter : int, optional
-        Settings to draw from `param_grid`; None for all of them.
+        Number of settings to draw from `param_grid`; None for all of them.
     error_score : {"raise", "drop"}
-        What to do with a classifier that cannot be fitted; see `grid_set`.
+        How to handle classifiers that cannot be fitted; see `grid_set`.
 
     See Also
     --------
-    CertifiedClassifier : What takes it as `candidates`.
-    grid_set : The classifiers alone.
+    CertifiedClassifier : Takes families as `candidates`.
+    grid_set : Train a set of classifiers without a certificate.
 
     References
     ----------
@@ -136,7 +136,7 @@ Family = SvmFamily | GridFamily
 
 
 def named_candidates(candidates: Any) -> list[tuple[str, Any]]:
-    """Return candidates as a list of names and what they stand for, one for each family; names are made where missing.
+    """Candidates as a list of distinct names and families, with default names where there are none.
 
     Examples
     --------
@@ -146,72 +146,69 @@ def named_candidates(candidates: Any) -> list[tuple[str, Any]]:
     if isinstance(candidates, str) and candidates == AUTO:
         return [(name, name) for name in PORTFOLIO]
     if isinstance(candidates, tuple):
-        raise TypeError(f"candidates must be {_ALLOWED}, got the tuple {candidates!r}")
-    several = list(candidates) if isinstance(candidates, list) else [candidates]
-    if not several:
+        raise TypeError(f"candidates must be {_EXPECTED}, got the tuple {candidates!r}")
+    items = list(candidates) if isinstance(candidates, list) else [candidates]
+    if not items:
         raise ValueError("candidates must hold at least one family, got none")
     named: list[tuple[str, Any]] = []
-    for one in several:
-        if isinstance(one, tuple):
-            if not is_pair(one):
-                raise TypeError(f"candidates must be families, or pairs of a name and a family, got {one!r}")
-            named.append(one)
+    for item in items:
+        if isinstance(item, tuple):
+            if not is_named(item):
+                raise TypeError(f"candidates must be families, or pairs of a name and a family, got {item!r}")
+            named.append(item)
         else:
-            named.append((one if isinstance(one, str) else type(one).__name__.lower(), one))
-    return _unique_names(named)
-
-
-def is_pair(one: Any) -> bool:
-    """Return whether an item of candidates is a name with what it stands for."""
-    return isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str)
-
-
-def _unique_names(named: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Return the same with different names: equal ones get a number."""
+            named.append((item if isinstance(item, str) else type(item).__name__.lower(), item))
     names = [name for name, _ in named]
-    numbers = [names[:place].count(name) for place, name in enumerate(names)]
     return [
-        (name if names.count(name) == 1 else f"{name}-{number + 1}", one)
-        for (name, one), number in zip(named, numbers, strict=True)
+        (name if names.count(name) == 1 else f"{name}-{names[:position].count(name) + 1}", family)
+        for position, (name, family) in enumerate(named)
     ]
 
 
-def resolve_families(candidates: Any, preprocessor: Any, size: Size) -> list[Family]:
-    """Return the families that candidates stand for, checked, for data of a size.
+def is_named(candidate: Any) -> bool:
+    """Whether an item of candidates is a pair of a name and a family."""
+    return isinstance(candidate, tuple) and len(candidate) == 2 and isinstance(candidate[0], str)
 
-    `preprocessor` is what turns rows into numbers for families of our own; estimators and grids get the rows as given.
+
+def resolve_families(candidates: Any, preprocessor: Any, size: Size) -> list[Family]:
+    """Validate candidates and resolve names for data of a size.
+
+    Named families and `SVMs` use the preprocessor; estimators and grids get the rows as passed to `fit`.
     """
     named = named_candidates(candidates)
     if isinstance(candidates, str) and candidates == AUTO:
         named = [(name, name) for name in portfolio(size)]
-    return [_family(name, one, preprocessor, size) for name, one in named]
+    return [_resolve_family(name, family, preprocessor, size) for name, family in named]
 
 
-def _family(name: str, one: Any, preprocessor: Any, size: Size) -> Family:
-    if isinstance(one, str):
-        if one == SVM and not size.sparse:
-            one = SVMs(**svm_settings(size))
-        elif one in NAMES:
-            if size.sparse and one not in SPARSE:
-                raise ValueError(f"candidates {one!r} does not take sparse rows; those that do are {', '.join(SPARSE)}")
-            return GridFamily(name, None, named_family(one, preprocessor, size.rows, size.sparse), own=True)
-        elif one == AUTO:
-            raise ValueError(f"candidates 'auto' is no item of a list: name its families, {', '.join(NAMES)}")
+def _resolve_family(name: str, family: Any, preprocessor: Any, size: Size) -> Family:
+    if isinstance(family, str):
+        if family == SVM and not size.sparse:
+            family = SVMs(**svm_settings(size))
+        elif family in NAMES:
+            if size.sparse and family not in SPARSE:
+                raise ValueError(f"candidates {family!r} does not support sparse rows; use {', '.join(SPARSE)}")
+            models = named_family(family, preprocessor, size.rows, size.sparse)
+            return GridFamily(name, None, models, builtin=True)
+        elif family == AUTO:
+            raise ValueError(f"candidates 'auto' cannot be an item of a list: name its families, {', '.join(NAMES)}")
         else:
-            raise ValueError(f"candidates must name one of {', '.join((AUTO, *NAMES))}, got {one!r}")
-    if isinstance(one, SVMs):
-        lambdas = FEW_LAMBDAS if one.lambdas is None else one.lambdas
-        return SvmFamily.checked(name, lambdas, one.kernel, one.gamma, one.n_components, one.scale, preprocessor)
-    if isinstance(one, Grid):
-        return GridFamily(name, one.estimator, one.param_grid, one.n_iter, one.error_score)
-    if isinstance(one, type) or not hasattr(one, "fit"):
-        raise TypeError(f"candidates must be {_ALLOWED}, got {one!r}")
-    check_classifier("candidates", one)
-    return GridFamily(name, None, [one])
+            raise ValueError(f"candidates must name one of {', '.join((AUTO, *NAMES))}, got {family!r}")
+    if isinstance(family, SVMs):
+        lambdas = FEW_LAMBDAS if family.lambdas is None else family.lambdas
+        return SvmFamily.checked(
+            name, lambdas, family.kernel, family.gamma, family.n_components, family.scale, preprocessor
+        )
+    if isinstance(family, Grid):
+        return GridFamily(name, family.estimator, family.param_grid, family.n_iter, family.error_score)
+    if isinstance(family, type) or not hasattr(family, "fit"):
+        raise TypeError(f"candidates must be {_EXPECTED}, got {family!r}")
+    check_classifier("candidates", family)
+    return GridFamily(name, None, [family])
 
 
 def input_tags_of(candidates: Any, preprocessor: Any) -> InputTags:
-    """Return which rows all candidates take, in scikit-learn's words.
+    """Input tags that hold for all candidates.
 
     Examples
     --------
@@ -219,54 +216,60 @@ def input_tags_of(candidates: Any, preprocessor: Any) -> InputTags:
     (True, False)
     """
     if isinstance(candidates, str) and candidates == AUTO and isinstance(preprocessor, str | None):
-        # Of sparse rows others are trained.
+        # For sparse rows, "auto" trains other families.
         return InputTags(sparse=True)
     try:
-        several = [tags for _, one in named_candidates(candidates) for tags in _tags_of(one, preprocessor)]
-    except (TypeError, ValueError):  # wrong candidates are said in `fit`
+        tags = [tags for _, family in named_candidates(candidates) for tags in _family_tags(family, preprocessor)]
+    except (TypeError, ValueError):  # `fit` raises for invalid candidates
         return InputTags()
-    # All but these are what a classifier can do; these are what it demands.
-    demands = ("positive_only", "pairwise")
+    # Most tags are capabilities, which all candidates must have; these are requirements, which one candidate makes.
+    requirements = ("positive_only", "pairwise")
     names = [field.name for field in fields(InputTags)]
     return InputTags(
-        **{name: (any if name in demands else all)(getattr(one, name) for one in several) for name in names}
+        **{name: (any if name in requirements else all)(getattr(tag, name) for tag in tags) for name in names}
     )
 
 
-def _tags_of(one: Any, preprocessor: Any) -> list[InputTags]:
-    """Return which rows each classifier of a family takes; numbers in dense rows where it does not say."""
-    several = [one]
-    if isinstance(one, str | SVMs) and preprocessor is not None and not isinstance(preprocessor, str):
-        several = [preprocessor]
-    elif isinstance(one, str) and one in (SVM, "logistic"):
-        # Of sparse rows linear machines are made, and columns are not centred.
+def _family_tags(family: Any, preprocessor: Any) -> list[InputTags]:
+    """Input tags of the classifiers of a family; the default, dense numbers, for those without tags."""
+    estimators = [family]
+    if isinstance(family, str | SVMs) and preprocessor is not None and not isinstance(preprocessor, str):
+        estimators = [preprocessor]
+    elif isinstance(family, str) and family in (SVM, "logistic"):
+        # For sparse rows, these families are linear and do not centre columns.
         return [InputTags(sparse=True)]
-    elif isinstance(one, str) and one in FAMILIES:
-        # Where columns are centred rows are dense.
-        several = [None if isinstance(member, Pipeline) else member for member in named_family(one, None, 100)]
-    elif isinstance(one, Grid):
-        several = list(one.param_grid) if one.estimator is None else [one.estimator]
-    tagged = [hasattr(each, "__sklearn_tags__") and not isinstance(each, type | SVMs) for each in several]
-    return [get_tags(each).input_tags if known else InputTags() for each, known in zip(several, tagged, strict=True)]
+    elif isinstance(family, str) and family in FAMILIES:
+        # Pipelines centre columns, which makes them dense.
+        models = named_family(family, None, 100)
+        estimators = [None if isinstance(model, Pipeline) else model for model in models]
+    elif isinstance(family, Grid):
+        estimators = list(family.param_grid) if family.estimator is None else [family.estimator]
+    return [
+        get_tags(estimator).input_tags
+        if hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type | SVMs)
+        else InputTags()
+        for estimator in estimators
+    ]
 
 
-def train_families(families: Sequence[Family], work: Work) -> Trained:
-    """Train families on training rows alone, and join them."""
-    svms = [one for one in families if isinstance(one, SvmFamily)]
-    grids = [one for one in families if isinstance(one, GridFamily)]
-    parts = [one.train(work) for one in svms]
+def train_families(families: Sequence[Family], job: TrainingJob) -> TrainedMembers:
+    """Train families on the training rows and concatenate them, SVMs first."""
+    svms = [family for family in families if isinstance(family, SvmFamily)]
+    grids = [family for family in families if isinstance(family, GridFamily)]
+    parts = [family.train(job) for family in svms]
     if grids:
-        parts.append(train_grids(plan_candidates(grids, work.split.seed), work))
+        parts.append(train_grids(plan_candidates(grids, job.split.seed), job))
     if len(parts) == 1:
         return parts[0]
-    # Of several grids each classifier says what its own is called; of a single one none does.
-    names = [*(one.name for one in svms), *([grids[0].name] if len(grids) == 1 else [""] * bool(grids))]
+    # The parameters of classifiers of several grids include the name of their candidate.
+    names = [*(family.name for family in svms), *([grids[0].name] if len(grids) == 1 else [""] * bool(grids))]
     members: tuple[Members, ...] = tuple(part.members for part in parts)
-    folds = [part.folds for part in parts]
-    # Of machines one each has a part in the soft vote.
-    kinds = [np.full(len(part), place) for place, part in enumerate(members[: len(svms)])]
-    kinds += [len(svms) + one.families for one in folds[len(svms) :] if one is not None]
-    known = tuple(one for one in folds if one is not None)
-    sizes = tuple(map(len, members))
-    whole = CompositeFolds(known, sizes, np.concatenate(kinds).astype(np.int64))
-    return Trained(CompositeMembers(members, tuple(names)), work.split, whole)
+    # The SVMs of a part form a family: the soft vote gives weight to one of them.
+    by_part = [np.full(len(part), k) for k, part in enumerate(members[: len(svms)])]
+    by_part += [len(svms) + part.folds.families for part in parts[len(svms) :] if part.folds is not None]
+    folds = CompositeFolds(
+        tuple(part.folds for part in parts if part.folds is not None),
+        tuple(map(len, members)),
+        np.concatenate(by_part).astype(np.int64),
+    )
+    return TrainedMembers(CompositeMembers(members, tuple(names)), job.split, folds)

@@ -1,4 +1,4 @@
-"""Any scikit-learn classifier with many settings: each trained as a unit of work, then asked about its examples."""
+"""Training of any scikit-learn classifiers: all settings of grids, each as a unit of work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pacbayes.data.dataset import Dataset, check_rows, check_same_order
 from pacbayes.data.rows import few_rows, pick_rows, warn_if_batch_dependent
 from pacbayes.data.split import Split, SplitOptions, split_rows
 from pacbayes.ensemble.candidates import Candidates, GridFamily, plan_candidates
-from pacbayes.ensemble.classifier_set import ClassifierSet, Trained, Work
+from pacbayes.ensemble.classifier_set import ClassifierSet, TrainedMembers, TrainingJob
 from pacbayes.ensemble.grid_folds import GridFolds
 from pacbayes.ensemble.members import Estimators
 from pacbayes.ensemble.validation import check_predictions_fit
@@ -46,60 +46,59 @@ def grid_set(
     random_state: Any = None,
     checkpoint: str | PathLike[str] | None = None,
 ) -> ClassifierSet:
-    r"""Train a classifier with every setting of a grid and ask it about validation examples.
+    r"""Train a classifier with every setting of a grid and predict validation rows.
 
-    Classifier :math:`h_i` is trained on its training sample alone and its risk is :math:`k_i/m`, with :math:`k_i`
-    errors on `m` validation examples.
+    Classifier :math:`h_i` is trained on its training set only, and its risk is :math:`k_i/m`, with :math:`k_i` errors
+    on `m` validation rows.
 
     Parameters
     ----------
     estimator : scikit-learn classifier or None
-        Cloned, never fitted itself.  A `Pipeline` keeps what is fitted before the classifier (scaling, vocabulary)
-        inside the training sample.  None where `param_grid` is a list of estimators.  A warning names an estimator that
-        answers otherwise for a training row alone than among others: no certificate would hold.
+        Cloned, never fitted itself.  In a `Pipeline`, preprocessing (scaling, vocabulary) is fitted on the training set
+        only.  None where `param_grid` is a list of estimators.  A warning names estimators whose prediction for a row
+        depends on the rest of the batch: no certificate would hold.
     param_grid : dict, list of dicts, or list of estimators
         Values to combine by parameter, as for `GridSearchCV`; with `n_iter` also distributions, as for
-        `RandomizedSearchCV`.  Or the classifiers themselves, of one kind or of several.
+        `RandomizedSearchCV`.  Or a list of classifiers, of one or several types.
     X : array_like, sparse matrix, data frame or list of N rows
-        Handed to the estimator as it is, rows picked; a list of texts for a pipeline with a vectoriser.
+        Rows are passed to the estimator unchanged, such as a list of texts to a pipeline with a vectoriser.
     y : array_like of shape (N,)
         Labels of two or more classes.
     n_iter : int, optional
-        Settings to draw from `param_grid`; None for all of them.
+        Number of settings to draw from `param_grid`; None for all of them.
     split : {"shared", "independent"}
-        One training and validation sample for all classifiers, or for each its own.
+        One training and validation set for all classifiers, or a separate random split for each.
     validation_size : float or int
-        Fraction (rounded down) or number of validation examples.
+        Fraction (rounded down) or number of validation rows.
     groups, duplicates
         As for `svm_set`.
     error_score : {"raise", "drop"}
-        What to do with a classifier that cannot be fitted: raise an error that names its parameters, or leave it out,
-        with a warning and an entry in `dropped`.  Whether it is left out depends on its training sample, which a shared
-        split keeps apart from all validation examples.  With independent splits it would depend on examples that
-        validate others, so "drop" is refused there.  A classifier that was fitted but cannot predict is always an
-        error.
+        How to handle a classifier that cannot be fitted: raise an error that names its parameters, or drop it with a
+        warning and an entry in `dropped`.  "drop" requires a shared split: with independent splits, whether a
+        classifier is dropped would depend on validation rows of others.  A classifier that was fitted but cannot
+        predict is always an error.
     n_jobs : int, optional
-        Workers of joblib's backend, as everywhere in scikit-learn: None for one, unless `joblib.parallel_config` says
-        otherwise.  Each works in one thread, so that the result is the same for any number, to the last bit.
+        Number of workers of joblib's backend, as in scikit-learn: None for one, unless `joblib.parallel_config` sets
+        another number.  Each worker uses one thread, so that results do not depend on their number, to the last bit.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
-        For splits, drawn settings and every `random_state` of the estimators that is None: classifier i gets a
-        number of its own.  Other values stay.
+        Seed of splits, drawn settings and every `random_state` of the estimators that is None, which is different for
+        each classifier.
     checkpoint : path of a directory, optional
-        Store every 50 trained classifiers there.  The same call, after the process was killed, goes on from what is
-        stored and gives the result of an undisturbed run, to the last bit; with ``random_state=None`` it takes the seed
-        of the run that was begun.  Directories of other data, parameters or versions are refused.  Classifiers are
-        stored as pickles, which can run code when read: use directories that only people you trust can write to.
+        Directory in which every 50 trained classifiers are stored.  Repeating the call after the process was killed
+        resumes from them and gives the result of an uninterrupted run, to the last bit; with ``random_state=None`` it
+        uses the seed of the first run.  Directories of other data, parameters or versions are rejected.  Classifiers
+        are stored as pickles, which can run code when read: use directories that only people you trust can write to.
 
     Returns
     -------
     ClassifierSet
-        `params` are the settings (``{"estimator": ...}`` for a list of estimators).
+        Its `params` are the settings (``{"estimator": ...}`` for a list of estimators).
 
     See Also
     --------
     svm_set : The same for support vector machines, many times faster.
-    CertifiedClassifier : The set, its posterior and its certificate in one.
-    ClassifierSet : What is returned; also from classifiers trained elsewhere.
+    CertifiedClassifier : Train and certify in one estimator.
+    ClassifierSet : Sets of classifiers, also of prefit ones.
 
     References
     ----------
@@ -115,162 +114,168 @@ def grid_set(
     >>> classifiers.params[2], classifiers.m, bool(classifiers.risks.max() < 0.2)
     ({'max_depth': 3}, 284, True)
     """
-    choices = SplitOptions(split, validation_size, groups, duplicates)
+    options = SplitOptions(split, validation_size, groups, duplicates)
     family = GridFamily("", estimator, param_grid, n_iter, error_score)
     family.check(split)
     check_same_order(X=X, y=y, groups=groups)
     rows, labels = check_rows(X, y)
     data = Dataset.checked(rows, labels, groups)
     candidates = plan_candidates([family], seed_of_run(random_state, checkpoint))
-    row_split = split_rows(data, choices, len(candidates), candidates.seed)
-    return train_grids(candidates, Work(data, row_split, n_jobs, checkpoint, choices.as_dict())).as_set(data, n_jobs)
+    row_split = split_rows(data, options, len(candidates), candidates.seed)
+    job = TrainingJob(data, row_split, n_jobs, checkpoint, options.as_dict())
+    return train_grids(candidates, job).as_set(data, n_jobs)
 
 
-def train_grids(candidates: Candidates, work: Work) -> Trained:
-    """Train every candidate on its training rows alone, a unit of work each."""
-    data, divided, grids = work.data, work.split, candidates.grids
-    # Of scikit-learn's own it is known that they let other threads work.
-    threads = all(grid.own for grid in grids)
-    workers = (jobs_of(work.n_jobs), "threads") if threads else (work.n_jobs, None)
+def train_grids(candidates: Candidates, job: TrainingJob) -> TrainedMembers:
+    """Train every candidate on its training rows, a unit of work each."""
+    data, split, grids = job.data, job.split, candidates.grids
+    # scikit-learn's own classifiers of the named families release the GIL.
+    threads = all(grid.builtin for grid in grids)
+    workers = (jobs_of(job.n_jobs), "threads") if threads else (job.n_jobs, None)
     what = ", ".join(grid.name for grid in grids) if threads else "classifiers of the grid"
-    check_predictions_fit(len(candidates), divided.validating.size)
-    # Only what trains travels to the workers.
-    training = data if divided.shared is None else data.pick(divided.shared[0])
-    bags = divided.shared is not None and divided.units is None and any(map(leaves_rows_out, candidates.estimators))
-    task = _Task(candidates, training, divided, bags and not _copied(training))
-    trained = _train_units(task, work, what, workers)
-    fitted = np.flatnonzero([one.error is None for one in trained])
-    members = _members(task, trained, fitted)
-    if divided.shared is None:
-        return Trained(members, divided)
-    known = {k: found for k, i in enumerate(fitted.tolist()) if (found := trained[i].out_of_bag) is not None}
+    check_predictions_fit(len(candidates), split.validating.size)
+    # With a shared split, only training rows are sent to the workers.
+    training = data if split.shared is None else data.pick(split.shared[0])
+    bags = split.shared is not None and split.units is None and any(map(leaves_rows_out, candidates.estimators))
+    task = _Task(candidates, training, split, bags and not _may_have_duplicates(training))
+    results = _train_units(task, job, what, workers)
+    fitted = np.flatnonzero([result.error is None for result in results])
+    members = _members(task, results, fitted)
+    if split.shared is None:
+        return TrainedMembers(members, split)
+    out_of_bag = {
+        k: probabilities for k, i in enumerate(fitted.tolist()) if (probabilities := results[i].out_of_bag) is not None
+    }
     folds = GridFolds(
         members.estimators,
         members.params,
         training,
         workers,
         candidates.families[fitted],
-        known,
+        out_of_bag,
         candidates,
-        work.checkpoint,
+        job.checkpoint,
         what if threads else "classifiers",
     )
-    return Trained(members, divided, folds)
+    return TrainedMembers(members, split, folds)
 
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """What every worker needs to train any of the classifiers."""
+    """Input of the workers."""
 
     candidates: Candidates
-    #: The training rows where all share them, else all rows.
+    #: The training rows of a shared split, or else all rows.
     data: Dataset
     split: Split
-    #: Whether a forest's out-of-bag probabilities are wanted: not where rows in a bag may tell of those left out.
+    #: Whether to compute out-of-bag probabilities of forests, which must not depend on duplicates or groups.
     out_of_bag: bool
 
-    def rows(self, i: int) -> Rows:
-        """Places of the i-th classifier's training rows."""
+    def train_rows(self, i: int) -> Rows:
+        """Positions of the training rows of classifier i."""
         return self.split(i)[0] if self.split.shared is None else np.arange(self.data.number)
 
 
 @dataclass(frozen=True)
 class _Fitted:
-    """One trained classifier, or why it could not be trained; of a forest also its out-of-bag probabilities."""
+    """A fitted classifier, with the out-of-bag probabilities of a forest, or the error of its `fit`."""
 
     estimator: Any
     out_of_bag: FloatArray | None = None
     error: str | None = None
-    trace: str = ""
+    traceback: str = ""
 
 
-def _train_units(task: _Task, work: Work, what: str, workers: tuple[int | None, str | None]) -> list[_Fitted]:
-    """Train all candidates, each stored where the work has a checkpoint."""
-    candidates, data = task.candidates, work.data
-    # Few are likely to be large, and are stored one by one.
-    together = 1 if len(candidates) < UNIT else UNIT
+def _train_units(task: _Task, job: TrainingJob, what: str, workers: tuple[int | None, str | None]) -> list[_Fitted]:
+    """Train all candidates, with a checkpoint if the job has one."""
+    candidates, data = task.candidates, job.data
+    # A few classifiers are probably large and stored one by one.
+    per_chunk = 1 if len(candidates) < UNIT else UNIT
 
-    def check(i: int, one: _Fitted) -> None:
-        if one.error is not None and candidates.grids[candidates.families[i]].error_score == "raise":
-            error = ValueError(f"classifier {i} with {candidates.params[i]} could not be fitted: {one.error}")
-            error.add_note(one.trace)
+    def check(i: int, result: _Fitted) -> None:
+        if result.error is not None and candidates.grids[candidates.families[i]].error_score == "raise":
+            error = ValueError(f"classifier {i} with {candidates.params[i]} could not be fitted: {result.error}")
+            error.add_note(result.traceback)
             raise error
 
-    codec = pickled(lambda one: isinstance(one, _Fitted), "classifiers of a grid", together)
-    if work.checkpoint is not None:
+    codec = pickled(lambda result: isinstance(result, _Fitted), "classifiers of a grid", per_chunk)
+    if job.checkpoint is not None:
         try:
             pickle.dumps(candidates)
-        except Exception as error:  # pickle passes on whatever an object's own methods raise
+        except Exception as error:  # methods of the estimators may raise anything
             raise TypeError(f"checkpoint must be None for estimators that cannot be pickled: {error}") from error
-    with open_checkpoint(work.checkpoint, codec) as store:
+    with open_checkpoint(job.checkpoint, codec) as store:
         if store is not None:
-            files = {"X": data.rows, "y": data.labels, "estimator and param_grid": candidates.described()}
+            files = {"X": data.rows, "y": data.labels, "estimator and param_grid": candidates.fingerprints()}
             number, seed, modules = len(candidates), candidates.seed, candidates.modules()
-            store.begin(describe_run("grid_set", number, seed, files, work.options, modules, together))
+            store.begin(describe_run("grid_set", number, seed, files, job.options, modules, per_chunk))
         return run_units(_fit, task, len(candidates), what, *workers, check, store)
 
 
 def _fit(task: _Task, i: int) -> _Fitted:
-    """Train the i-th classifier; what goes wrong is returned, not raised."""
+    """Fit classifier i; errors are returned, not raised."""
     try:
         with one_thread():
-            # Apart from all others: a classifier may write into its rows.
-            training, one = task.data.pick(task.rows(i)), task.candidates[i]
-            if task.out_of_bag and leaves_rows_out(one):
-                return _Fitted(one, fit_out_of_bag(one, training.rows, training.labels))
-            one.fit(training.rows, training.labels)
-            return _Fitted(one)
-    except MemoryError:  # says something about this machine, not about this classifier
+            # A separate copy, because a classifier may write into its rows.
+            training, classifier = task.data.pick(task.train_rows(i)), task.candidates[i]
+            if task.out_of_bag and leaves_rows_out(classifier):
+                return _Fitted(classifier, fit_out_of_bag(classifier, training.rows, training.labels))
+            classifier.fit(training.rows, training.labels)
+            return _Fitted(classifier)
+    except MemoryError:  # the fault of this computer, not of the classifier
         raise
-    except Exception as error:  # other people's classifiers raise what they like; the caller stops or drops them
+    except Exception as error:  # other libraries' classifiers may raise anything; the caller stops or drops them
         return _Fitted(None, None, f"{type(error).__name__}: {error}", traceback.format_exc())
 
 
 def leaves_rows_out(forest: Any) -> bool:
-    """Return whether a classifier is a forest of scikit-learn's own whose trees leave rows out."""
+    """Whether a classifier is one of scikit-learn's forests whose trees have out-of-bag rows."""
     return type(forest) in FORESTS and bool(forest.bootstrap) and not forest.warm_start
 
 
 def fit_out_of_bag(forest: Any, X: Any, y: Labels) -> FloatArray:
-    """Fit a forest; return its probabilities of the training rows by the trees that did not see them, (n, classes).
+    """Fit a forest and return the out-of-bag probabilities of its training rows, shape (n, classes).
 
-    NaN for a row that no tree left out.  The forest is left as its own `fit` would leave it.
+    Rows that every tree was trained on are NaN.  The forest is left in the state of a plain `fit`.
     """
-    asked = forest.oob_score
+    oob_score = forest.oob_score
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
         with np.errstate(invalid="ignore"):
             forest.set_params(oob_score=True).fit(X, y)
-    found = np.asarray(forest.oob_decision_function_, dtype=np.float64)
-    # Where no tree left a row out older versions say zero for all classes.
-    found = np.where(found.sum(axis=1, keepdims=True) > 0.0, found, np.nan)
-    forest.set_params(oob_score=asked)
-    if not asked:
+    probabilities = np.asarray(forest.oob_decision_function_, dtype=np.float64)
+    # Older versions return zeros for rows that every tree was trained on.
+    probabilities = np.where(probabilities.sum(axis=1, keepdims=True) > 0.0, probabilities, np.nan)
+    forest.set_params(oob_score=oob_score)
+    if not oob_score:
         del forest.oob_score_, forest.oob_decision_function_
-    return found
+    return probabilities
 
 
-def _copied(training: Dataset) -> bool:
-    """Return whether training rows are equal, or cannot be compared: out of bag a copy's twin may have trained."""
+def _may_have_duplicates(training: Dataset) -> bool:
+    """Whether training rows are equal or cannot be compared: trees may have seen duplicates of out-of-bag rows."""
     return training.same is None or bool(np.unique(training.same).size < training.number)
 
 
-def _members(task: _Task, trained: list[_Fitted], fitted: Rows) -> Estimators:
-    """Classifiers that could be trained; warn of the others, and of answers that depend on the batch."""
-    pairs = list(zip(trained, task.candidates.params, strict=True))
-    dropped = [{"params": params, "error": one.error} for one, params in pairs if one.error is not None]
+def _members(task: _Task, results: list[_Fitted], fitted: Rows) -> Estimators:
+    """Fitted classifiers; warn of dropped ones, and of predictions that depend on the batch."""
+    dropped = [
+        {"params": params, "error": result.error}
+        for result, params in zip(results, task.candidates.params, strict=True)
+        if result.error is not None
+    ]
     if not fitted.size:
-        raise ValueError(f"none of {len(trained)} classifiers could be fitted; the first: {dropped[0]}")
+        raise ValueError(f"none of {len(results)} classifiers could be fitted; the first: {dropped[0]}")
     if dropped:
         warn_caller(
-            f"{len(dropped)} of {len(trained)} classifiers could not be fitted and were left out (see dropped); "
+            f"{len(dropped)} of {len(results)} classifiers could not be fitted and were dropped (see dropped); "
             f"the first: {dropped[0]}"
         )
-    estimators, params = [trained[i].estimator for i in fitted], [task.candidates.params[i] for i in fitted]
+    estimators, params = [results[i].estimator for i in fitted], [task.candidates.params[i] for i in fitted]
 
-    def few(k: int) -> Any:
-        train = task.rows(int(fitted[k]))
+    def sample(k: int) -> Any:
+        train = task.train_rows(int(fitted[k]))
         return pick_rows(task.data.rows, train[few_rows(task.data.labels[train])])
 
-    warn_if_batch_dependent(estimators, few, settings=params)
+    warn_if_batch_dependent(estimators, sample, settings=params)
     return Estimators(estimators, params, task.data.classes, dropped)

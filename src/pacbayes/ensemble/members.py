@@ -1,4 +1,4 @@
-"""The trained classifiers themselves: one interface to ask them, whatever they are."""
+"""Common interface of trained classifiers: predictions and calibrated probabilities of many members."""
 
 from __future__ import annotations
 
@@ -18,48 +18,49 @@ from pacbayes._utils.progress import progress
 from pacbayes._utils.threads import one_core, one_thread
 from pacbayes.data.dataset import check_same_kind, one_label_each
 from pacbayes.data.rows import copy_rows, csr_rows, number_of_rows, pick_rows
-from pacbayes.ensemble.calibration import ANSWERS, DECISIONS, PROBABILITIES, Calibration, scores_of
+from pacbayes.ensemble.calibration import DECISIONS, LABELS, PROBABILITIES, Calibration, calibration_scores
 
 
 @dataclass(frozen=True, eq=False)
-class Calibrated:
-    """How scores of some classifiers of a set become probabilities."""
+class Calibrations:
+    """Calibration maps of some members, and the classes they were fitted on."""
 
-    #: The numbers of the classes that the training rows have, ascending: of no other is anything known.
+    #: Codes of the classes among the training rows, ascending.  Other classes have probability zero.
     classes: Rows
-    #: By the number of the classifier.
+    #: Calibration by index of the member.
     maps: dict[int, Calibration]
 
     def __post_init__(self) -> None:
         read_only(self.classes)
 
-    def among(self, first: int, number: int) -> Calibrated:
-        """Return the maps of so many classifiers from the first on, numbered from there."""
-        return Calibrated(self.classes, {i - first: one for i, one in self.maps.items() if 0 <= i - first < number})
+    def subset(self, start: int, n_members: int) -> Calibrations:
+        """Select the maps of `n_members` consecutive members, indexed from `start`."""
+        maps = {i - start: calibration for i, calibration in self.maps.items() if 0 <= i - start < n_members}
+        return Calibrations(self.classes, maps)
 
-    def shares(self, total: FloatArray) -> FloatArray:
-        """Return sums of probabilities as shares of their whole: probabilities are rounded, and sum to one nearly."""
-        whole = np.zeros(len(total))
-        for column in total.T:
-            whole += column
-        return np.asarray(total / np.where(whole > 0.0, whole, 1.0)[:, None])
+    def normalize(self, totals: FloatArray) -> FloatArray:
+        """Divide sums of probabilities by their row sums, which rounding keeps from being exactly one."""
+        row_sums = np.zeros(len(totals))
+        for column in totals.T:
+            row_sums += column
+        return np.asarray(totals / np.where(row_sums > 0.0, row_sums, 1.0)[:, None])
 
-    def spread(self, shares: FloatArray, n_classes: int) -> FloatArray:
-        """Return probabilities of all classes, shape (n, n_classes): zero for those that were not learnt."""
-        found = np.zeros((len(shares), n_classes))
-        found[:, self.classes] = shares
-        return found
+    def expand(self, probabilities: FloatArray, n_classes: int) -> FloatArray:
+        """Insert zeros for the classes that are not among the training rows, shape (n, n_classes)."""
+        expanded = np.zeros((len(probabilities), n_classes))
+        expanded[:, self.classes] = probabilities
+        return expanded
 
 
-#: Answers as numbers of labels, as small as they can be kept.
+#: Predictions as label codes, of the smallest unsigned type.
 Predictions = NDArray[np.unsignedinteger]
 
 
 class Coding:
-    """Numbers of labels: the classes, then whatever else classifiers answered so far.
+    """Codes of labels: the classes, followed by other labels in the order in which they were predicted.
 
-    A classifier may answer with a label that is none of the classes, such as `outlier_label` of scikit-learn's
-    `RadiusNeighborsClassifier`.  That is its answer, and has a number like any other.
+    A classifier may predict a label that is not a class, such as `outlier_label` of scikit-learn's
+    `RadiusNeighborsClassifier`; this label gets a code like any other.
 
     Examples
     --------
@@ -70,35 +71,35 @@ class Coding:
 
     def __init__(self, classes: Labels) -> None:
         self.classes = classes
-        # In the order in which they were met, NaN as None: number and label.
+        # Code and label, with None as the key of NaN.
         self._others: dict[Any, tuple[int, Any]] = {}
         self._labels = classes
 
     @property
     def labels(self) -> Labels:
-        """What the numbers stand for: the classes, then the others in the order in which they were met."""
+        """Labels by code."""
         if self._labels.size < self.classes.size + len(self._others):
             self._labels = np.append(self.classes, [label for _, label in self._others.values()])
         return self._labels
 
-    def codes(self, said: Labels) -> Codes:
-        """Return the number of every label."""
-        codes = np.minimum(np.searchsorted(self.classes, said), self.classes.size - 1)
-        others = self.classes[codes] != said
-        if others.any():
-            found, places = np.unique(said[others], return_inverse=True)
-            codes[others] = np.array([self._code_of_other(label) for label in found])[places]
+    def codes(self, y_pred: Labels) -> Codes:
+        """Encode predicted labels."""
+        codes = np.minimum(np.searchsorted(self.classes, y_pred), self.classes.size - 1)
+        unknown = self.classes[codes] != y_pred
+        if unknown.any():
+            labels, inverse = np.unique(y_pred[unknown], return_inverse=True)
+            codes[unknown] = np.array([self._code_of_other(label) for label in labels])[inverse]
         return codes
 
     def _code_of_other(self, label: Any) -> int:
-        """Return the number of a label that is no class, a new one where it was not met before."""
-        # NaN, which differs from itself, is one label.
-        name = label if label == label else None
-        return self._others.setdefault(name, (int(self.classes.size) + len(self._others), label))[0]
+        """Code of a label that is not a class, a new one if needed."""
+        # NaN does not equal itself, but is one label.
+        key = label if label == label else None
+        return self._others.setdefault(key, (int(self.classes.size) + len(self._others), label))[0]
 
 
 def smallest_code_dtype(n_labels: int) -> Any:
-    """Return the smallest type of numbers for answers: of so many labels, and one number for no answer.
+    """Smallest unsigned type for label codes and one further value, which marks rows that were not evaluated.
 
     Examples
     --------
@@ -109,51 +110,51 @@ def smallest_code_dtype(n_labels: int) -> Any:
 
 
 class Members(Protocol):
-    """The classifiers of a set: handed out one by one, or asked all at once."""
+    """Trained classifiers that can be indexed one by one, or predict together."""
 
     @property
     def params(self) -> list[dict[str, Any]]:
-        """What distinguishes each."""
+        """Parameters that distinguish the members."""
 
     @property
     def classes(self) -> Labels:
-        """The labels that they were trained to tell apart, or are compared with."""
+        """Classes of the training or validation labels, sorted."""
 
     @property
     def dropped(self) -> list[dict[str, Any]]:
-        """Candidates that could not be trained and were left out: "params" and "error" of each."""
+        """Candidates that could not be trained: "params" and "error" of each."""
 
     @property
     def kkt_violation(self) -> FloatArray | None:
-        """For support vector machines: how far each is from optimal."""
+        """KKT violation of each SVM."""
 
     @property
     def converged(self) -> NDArray[np.bool_] | None:
-        """For support vector machines: whether each is near enough."""
+        """Whether each SVM converged."""
 
     def __len__(self) -> int: ...
 
     def __getitem__(self, i: int, /) -> Any: ...
 
-    def prepared(self, X: Any) -> Any:
-        """Return rows as the classifiers take them."""
+    def preprocess(self, X: Any) -> Any:
+        """Validate and preprocess new rows for the methods below."""
 
-    def predict(self, X: Any, which: Rows, coding: Coding) -> Predictions:
-        """Return the numbers of the labels that some classifiers give prepared rows, shape (which, n)."""
+    def predict(self, X: Any, indices: Rows, coding: Coding) -> Predictions:
+        """Predict preprocessed rows with some members; label codes of shape (indices, n)."""
 
-    def predict_assigned(self, X: Any, which: Codes, coding: Coding) -> Codes:
-        """Return the number of the label that classifier ``which[j]`` gives prepared row j, shape (n,)."""
+    def predict_assigned(self, X: Any, assigned: Codes, coding: Coding) -> Codes:
+        """Predict preprocessed row j with member ``assigned[j]``; label codes of shape (n,)."""
 
-    def mean_probabilities(self, X: Any, weights: FloatArray, soft: Calibrated) -> FloatArray:
-        """Return the sum of weights times calibrated probabilities for prepared rows, shape (n, learnt classes)."""
+    def mean_probabilities(self, X: Any, weights: FloatArray, calibrations: Calibrations) -> FloatArray:
+        """Weighted sum of calibrated probabilities of preprocessed rows, shape (n, calibrated classes)."""
 
-    def check_maps(self, soft: Calibrated) -> None:
-        """Raise unless each classifier has the scores that its map takes: for values of a file."""
+    def check_calibrations(self, calibrations: Calibrations) -> None:
+        """Raise unless each calibrated member has the scores that its map takes; for values from files."""
 
 
 @dataclass(frozen=True, eq=False)
 class Estimators:
-    """Any fitted classifiers, asked one by one."""
+    """Fitted classifiers that predict one by one."""
 
     estimators: list[Any]
     params: list[dict[str, Any]]
@@ -161,8 +162,8 @@ class Estimators:
     dropped: list[dict[str, Any]] = field(default_factory=list)
     kkt_violation: FloatArray | None = None
     converged: NDArray[np.bool_] | None = None
-    #: Whether somebody else trained them, on rows that are not here.
-    elsewhere: bool = False
+    #: Whether the classifiers were fitted by the user.
+    prefit: bool = False
 
     def __post_init__(self) -> None:
         read_only(self.classes)
@@ -173,107 +174,105 @@ class Estimators:
     def __getitem__(self, i: int) -> Any:
         return self.estimators[i]
 
-    def prepared(self, X: Any) -> Any:
-        """Return rows as the classifiers take them: as they are."""
+    def preprocess(self, X: Any) -> Any:
+        """Convert sparse rows to CSR format, in which rows can be picked."""
         return csr_rows(X)
 
-    def predict(self, X: Any, which: Rows, coding: Coding) -> Predictions:
-        """Return the numbers of the labels that some classifiers give the rows, shape (which, n)."""
-        found = list(self.ask(which.tolist(), lambda i: X, coding))
-        return np.stack([one.astype(smallest_code_dtype(coding.labels.size), copy=False) for one in found])
+    def predict(self, X: Any, indices: Rows, coding: Coding) -> Predictions:
+        """Predict rows with some classifiers; label codes of shape (indices, n)."""
+        y_pred = list(self.predict_each(indices.tolist(), lambda i: X, coding))
+        return np.stack([codes.astype(smallest_code_dtype(coding.labels.size), copy=False) for codes in y_pred])
 
-    def ask(
+    def predict_each(
         self,
-        which: Sequence[int],
+        indices: Sequence[int],
         rows: Callable[[int], Any],
         coding: Coding,
         n_jobs: int | None = None,
         *,
         validating: bool = False,
     ) -> Iterator[Predictions]:
-        """Yield the answers of some classifiers in turn, each about the rows that are given for it."""
+        """Yield the label codes of each classifier i for ``rows(i)``.
 
-        def say(i: int) -> Labels:
+        While `validating`, errors of classifiers that were fitted by this library name their parameters.
+        """
+
+        def predict_one(i: int) -> Labels:
             with one_core():
-                predict = self._validated if validating else self._predict
-                return predict(i, rows(i), coding.classes)
+                X = rows(i)
+                with naming_classifier(i, self.params[i]) if validating and not self.prefit else nullcontext():
+                    return self._predict(i, X, coding.classes)
 
-        with one_thread(), progress("predictions", len(which)) as advance:
-            for said in _in_turn(say, which, n_jobs):
-                yield coding.codes(said).astype(smallest_code_dtype(coding.labels.size))
+        with one_thread(), progress("predictions", len(indices)) as advance:
+            for y_pred in _map_threads(predict_one, indices, n_jobs):
+                yield coding.codes(y_pred).astype(smallest_code_dtype(coding.labels.size))
                 advance(1)
 
-    def predict_assigned(self, X: Any, which: Codes, coding: Coding) -> Codes:
-        """Return the number of the label that classifier ``which[j]`` gives row j."""
-        codes = np.empty(which.size, dtype=np.intp)
-        with one_thread(), progress("predictions", which.size) as advance:
-            for i in np.unique(which).tolist():
-                rows = np.flatnonzero(which == i)
+    def predict_assigned(self, X: Any, assigned: Codes, coding: Coding) -> Codes:
+        """Predict row j with classifier ``assigned[j]``."""
+        codes = np.empty(assigned.size, dtype=np.intp)
+        with one_thread(), progress("predictions", assigned.size) as advance:
+            for i in np.unique(assigned).tolist():
+                rows = np.flatnonzero(assigned == i)
                 codes[rows] = coding.codes(self._predict(i, pick_rows(X, rows), coding.classes))
                 advance(rows.size)
         return codes
 
-    def mean_probabilities(self, X: Any, weights: FloatArray, soft: Calibrated) -> FloatArray:
-        """Return the sum of weights times calibrated probabilities, in the order of the classifiers."""
-        chosen, known = np.flatnonzero(weights), self.classes[soft.classes]
-        total = np.zeros((number_of_rows(X), known.size))
-        with one_thread(), progress("probabilities", chosen.size) as advance:
-            for i in chosen.tolist():
-                total += weights[i] * soft.maps[i](scores_of(self.estimators[i], X, soft.maps[i].kind, known))
+    def mean_probabilities(self, X: Any, weights: FloatArray, calibrations: Calibrations) -> FloatArray:
+        """Weighted sum of calibrated probabilities, added in the order of the classifiers."""
+        used, classes = np.flatnonzero(weights), self.classes[calibrations.classes]
+        total = np.zeros((number_of_rows(X), classes.size))
+        with one_thread(), progress("probabilities", used.size) as advance:
+            for i in used.tolist():
+                calibration = calibrations.maps[i]
+                total += weights[i] * calibration(calibration_scores(self.estimators[i], X, calibration.kind, classes))
                 advance(1)
         return total
 
-    def check_maps(self, soft: Calibrated) -> None:
-        """Raise unless each classifier has the scores that its map takes."""
-        methods = {PROBABILITIES: "predict_proba", DECISIONS: "decision_function", ANSWERS: "predict"}
-        for i, one in soft.maps.items():
-            scored = one.kind in methods and hasattr(self.estimators[i], methods[one.kind])
-            need(scored, "Calibration.kind", f"must be of scores that classifier {i} has")
+    def check_calibrations(self, calibrations: Calibrations) -> None:
+        """Raise unless each calibrated classifier has the scores that its map takes."""
+        methods = {PROBABILITIES: "predict_proba", DECISIONS: "decision_function", LABELS: "predict"}
+        for i, calibration in calibrations.maps.items():
+            has_scores = calibration.kind in methods and hasattr(self.estimators[i], methods[calibration.kind])
+            need(has_scores, "Calibration.kind", f"must be a kind of scores that classifier {i} has")
 
     def _predict(self, i: int, X: Any, classes: Labels) -> Labels:
-        """Return what the i-th classifier says; it may write into its rows (StandardScaler(copy=False))."""
-        name = self._name(i)
+        """Predict with classifier i on a copy of the rows, which it may overwrite (StandardScaler(copy=False))."""
+        name = f"estimators[{i}]" if self.prefit else f"classifier {i}"
         try:
-            said = self.estimators[i].predict(copy_rows(X))
+            y_pred = self.estimators[i].predict(copy_rows(X))
         except NotFittedError as error:
             raise ValueError(f"{name} must be fitted, on rows other than these: {error}") from error
-        labels = one_label_each(f"{name}.predict", said, number_of_rows(X))
-        check_same_kind(f"{name}.predict", labels, classes, "y_val" if self.elsewhere else "y")
+        labels = one_label_each(f"{name}.predict", y_pred, number_of_rows(X))
+        check_same_kind(f"{name}.predict", labels, classes, "y_val" if self.prefit else "y")
         return labels
-
-    def _validated(self, i: int, X: Any, classes: Labels) -> Labels:
-        """Return what the i-th classifier says of validation rows; an error of one trained here names its settings."""
-        with nullcontext() if self.elsewhere else naming(i, self.params[i]):
-            return self._predict(i, X, classes)
-
-    def _name(self, i: int) -> str:
-        return f"estimators[{i}]" if self.elsewhere else f"classifier {i}"
 
 
 @contextmanager
-def naming(i: int, params: dict[str, Any]) -> Iterator[None]:
-    """Name the classifier, which was fitted here, in an error of its predictions."""
+def naming_classifier(i: int, params: dict[str, Any]) -> Iterator[None]:
+    """Add the index and parameters of a classifier to errors of its predictions."""
     try:
         yield
-    except MemoryError:  # says something about this machine, not about this classifier
+    except MemoryError:  # the fault of this computer, not of the classifier
         raise
-    except Exception as error:  # other people's classifiers raise what they like
-        why = f"{type(error).__name__}: {error}"
-        raise ValueError(f"classifier {i} with {params} was fitted but could not predict: {why}") from error
+    except Exception as error:  # other libraries' classifiers may raise anything
+        raise ValueError(
+            f"classifier {i} with {params} was fitted but could not predict: {type(error).__name__}: {error}"
+        ) from error
 
 
-def _in_turn(say: Callable[[int], Labels], which: Sequence[int], n_jobs: int | None) -> Iterable[Labels]:
-    """Return what classifiers say one after the other, asked by so many workers."""
+def _map_threads(predict_one: Callable[[int], Labels], indices: Sequence[int], n_jobs: int | None) -> Iterable[Labels]:
+    """Predictions of classifiers, in order, computed by `n_jobs` threads."""
     if n_jobs is None or effective_n_jobs(n_jobs) == 1:
-        return map(say, which)
-    # In threads: sending all classifiers to other processes would take longer than to ask them.
+        return map(predict_one, indices)
+    # Threads, because sending all classifiers to processes would take longer than predicting.
     workers = Parallel(n_jobs=min(effective_n_jobs(n_jobs), cpu_count()), require="sharedmem", return_as="generator")
-    found: Iterable[Labels] = workers(delayed(say)(i) for i in which)
-    return found
+    predictions: Iterable[Labels] = workers(delayed(predict_one)(i) for i in indices)
+    return predictions
 
 
-class Prepared:
-    """Rows as each of several parts of a set takes them."""
+class CompositeRows:
+    """Rows, preprocessed for each part of composite members."""
 
     def __init__(self, parts: tuple[Any, ...]) -> None:
         self.parts = parts
@@ -282,107 +281,114 @@ class Prepared:
         return number_of_rows(self.parts[0])
 
 
-def pick_prepared(X: Any, rows: Rows) -> Any:
-    """Return some prepared rows."""
-    return Prepared(tuple(pick_rows(part, rows) for part in X.parts)) if isinstance(X, Prepared) else pick_rows(X, rows)
+def pick_preprocessed(X: Any, rows: Rows) -> Any:
+    """Pick some of the preprocessed rows."""
+    if isinstance(X, CompositeRows):
+        return CompositeRows(tuple(pick_rows(part, rows) for part in X.parts))
+    return pick_rows(X, rows)
 
 
 @dataclass(frozen=True, eq=False)
 class CompositeMembers:
-    """Several sets as one; those of the first come first."""
+    """Concatenation of several members."""
 
     parts: tuple[Any, ...]
-    #: What the classifiers of each part are called; empty where their own parameters say it.
+    #: Name of the candidate of each part; empty if the parameters of its members include it.
     names: tuple[str, ...]
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))
 
     def __getitem__(self, i: int) -> Any:
-        part, first = next((one, first) for one, first in self._placed() if i < first + len(one))
-        return part[i - first]
+        part, start = next((part, start) for part, start in self._parts_with_start() if i < start + len(part))
+        return part[i - start]
 
-    def _placed(self) -> Iterator[tuple[Any, int]]:
-        """Yield each part with the number of its first classifier."""
-        first = 0
+    def _parts_with_start(self) -> Iterator[tuple[Any, int]]:
+        """Yield each part with the index of its first member."""
+        start = 0
         for part in self.parts:
-            yield part, first
-            first += len(part)
+            yield part, start
+            start += len(part)
 
-    def _own(self, which: NDArray[Any]) -> Iterator[tuple[int, Any, Rows, NDArray[Any]]]:
-        """Yield for each part that is asked: its place, it, where its own stand in `which`, and their numbers."""
-        for place, (part, first) in enumerate(self._placed()):
-            mine = np.flatnonzero((which >= first) & (which < first + len(part)))
-            if mine.size:
-                yield place, part, mine, which[mine] - first
+    def _by_part(self, indices: NDArray[Any]) -> Iterator[tuple[int, Any, Rows, NDArray[Any]]]:
+        """Yield for each part with members among `indices`: its number, it, their positions, and their own indices."""
+        for k, (part, start) in enumerate(self._parts_with_start()):
+            positions = np.flatnonzero((indices >= start) & (indices < start + len(part)))
+            if positions.size:
+                yield k, part, positions, indices[positions] - start
 
     @property
     def params(self) -> list[dict[str, Any]]:
-        """What distinguishes each, and what it is called."""
+        """Parameters that distinguish the members, including the name of their candidate."""
         return [
-            {"candidate": name} | one if name else one
+            {"candidate": name} | params if name else params
             for part, name in zip(self.parts, self.names, strict=True)
-            for one in part.params
+            for params in part.params
         ]
 
     @property
     def classes(self) -> Labels:
-        """The labels that they were trained to tell apart."""
+        """Classes, sorted."""
         classes: Labels = self.parts[0].classes
         return classes
 
     @property
     def dropped(self) -> list[dict[str, Any]]:
-        """Candidates that could not be trained and were left out."""
-        return [one for part in self.parts for one in part.dropped]
+        """Candidates that could not be trained."""
+        return [candidate for part in self.parts for candidate in part.dropped]
 
     @property
     def kkt_violation(self) -> FloatArray | None:
-        """How far each is from optimal; NaN for what is no support vector machine."""
-        return self._of_each("kkt_violation", np.nan)
+        """KKT violation of each SVM; NaN for other classifiers."""
+        return self._concatenated("kkt_violation", np.nan)
 
     @property
     def converged(self) -> NDArray[np.bool_] | None:
-        """Whether each support vector machine is near enough to optimal, and anything else."""
-        return self._of_each("converged", True)
+        """Whether each SVM converged; true for other classifiers."""
+        return self._concatenated("converged", True)
 
-    def _of_each(self, name: str, other: Any) -> NDArray[Any] | None:
-        found = [getattr(part, name) for part in self.parts]
-        if all(one is None for one in found):
+    def _concatenated(self, name: str, default: Any) -> NDArray[Any] | None:
+        values = [getattr(part, name) for part in self.parts]
+        if all(value is None for value in values):
             return None
-        pairs = zip(found, self.parts, strict=True)
-        return np.concatenate([np.full(len(part), other) if one is None else one for one, part in pairs])
+        pairs = zip(values, self.parts, strict=True)
+        return np.concatenate([np.full(len(part), default) if value is None else value for value, part in pairs])
 
-    def prepared(self, X: Any) -> Prepared:
-        """Return rows as each part takes them."""
-        return Prepared(tuple(part.prepared(X) for part in self.parts))
+    def preprocess(self, X: Any) -> CompositeRows:
+        """Preprocess rows for each part."""
+        return CompositeRows(tuple(part.preprocess(X) for part in self.parts))
 
-    def predict(self, X: Prepared, which: Rows, coding: Coding) -> Predictions:
-        """Return the numbers of the labels that some classifiers give prepared rows, shape (which, n)."""
-        found = [(mine, part.predict(X.parts[place], own, coding)) for place, part, mine, own in self._own(which)]
-        y_pred = np.empty((which.size, len(X)), dtype=smallest_code_dtype(coding.labels.size))
-        for mine, some in found:
-            y_pred[mine] = some
+    def predict(self, X: CompositeRows, indices: Rows, coding: Coding) -> Predictions:
+        """Predict preprocessed rows with some members; label codes of shape (indices, n)."""
+        # Every part first: the type of the codes depends on the number of labels after the last one.
+        by_part = [
+            (positions, part.predict(X.parts[k], own_indices, coding))
+            for k, part, positions, own_indices in self._by_part(indices)
+        ]
+        y_pred = np.empty((indices.size, len(X)), dtype=smallest_code_dtype(coding.labels.size))
+        for positions, codes in by_part:
+            y_pred[positions] = codes
         return y_pred
 
-    def predict_assigned(self, X: Prepared, which: Codes, coding: Coding) -> Codes:
-        """Return the number of the label that classifier ``which[j]`` gives prepared row j, shape (n,)."""
-        codes = np.empty(which.size, dtype=np.intp)
-        for place, part, rows, own in self._own(which):
-            codes[rows] = part.predict_assigned(pick_rows(X.parts[place], rows), own, coding)
+    def predict_assigned(self, X: CompositeRows, assigned: Codes, coding: Coding) -> Codes:
+        """Predict preprocessed row j with member ``assigned[j]``; label codes of shape (n,)."""
+        codes = np.empty(assigned.size, dtype=np.intp)
+        for k, part, rows, own_indices in self._by_part(assigned):
+            codes[rows] = part.predict_assigned(pick_rows(X.parts[k], rows), own_indices, coding)
         return codes
 
-    def mean_probabilities(self, X: Prepared, weights: FloatArray, soft: Calibrated) -> FloatArray:
-        """Return the sum of weights times calibrated probabilities: that of each part, in their order."""
-        total = np.zeros((len(X), soft.classes.size))
-        for place, (part, first) in enumerate(self._placed()):
-            own = weights[first : first + len(part)]
-            if own.any():
-                total += part.mean_probabilities(X.parts[place], own, soft.among(first, len(part)))
+    def mean_probabilities(self, X: CompositeRows, weights: FloatArray, calibrations: Calibrations) -> FloatArray:
+        """Weighted sum of calibrated probabilities, added part by part."""
+        total = np.zeros((len(X), calibrations.classes.size))
+        for k, (part, start) in enumerate(self._parts_with_start()):
+            part_weights = weights[start : start + len(part)]
+            if part_weights.any():
+                total += part.mean_probabilities(X.parts[k], part_weights, calibrations.subset(start, len(part)))
         return total
 
-    def check_maps(self, soft: Calibrated) -> None:
-        """Raise unless each classifier has the scores that its map takes."""
-        for part, first in self._placed():
-            if any(first <= i < first + len(part) for i in soft.maps):
-                part.check_maps(soft.among(first, len(part)))
+    def check_calibrations(self, calibrations: Calibrations) -> None:
+        """Raise unless each calibrated member has the scores that its map takes."""
+        for part, start in self._parts_with_start():
+            part_calibrations = calibrations.subset(start, len(part))
+            if part_calibrations.maps:
+                part.check_calibrations(part_calibrations)

@@ -1,4 +1,4 @@
-"""What "auto" and the names of families stand for, by rows and columns; classifiers of scikit-learn by full name."""
+"""Named families, the portfolio of "auto" by size of the data, and scikit-learn classifiers by full name."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from pacbayes.svm.kernel import THREE_WIDTHS
 
 _FORESTS = ("sklearn.ensemble.RandomForestClassifier", "sklearn.ensemble.ExtraTreesClassifier")
 _SMALL = {"early_stopping": False, "max_iter": 100}
-#: Families by short name: settings of classifiers, each a class with its parameters, and whether columns are scaled.
+#: Named families: classes with parameters, and whether columns are scaled.
 FAMILIES: dict[str, tuple[list[tuple[str, dict[str, Any]]], bool]] = {
     "forest": ([(name, {"n_estimators": 200, "bootstrap": True}) for name in _FORESTS], False),
     "boosting": (
@@ -29,7 +29,7 @@ FAMILIES: dict[str, tuple[list[tuple[str, dict[str, Any]]], bool]] = {
         True,
     ),
     "neighbours": (
-        # By a tree: equal distances in products of matrices would differ in last bits with the rows around a row.
+        # A tree, because distances by matrix products depend on the rest of the batch in their last bits.
         [
             ("sklearn.neighbors.KNeighborsClassifier", {"n_neighbors": k, "algorithm": "kd_tree"})
             for k in (1, 5, 11, 21)
@@ -37,34 +37,34 @@ FAMILIES: dict[str, tuple[list[tuple[str, dict[str, Any]]], bool]] = {
         True,
     ),
 }
-# Where rows are sparse "svm" stands for linear machines.
-_OF_SPARSE_ROWS = {
+# For sparse rows, "svm" is linear.
+_SPARSE_FAMILIES = {
     "svm": ([("sklearn.svm.LinearSVC", {"C": c, "max_iter": 10_000}) for c in (0.01, 0.1, 1.0, 10.0)], True)
 }
-# Trees of a forest draw no more rows than this: twenty times as many would take twenty times as long.
-_MOST_DRAWN = 50_000
-_DOTTED = re.compile(r"sklearn(\.[a-z]\w*)+\.[A-Z]\w*")
-_NO_PART_OF_A_NAME = {"conftest", "externals", "tests"}
+# Maximum number of bootstrap rows of a tree in a forest, to limit training time.
+_MAX_BOOTSTRAP = 50_000
+_CLASS_PATH = re.compile(r"sklearn(\.[a-z]\w*)+\.[A-Z]\w*")
+_PRIVATE_PACKAGES = {"conftest", "externals", "tests"}
 
 AUTO, SVM = "auto", "svm"
-#: The families of "auto": written out, as one more name must not change what everybody gets.
+#: Families of "auto", which new names must not change.
 PORTFOLIO = (SVM, "forest", "boosting", "logistic", "neighbours")
-#: All that have a name.
+#: All named families.
 NAMES = (SVM, *FAMILIES)
-#: Those that take sparse rows.
+#: Named families for sparse rows.
 SPARSE = (SVM, "forest", "logistic")
-# Up to so many training rows a family by name has five widths with all costs; three widths with costs up to 100; as
-# many on landmarks, and beyond that one width: about a minute each on two cores, and no more memory than a few GB.
+# Maximum numbers of training rows of "svm" for five widths with all costs, for three widths with costs up to 100, and
+# for three widths on landmarks (a single width beyond): each takes about a minute on two cores and a few GB.
 _FIVE_WIDTHS, _EXACT, _THREE_WIDTHS = 5_000, 10_000, 50_000
-# With more columns than this machines and all others are linear: distances of rows are all alike, trees take long.
+# Maximum number of columns of nonlinear families: beyond, distances between rows are similar and trees are slow.
 _WIDE = 1_000
-# With more training rows nobody looks for neighbours.
+# Maximum number of training rows of "neighbours".
 _NEIGHBOURS = 20_000
 
 
 @dataclass(frozen=True)
 class Size:
-    """How many training rows there are, and columns; and whether rows are sparse."""
+    """Number of training rows and of columns, and whether rows are sparse."""
 
     rows: int
     columns: int = 1
@@ -72,7 +72,7 @@ class Size:
 
     @classmethod
     def of(cls, X: Any, rows: int, preprocessor: Any = None) -> Self:
-        """Return the size of data, of which so many rows train; what is prepared is dense.
+        """Size of X with this number of training rows; preprocessed rows are dense.
 
         Examples
         --------
@@ -84,12 +84,12 @@ class Size:
 
     @property
     def linear(self) -> bool:
-        """Whether all members are linear: for wide rows, and sparse ones."""
+        """Whether all families are linear, as for wide and for sparse rows."""
         return self.sparse or self.columns > _WIDE
 
 
 def portfolio(size: Size) -> list[str]:
-    """Return the families of "auto" for data of a size.
+    """Families of "auto" for data of a size.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def portfolio(size: Size) -> list[str]:
 
 
 def warn_left_out(candidates: Any, size: Size) -> None:
-    """Warn if "auto" trains linear classifiers only, and name the families that take such rows and are left out.
+    """Warn if "auto" trains linear classifiers only, and name the other families.
 
     Examples
     --------
@@ -117,13 +117,12 @@ def warn_left_out(candidates: Any, size: Size) -> None:
     if not (isinstance(candidates, str) and candidates == AUTO and size.linear):
         return
     trained = portfolio(size)
-    others = ", ".join(one for one in PORTFOLIO if one not in trained and not (size.sparse and one not in SPARSE))
+    others = ", ".join(name for name in PORTFOLIO if name not in trained and not (size.sparse and name not in SPARSE))
     why = "are sparse" if size.sparse else f"have {size.columns} columns, more than {_WIDE}"
     warn_caller(
         f'candidates="auto" leaves out {others}, because the rows {why}. Only linear classifiers are trained '
-        f"({', '.join(trained)}); the others may have a much smaller error rate. To include one, name it, as in "
-        f'candidates="{"forest" if size.sparse else "boosting"}", or several. Decide this before you look at a '
-        "certificate."
+        f"({', '.join(trained)}); the others may have a much smaller error rate. To include families, name them, as in "
+        f'candidates="{"forest" if size.sparse else "boosting"}". Decide this before you look at a certificate.'
     )
 
 
@@ -149,43 +148,47 @@ def svm_settings(size: Size) -> dict[str, Any]:
 
 
 def named_family(name: str, preprocessor: Any, rows: int, sparse: bool = False) -> list[Any]:
-    """Unfitted classifiers of a family, for `rows` training rows; `preprocessor` is their first step, or None.
+    """Unfitted classifiers of a named family for `rows` training rows, behind the preprocessor, if any.
 
-    Columns of sparse rows are divided by their largest values, and not centred.  Boosting gets categories as such.
+    Sparse columns are divided by their maximum absolute value instead of being centred.  Boosting treats categories
+    natively.
 
     Examples
     --------
-    >>> [one.get_params()["model__n_neighbors"] for one in named_family("neighbours", None, 40)]
+    >>> [pipeline.get_params()["model__n_neighbors"] for pipeline in named_family("neighbours", None, 40)]
     [1, 5, 11]
     """
-    settings, scaled = (FAMILIES | _OF_SPARSE_ROWS if sparse else FAMILIES)[name]
-    found = [_class(path)(**params) for path, params in settings if params.get("n_neighbors", 1) <= max(1, rows // 3)]
-    if name == "forest" and rows > _MOST_DRAWN:
-        found = [one.set_params(max_samples=_MOST_DRAWN) for one in found]
-    if name == "boosting" and (native := with_categories(preprocessor)) is not None:
-        preprocessor = native
-        found = [one.set_params(categorical_features="from_dtype") for one in found]
-    scale = MaxAbsScaler() if sparse else StandardScaler()
-    before = ([("preprocessor", preprocessor)] if preprocessor is not None else []) + (
-        [("scale", scale)] if scaled else []
-    )
+    settings, scaled = (FAMILIES | _SPARSE_FAMILIES if sparse else FAMILIES)[name]
+    max_neighbours = max(1, rows // 3)
+    models = [
+        _import_class(path)(**params) for path, params in settings if params.get("n_neighbors", 1) <= max_neighbours
+    ]
+    if name == "forest" and rows > _MAX_BOOTSTRAP:
+        models = [model.set_params(max_samples=_MAX_BOOTSTRAP) for model in models]
+    if name == "boosting" and (with_dtypes := with_categories(preprocessor)) is not None:
+        preprocessor = with_dtypes
+        models = [model.set_params(categorical_features="from_dtype") for model in models]
+    steps = [] if preprocessor is None else [("preprocessor", preprocessor)]
+    if scaled:
+        steps.append(("scale", MaxAbsScaler() if sparse else StandardScaler()))
     return [
-        Pipeline([(step, clone(part)) for step, part in before] + [("model", one)]) if before else one for one in found
+        Pipeline([*((step, clone(transformer)) for step, transformer in steps), ("model", model)]) if steps else model
+        for model in models
     ]
 
 
 def classifier_by_name(name: str, grid: Any = None, preprocessor: Any = None) -> tuple[Any, Any]:
-    """Return the named classifier of scikit-learn, behind `preprocessor` where there is such a thing, and its grid.
+    """Pipeline of the preprocessor, if any, with a scikit-learn classifier, and its parameter grid.
 
     Parameters
     ----------
     name : str
-        The full name of a classifier under ``sklearn.``, such as ``sklearn.tree.DecisionTreeClassifier``.  Nothing else
-        is ever imported.
+        Full name of a classifier in scikit-learn, such as ``sklearn.tree.DecisionTreeClassifier``.  Nothing else is
+        imported.
     grid : dict or list of dicts, optional
-        Lists of values by parameter of the classifier; by default the classifier as it is.
+        Lists of values by parameter of the classifier; by default its default parameters.
     preprocessor : transformer, optional
-        The first step of a pipeline.
+        First step of the pipeline.
 
     Examples
     --------
@@ -197,16 +200,16 @@ def classifier_by_name(name: str, grid: Any = None, preprocessor: Any = None) ->
     under sklearn., such as sklearn.tree.DecisionTreeClassifier; got 'os.system'
     """
     try:
-        model = _class(name)()
+        model = _import_class(name)()
     except TypeError as error:
-        raise ValueError(f"candidates {name!r} cannot be made without further arguments: {error}") from None
-    chosen = {} if grid is None else check_grid(grid, model)
-    before = [] if preprocessor is None else [("preprocessor", preprocessor)]
-    return Pipeline([*before, ("model", model)]), _with_prefix(chosen)
+        raise ValueError(f"candidates {name!r} cannot be created without arguments: {error}") from None
+    params = {} if grid is None else check_grid(grid, model)
+    steps = [] if preprocessor is None else [("preprocessor", preprocessor)]
+    return Pipeline([*steps, ("model", model)]), _with_prefix(params)
 
 
 def check_grid(grid: Any, model: Any) -> Any:
-    """Return a grid, or raise if it is not lists of values by parameters that `model` has.
+    """Raise unless the grid has lists of values for parameters of `model`; return it.
 
     Examples
     --------
@@ -220,7 +223,7 @@ def check_grid(grid: Any, model: Any) -> Any:
     parts = grid if isinstance(grid, list) else [grid]
     if not parts or not all(isinstance(part, dict) for part in parts):
         raise ValueError(
-            f"grid must be an object with a list of values for each parameter, or a list of such, got {_short(grid)}"
+            f"grid must be an object with a list of values for each parameter, or a list of objects, got {_short(grid)}"
         )
     for part in parts:
         for name, values in part.items():
@@ -240,23 +243,23 @@ def _with_prefix(grid: Any) -> Any:
     return {f"model__{name}": values for name, values in grid.items()}
 
 
-def _class(path: str) -> Any:
-    """Return the classifier class of a full name, or raise; nothing outside scikit-learn is imported."""
-    wrong = ValueError(
+def _import_class(path: str) -> Any:
+    """Import a classifier of scikit-learn by its full name; other names are rejected without an import."""
+    unknown = ValueError(
         f"candidates must be auto, svm, {', '.join(FAMILIES)} or the full name of a classifier under sklearn., such as "
         f"sklearn.tree.DecisionTreeClassifier; got {path!r}"
     )
-    if not _DOTTED.fullmatch(path) or _NO_PART_OF_A_NAME & set(path.split(".")):
-        raise wrong
+    if not _CLASS_PATH.fullmatch(path) or _PRIVATE_PACKAGES & set(path.split(".")):
+        raise unknown
     module, _, name = path.rpartition(".")
     try:
-        found = getattr(import_module(module), name)
+        cls = getattr(import_module(module), name)
     except (ImportError, AttributeError):
-        raise wrong from None
-    inside = isinstance(found, type) and found.__module__.startswith("sklearn.")
-    if not inside or not issubclass(found, ClassifierMixin) or not issubclass(found, BaseEstimator):
-        raise ValueError(f"candidates must be a classifier, which {path} is not")
-    return found
+        raise unknown from None
+    in_sklearn = isinstance(cls, type) and cls.__module__.startswith("sklearn.")
+    if not in_sklearn or not issubclass(cls, ClassifierMixin) or not issubclass(cls, BaseEstimator):
+        raise ValueError(f"candidates must be a classifier, but {path} is not")
+    return cls
 
 
 def _short(value: Any) -> str:

@@ -1,7 +1,6 @@
-"""Every machine on a training sample of its own, as in the paper.
+"""Training of SVMs on independent training sets, as in the paper.
 
-A unit of them is stored as arrays only.  What a checkpoint holds is checked before compiled code sees it, which takes
-shapes and indices at their word.
+Checkpoints hold arrays only.  They are checked here, because compiled code does not check shapes and indices.
 """
 
 from dataclasses import dataclass
@@ -25,10 +24,10 @@ from pacbayes.svm.svm_classifier import SVMSettings, train_one
 
 
 @dataclass(frozen=True)
-class Trained:
-    """One machine; `support` are rows of the whole sample."""
+class TrainedSVM:
+    """SVM with its support vectors, as indices of all rows."""
 
-    machine: OneVsOneSVM
+    svm: OneVsOneSVM
     support: Rows
     scaling: Scaling
     kernel: Kernel
@@ -37,26 +36,26 @@ class Trained:
 
 
 SVM_CHUNKS = npz_codec(
-    dict.fromkeys((Trained, OneVsOneSVM, Scaling, Kernel)),
-    lambda one: isinstance(one, Trained),
+    dict.fromkeys((TrainedSVM, OneVsOneSVM, Scaling, Kernel)),
+    lambda value: isinstance(value, TrainedSVM),
     "support vector machines",
 )
 
 
 @dataclass(frozen=True, eq=False)
 class IndependentTask:
-    """What every worker needs to train any of the machines."""
+    """Input of the workers."""
 
     settings: SVMSettings
-    #: Rows as an array.
+    #: Its rows are an array.
     data: Dataset
     split: Split
-    #: Of the columns, where the rows came with such: the machines are asked about rows that have them too.
+    #: Feature names of a data frame, which later rows must have too.
     names: Labels | None = None
 
 
 def train_independent(task: IndependentTask, jobs: int, checkpoint: Checkpoint | None) -> Estimators:
-    """Train every machine on its own sample."""
+    """Train every SVM on its training set."""
     settings = task.settings
     trained = run_units(
         _train_one,
@@ -64,32 +63,32 @@ def train_independent(task: IndependentTask, jobs: int, checkpoint: Checkpoint |
         settings.lambdas.size,
         "independent support vector machines",
         jobs,
-        # The solver leaves other threads free to run; another backend is the user's choice.
+        # The solver releases the GIL; the user may choose another backend.
         prefer="threads",
         checkpoint=checkpoint,
-        again=_checked,
+        again=_check_stored,
     )
-    violation = np.array([one.kkt_violation for one in trained])
-    converged = np.array([one.converged for one in trained])
+    violation = np.array([result.kkt_violation for result in trained])
+    converged = np.array([result.converged for result in trained])
     warn_unconverged(settings.lambdas, violation, converged, MOST_STEPS if settings.kernel == NYSTROEM else MAX_ITER)
     classes, X = task.data.classes, task.data.rows
-    svms = [
-        settings.classifier(i, classes, one.scaling, one.kernel, one.machine, one.scaling(X[one.support]))
-        for i, one in enumerate(trained)
+    classifiers = [
+        settings.classifier(i, classes, svm.scaling, svm.kernel, svm.svm, svm.scaling(X[svm.support]))
+        for i, svm in enumerate(trained)
     ]
     if task.names is not None:
-        for machine in svms:
-            machine.feature_names_in_ = task.names
-    params = [settings.params_of(i, one.kernel.gamma) for i, one in enumerate(trained)]
-    return Estimators(svms, params, classes, kkt_violation=violation, converged=converged)
+        for classifier in classifiers:
+            classifier.feature_names_in_ = task.names
+    params = [settings.params_of(i, svm.kernel.gamma) for i, svm in enumerate(trained)]
+    return Estimators(classifiers, params, classes, kkt_violation=violation, converged=converged)
 
 
-def _train_one(task: IndependentTask, i: int) -> Trained:
-    """Train the i-th machine."""
+def _train_one(task: IndependentTask, i: int) -> TrainedSVM:
+    """Train SVM i."""
     settings, (train, _) = task.settings, task.split(i)
     rngs = (generator(settings.seed, purpose, i) for purpose in (Purpose.WIDTH, Purpose.LANDMARKS))
     with one_thread():
-        scaling, kernel, places, svms = train_one(
+        scaling, kernel, expansion_rows, svms = train_one(
             task.data.rows[train],
             task.data.codes[train],
             settings.lambdas[i : i + 1],
@@ -99,24 +98,24 @@ def _train_one(task: IndependentTask, i: int) -> Trained:
             settings.n_components,
             *rngs,
         )
-    machine = svms.one(0)
-    support = train[places[machine.support]]
-    return Trained(machine, support, scaling, kernel, float(svms.kkt_violation[0]), bool(svms.converged[0]))
+    svm = svms.one(0)
+    support = train[expansion_rows[svm.support]]
+    return TrainedSVM(svm, support, scaling, kernel, float(svms.kkt_violation[0]), bool(svms.converged[0]))
 
 
-def _checked(task: IndependentTask, i: int, stored: Trained) -> Trained:
-    """Return the i-th machine from a checkpoint, or raise unless it is one on its own training rows."""
-    for name, kind in {"machine": OneVsOneSVM, "scaling": Scaling, "kernel": Kernel}.items():
-        need(type(getattr(stored, name)) is kind, f"Trained.{name}", f"must be {kind.__name__}")
-    need_rows(stored.support, "Trained.support", MOST)
-    each = stored.support.size == stored.machine.coefs.shape[1]
-    need(each, "Trained.support", "must be a row for each coefficient")
-    whole = type(stored.kkt_violation) is float and type(stored.converged) is bool
-    need(whole, "Trained", "must say if it converged")
+def _check_stored(task: IndependentTask, i: int, stored: TrainedSVM) -> TrainedSVM:
+    """Check SVM i of a checkpoint, which must be one on its training rows, and return it."""
+    for name, kind in {"svm": OneVsOneSVM, "scaling": Scaling, "kernel": Kernel}.items():
+        need(type(getattr(stored, name)) is kind, f"TrainedSVM.{name}", f"must be {kind.__name__}")
+    need_rows(stored.support, "TrainedSVM.support", MOST)
+    same_size = stored.support.size == stored.svm.coefs.shape[1]
+    need(same_size, "TrainedSVM.support", "must have a row for each coefficient")
+    plain = type(stored.kkt_violation) is float and type(stored.converged) is bool
+    need(plain, "TrainedSVM", "must have a KKT violation and say if it converged")
     width = task.data.rows.shape[1]
     need(stored.scaling.shift.size == width, "Scaling.shift", f"must be for {width} columns")
-    asked = task.settings.kernel
-    need((asked == "linear") == (stored.kernel.name == "linear"), "Kernel.name", f"must be for {asked!r}")
-    need(int(stored.machine.codes[-1]) < task.data.classes.size, "OneVsOneSVM.codes", "must be classes")
-    need(bool(np.isin(stored.support, task.split(i)[0]).all()), "Trained.support", "must be its training rows")
+    kernel = task.settings.kernel
+    need((kernel == "linear") == (stored.kernel.name == "linear"), "Kernel.name", f"must be for {kernel!r}")
+    need(int(stored.svm.codes[-1]) < task.data.classes.size, "OneVsOneSVM.codes", "must be classes")
+    need(bool(np.isin(stored.support, task.split(i)[0]).all()), "TrainedSVM.support", "must be its training rows")
     return stored

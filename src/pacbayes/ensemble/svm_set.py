@@ -1,4 +1,4 @@
-"""Support vector machines for a grid of regularisation parameters, with their answers to validation examples."""
+"""Training of support vector machines for many regularisation parameters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pacbayes.data.dataset import Dataset, check_complete, check_rows, check_sam
 from pacbayes.data.preprocessing import check_preprocessor, fit_preprocessor
 from pacbayes.data.rows import check_table, pick_rows
 from pacbayes.data.split import Split, SplitOptions, split_rows
-from pacbayes.ensemble.classifier_set import ClassifierSet, Trained, Work
+from pacbayes.ensemble.classifier_set import ClassifierSet, TrainedMembers, TrainingJob
 from pacbayes.ensemble.svm_folds import train_shared
 from pacbayes.ensemble.svm_independent import SVM_CHUNKS, IndependentTask, train_independent
 from pacbayes.ensemble.validation import check_predictions_fit
@@ -60,60 +60,61 @@ def svm_set(
     checkpoint: str | PathLike[str] | None = None,
     max_bytes: int | None = None,
 ) -> ClassifierSet:
-    r"""Train a support vector machine for every :math:`\lambda` and ask it about validation examples.
+    r"""Train a support vector machine for every :math:`\lambda` and predict validation rows.
 
-    `C` is :math:`1/\lambda`.  Scaling, kernel width and machine are fitted on the training sample alone.
+    `C` is :math:`1/\lambda`.  Scaling, kernel width and SVMs are fitted on the training set only.
 
     Parameters
     ----------
     X : array_like of shape (N, d)
-        Numbers beyond 1e100 in size count as 1e100.
+        Numbers are clipped at 1e100 in absolute value.
     y : array_like of shape (N,)
-        Two or more classes.  More than two are told apart by one-vs-one machines with the same :math:`\lambda` and
-        scikit-learn's `SVC` vote.
+        Two or more classes.  For more than two, one-vs-one SVMs with the same :math:`\lambda` vote as in scikit-learn's
+        `SVC`.
     lambdas : array_like of shape (H,)
         Positive, in any order.
     kernel : {"rbf", "linear", "nystroem"}
-        "nystroem" is for many rows: the Gaussian kernel by way of `n_components` training rows, with a cost that grows
-        with the number of rows, not with its square or cube.  Its machines are C-SVCs on Nyström's features of the
-        training rows, solved to a KKT violation of 0.01 (the others: 0.001).
-    gamma : {"sigest", "widths", "scale", "auto"}, float, or list of floats
-        Width of the Gaussian kernel :math:`\exp(-\gamma |x-x'|^2)`; see `sigest`.  "widths": that of sigest times 1/16,
-        1/4, 1, 4 and 16.  "scale" and "auto" as in scikit-learn's `SVC`.  Of several widths each has a machine for
-        every :math:`\lambda`, those of the first width first; they need a shared split.
+        "nystroem" is for many rows: the Gaussian kernel approximated by `n_components` training rows, at a cost that
+        is linear in the number of rows.  Its SVMs are C-SVCs on Nyström features of the training rows, solved to a KKT
+        violation of 0.01 (the others: 0.001).
+    gamma : {"sigest", "widths", "three widths", "scale", "auto"}, float, or list of floats
+        Width of the Gaussian kernel :math:`\exp(-\gamma |x-x'|^2)`; see `sigest`.  "widths" is that of sigest times
+        1/16, 1/4, 1, 4 and 16, "three widths" the three in the middle.  "scale" and "auto" are as in scikit-learn's
+        `SVC`.  Several widths, which require a shared split, are combined with every :math:`\lambda`; the SVMs of the
+        first width come first.
     n_components : int
-        For "nystroem": how many training rows, drawn at random, are its landmarks; at most all.
+        Number of landmarks of "nystroem", drawn at random from the training rows; at most all of them.
     scale : bool, "auto" or "kernlab"
-        Standardise the columns; constant ones are left alone.  "auto", for a shared split: as
-        cross-validation within the training rows finds better, where most columns have about the same range; else they
-        are standardised.  "kernlab": as R's kernlab does, which scales none if any is constant in the training sample.
+        Whether to standardise the columns; constant columns are not scaled.  "auto", for a shared split, decides by
+        cross-validation within the training rows if most columns have similar ranges, and standardises otherwise.
+        "kernlab" is as in R's kernlab, which scales no column if any is constant in the training set.
     preprocessor : scikit-learn transformer, optional
-        For a shared split: what turns the rows into numbers (imputation, one-hot columns), cloned and fitted on the
-        training sample; X is then handed to it as it is, training and validation rows apart.  A warning names
-        one that answers otherwise for a row alone than among others: no certificate would hold.
+        For a shared split: transformer to numeric rows (imputation, one-hot encoding), cloned and fitted on the
+        training set.  A warning names one whose output for a row depends on the rest of the batch: no certificate
+        would hold.
     split : {"shared", "independent"}
-        One training and validation sample for all classifiers, or for each its own.
+        One training and validation set for all SVMs, or a separate random split for each.
     validation_size : float or int
-        Fraction (rounded down) or number of validation examples.
+        Fraction (rounded down) or number of validation rows.
     groups : array_like of shape (N,), optional
-        The group of every row: a patient, a site, a day.  All rows of a group are on one side of the division, sizes
-        are shares or numbers of groups, and one loss is counted for each: its share of errors.  `risks` are means over
-        groups, and what a bound says is about the mean over new groups, not about rows.
+        Group of each row, such as a patient, a site or a day.  Rows of a group stay on one side of the split,
+        `validation_size` is a fraction or number of groups, and the loss of a group is its error rate.  `risks` are
+        means over groups, and bounds are on the mean over new groups instead of rows.
     duplicates : {"keep", "together", "independent"}
-        Rows equal in features and class: each for itself, or one example that is on one side of the division and is
-        validated once.  "together" is for copies made after sampling; see `copies`.  "independent" is as "keep",
-        without a warning of copies.
+        How to treat rows that are equal in features and class.  "keep" treats each as an independent draw; "together"
+        treats them as one example that was copied after sampling: they stay on one side of the split and count once in
+        validation; see `copies`.  "independent" is as "keep", without a warning of duplicates.
     n_jobs : int, optional
-        Threads; None for all cores.  For independent splits and several widths `joblib.parallel_config` may set other
-        workers.  The result is the same for any number, to the last bit.
+        Number of threads; None for all cores.  For independent splits and several widths, `joblib.parallel_config` may
+        set other workers.  Results do not depend on their number, to the last bit.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
-        For splits, kernel width and landmarks.
+        Seed of splits, kernel width and landmarks.
     checkpoint : path of a directory, optional
-        Store finished units there, and go on from what is stored; see `grid_set`.  With a shared split a unit is all
-        machines of one width.  Units are arrays: reading one runs no code.
+        Directory of finished units, from which a repeated call resumes; see `grid_set`.  With a shared split, a unit is
+        all SVMs of one width.  Units are arrays: reading one runs no code.
     max_bytes : int, optional
-        Refuse with a `MemoryError` what needs more memory, by default half of what is free.  With n training rows and
-        k classes, a shared split needs at most ``10 * (n**2 + (k - 1) * H * n)`` bytes beyond its input, plus scaled
+        Raise a `MemoryError` if more memory is needed, by default half of the free memory.  With n training rows and k
+        classes, a shared split needs at most ``10 * (n**2 + (k - 1) * H * n)`` bytes beyond its input, plus scaled
         copies of the rows and a block of 64 MiB.  Independent splits need ``8 * (n**2 + m * n)`` per thread and the
         duals.  "nystroem" needs ``16 * n * n_components`` and the coefficients instead, for independent splits per
         thread.
@@ -124,10 +125,10 @@ def svm_set(
 
     See Also
     --------
-    grid_set : The same for any scikit-learn estimator.
-    svm_path : The machines alone, on a kernel matrix.
-    StochasticSVC : The set, its posterior and its certificate in one.
-    optimal_posterior : The posterior over the set from its risks.
+    grid_set : The same for any scikit-learn classifier.
+    svm_path : SVMs on a kernel matrix.
+    StochasticSVC : Train and certify in one estimator.
+    optimal_posterior : Posterior over the set from its risks.
 
     References
     ----------
@@ -145,21 +146,21 @@ def svm_set(
     >>> len(classifiers), classifiers.m, bool(classifiers.risks.max() < 0.2)
     (3, 284, True)
     """
-    choices = SplitOptions(split, validation_size, groups, duplicates)
+    options = SplitOptions(split, validation_size, groups, duplicates)
     family = SvmFamily.checked("", lambdas, kernel, gamma, n_components, scale, preprocessor)
     family.check(split)
     check_same_order(X=X, y=y, groups=groups)
     features, labels = _check_data(X, y) if preprocessor is None else check_rows(X, y)
     data = Dataset.checked(features, labels, groups)
     with at_most_cores(jobs_of(n_jobs)):
-        row_split = split_rows(data, choices, family.number, seed_of_run(random_state, checkpoint))
-        work = Work(data, row_split, n_jobs, checkpoint, choices.as_dict())
-        return family.train(work, max_bytes).as_set(data, jobs_of(n_jobs))
+        row_split = split_rows(data, options, family.number, seed_of_run(random_state, checkpoint))
+        job = TrainingJob(data, row_split, n_jobs, checkpoint, options.as_dict())
+        return family.train(job, max_bytes).as_set(data, jobs_of(n_jobs))
 
 
 @dataclass(frozen=True, eq=False)
 class SvmFamily:
-    """Support vector machines for many lambdas, as they were asked for."""
+    """Support vector machines for many lambdas, with validated settings."""
 
     name: str
     lambdas: FloatArray
@@ -180,68 +181,69 @@ class SvmFamily:
         scale: Any,
         preprocessor: Any = None,
     ) -> SvmFamily:
-        """Raise before any work for what cannot be trained."""
-        checked = check_lambdas(lambdas)
+        """Validate the settings."""
+        lambdas = check_lambdas(lambdas)
         check_choice("kernel", kernel, SVM_KERNELS)
         gamma, n_components = check_gamma(gamma), check_count("n_components", n_components)
-        return cls(name, checked, kernel, gamma, n_components, check_scale(scale), preprocessor)
+        return cls(name, lambdas, kernel, gamma, n_components, check_scale(scale), preprocessor)
 
     def check(self, split: str) -> None:
-        """Raise before any work for what does not go with such a division."""
+        """Raise before training if the settings are incompatible with the kind of split."""
         check_preprocessor(self.preprocessor, split)
         if split != "shared" and number_of_widths(self.gamma) > 1:
             raise ValueError(
-                f"gamma must be one width for split={split!r}, such as 'sigest': each machine has a sample of its own; "
-                f"got {self.gamma!r}"
+                f"gamma must be a single width for split={split!r}, such as 'sigest': each SVM has its own training "
+                f"set; got {self.gamma!r}"
             )
         if split != "shared" and self.scale == AUTO_SCALE:
             raise ValueError(f"scale must be True, False or 'kernlab' for split={split!r}, got 'auto'")
 
     @property
     def number(self) -> int:
-        """How many machines there are."""
+        """Number of SVMs."""
         return self.lambdas.size * (1 if self.kernel == "linear" else number_of_widths(self.gamma))
 
-    def train(self, work: Work, max_bytes: int | None = None) -> Trained:
-        """Train the machines on training rows alone."""
-        data, divided, jobs = work.data, work.split, jobs_of(work.n_jobs)
-        seed = divided.seed
-        settings = SVMSettings(self.lambdas, self.kernel, self.gamma, self.scale, self.n_components, seed)
-        check_predictions_fit(self.number, divided.validating.size, max_bytes)
-        # One thread each: the bits of a product depend on how many share it, and the workers use the cores.
+    def train(self, job: TrainingJob, max_bytes: int | None = None) -> TrainedMembers:
+        """Train the SVMs on training rows only."""
+        data, split, jobs = job.data, job.split, jobs_of(job.n_jobs)
+        settings = SVMSettings(self.lambdas, self.kernel, self.gamma, self.scale, self.n_components, split.seed)
+        check_predictions_fit(self.number, split.validating.size, max_bytes)
+        # One thread each: the bits of a matrix product depend on the number of threads, and the workers use the cores.
         with one_thread():
-            if divided.shared is None:
-                # The samples are picked from one array, also where the rows came as a data frame.
-                numbers = replace(data, rows=check_array(data.rows, dtype=np.float64))
-                _check_memory(settings, self.number, divided, data, numbers.rows.shape[1], jobs, max_bytes)
-                task = IndependentTask(settings, numbers, divided, _get_feature_names(data.rows))
-                with open_checkpoint(work.checkpoint, SVM_CHUNKS) as store:
+            if split.shared is None:
+                # Training sets are picked from one array, also if the rows are a data frame.
+                numeric = replace(data, rows=check_array(data.rows, dtype=np.float64))
+                _check_memory(settings, self.number, split, data, numeric.rows.shape[1], jobs, max_bytes)
+                task = IndependentTask(settings, numeric, split, _get_feature_names(data.rows))
+                with open_checkpoint(job.checkpoint, SVM_CHUNKS) as store:
                     if store is not None:
-                        store.begin(self._run(data, work.options, seed))
-                    return Trained(train_independent(task, jobs, store), divided)
-            train = divided.shared[0]
-            rows, fitted = self._numbers(data, train)
-            _check_memory(settings, self.number, divided, data, rows.shape[1], jobs, max_bytes)
-            units, codes = divided.units_of(train), data.codes[train]
-            own = part_of(work.checkpoint, self.name or "svm")
-            members, folds = train_shared(settings, rows, codes, data.classes, fitted, jobs, units, max_bytes, own)
-            return Trained(members, divided, folds)
+                        store.begin(self._describe_run(data, job.options, split.seed))
+                    return TrainedMembers(train_independent(task, jobs, store), split)
+            train = split.shared[0]
+            rows, preprocessor = self._preprocess(data, train)
+            _check_memory(settings, self.number, split, data, rows.shape[1], jobs, max_bytes)
+            units, codes = split.units_of(train), data.codes[train]
+            directory = part_of(job.checkpoint, self.name or "svm")
+            members, folds = train_shared(
+                settings, rows, codes, data.classes, preprocessor, jobs, units, max_bytes, directory
+            )
+            return TrainedMembers(members, split, folds)
 
-    def _numbers(self, data: Dataset, train: Rows) -> tuple[FloatArray, Any]:
-        """Return the training rows as numbers, and what makes such of other rows."""
+    def _preprocess(self, data: Dataset, train: Rows) -> tuple[FloatArray, Any]:
+        """Numeric training rows, and the fitted preprocessor."""
         if self.preprocessor is None:
             return check_array(pick_rows(data.rows, train), dtype=np.float64), None
         fitted, rows = fit_preprocessor(self.preprocessor, data.pick(train))
         return rows, fitted
 
-    def _run(self, data: Dataset, options: dict[str, Any], seed: int) -> dict[str, Any]:
-        own = {"kernel": self.kernel, "gamma": self.gamma, "scale": self.scale, "n_components": self.n_components}
+    def _describe_run(self, data: Dataset, options: dict[str, Any], seed: int) -> dict[str, Any]:
+        params = {"kernel": self.kernel, "gamma": self.gamma, "scale": self.scale, "n_components": self.n_components}
         files = {"X": data.rows, "y": data.labels, "lambdas": self.lambdas}
-        return describe_run("svm_set", self.lambdas.size, seed, files, own | options)
+        return describe_run("svm_set", self.lambdas.size, seed, files, params | options)
 
 
 def _check_data(X: Any, y: Any) -> tuple[FloatArray, Labels]:
-    """Return rows of finite numbers, and labels of classes."""
+    """Validate rows of finite numbers and labels of classes."""
     check_table(X)
     features, labels = check_X_y(X, check_complete(narrow_labels(y)), dtype=np.float64)
     check_classification_targets(labels)
@@ -249,29 +251,30 @@ def _check_data(X: Any, y: Any) -> tuple[FloatArray, Labels]:
 
 
 def _check_memory(
-    task: SVMSettings, h: int, splits: Split, data: Dataset, columns: int, jobs: int, max_bytes: int | None
+    settings: SVMSettings, n_svms: int, split: Split, data: Dataset, columns: int, jobs: int, max_bytes: int | None
 ) -> None:
-    """Refuse what will not fit before anything is allocated: of several widths one matrix at a time, and all duals."""
+    """Raise before allocation if memory does not suffice for the kernel matrices and all duals."""
     k = data.classes.size
-    n, m = splits.most_rows
-    if task.kernel == NYSTROEM:
-        width = min(n, task.n_components)
-        # The features, and those of one pair of classes or of a fold.
-        workers = 1 if splits.shared is not None else min(jobs, h)
-        needed = workers * 8 * (2 * n * width + (GRAM_BLOCKS + 4) * width**2) + 4 * k * (k - 1) * h * width
+    n, m = split.most_rows
+    if settings.kernel == NYSTROEM:
+        width = min(n, settings.n_components)
+        # All features, and those of one pair of classes or of a fold.
+        workers = 1 if split.shared is not None else min(jobs, n_svms)
+        needed = workers * 8 * (2 * n * width + (GRAM_BLOCKS + 4) * width**2) + 4 * k * (k - 1) * n_svms * width
         needed += BLOCK_BYTES
         what = f"{width} features of {n} rows"
-    elif splits.shared is not None:
+    elif split.shared is not None:
+        # Several widths are trained one after the other.
         entry = 10 if n < SINGLE_FROM else 5
-        needed = entry * n * n + 10 * (k - 1) * h * n + 8 * n * columns + BLOCK_BYTES
-        what = f"a kernel matrix of {n} x {n} and the duals of {h} classifiers"
+        needed = entry * n * n + 10 * (k - 1) * n_svms * n + 8 * n * columns + BLOCK_BYTES
+        what = f"a kernel matrix of {n} x {n} and the duals of {n_svms} classifiers"
     else:
-        needed = 8 * (min(jobs, h) * (n * n + m * n) + h * n)
-        what = f"kernel matrices of {n} x {n} in {min(jobs, h)} threads"
-    advice = 'Use kernel="nystroem", which needs no kernel matrix. ' if task.kernel == "rbf" else ""
+        needed = 8 * (min(jobs, n_svms) * (n * n + m * n) + n_svms * n)
+        what = f"kernel matrices of {n} x {n} in {min(jobs, n_svms)} threads"
+    advice = 'Use kernel="nystroem", which needs no kernel matrix. ' if settings.kernel == "rbf" else ""
     advice += "Give fewer rows, a larger validation_size or fewer lambdas"
-    if splits.shared is None:
+    if split.shared is None:
         advice += "; fewer n_jobs"
-    # Estimators have no such parameter; who gave it knows what it is.
+    # Estimators have no parameter max_bytes.
     advice += "." if max_bytes is None else "; or a larger max_bytes."
     check_fits(needed, max_bytes, what, advice)

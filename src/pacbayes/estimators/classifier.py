@@ -13,7 +13,7 @@ from pacbayes.certificates.decisions import Abstain, Decision, Threshold
 from pacbayes.certificates.levels import AUTO
 from pacbayes.data.preprocessing import ENCODE_FIRST, ENCODE_PREPROCESSOR, IN_PREPROCESSOR, in_pipeline
 from pacbayes.data.rows import pickable_rows
-from pacbayes.ensemble.families import Grid, SVMs, input_tags_of, is_pair, named_candidates
+from pacbayes.ensemble.families import Grid, SVMs, input_tags_of, is_named, named_candidates
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.from_fitted import certify_fitted
 from pacbayes.estimators.recipe import SHARED_CONSTRAINTS, Recipe
@@ -204,11 +204,11 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
 
     def _named(self) -> bool:
         """Whether all candidates are (name, candidate) pairs, as scikit-learn's compositions require."""
-        return isinstance(self.candidates, list) and len(self.candidates) > 0 and all(map(is_pair, self.candidates))
+        return isinstance(self.candidates, list) and len(self.candidates) > 0 and all(map(is_named, self.candidates))
 
     def _recipe(self) -> Recipe:
         if isinstance(self.candidates, list):
-            self._validate_names([candidate[0] for candidate in self.candidates if is_pair(candidate)])
+            self._validate_names([candidate[0] for candidate in self.candidates if is_named(candidate)])
         return Recipe(**super().get_params(deep=False))
 
     @classmethod

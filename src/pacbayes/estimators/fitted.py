@@ -26,7 +26,7 @@ from pacbayes.data.rows import hashed_rows, number_of_rows, row_hashes
 from pacbayes.ensemble.classifier_set import ClassifierSet
 from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.members import Coding, Members
-from pacbayes.ensemble.validation import Counted, ValidationPredictions
+from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class Fitted:
         return self.rule(voting).weights
 
     @cached_property
-    def vote(self) -> Counted | None:
+    def vote(self) -> ErrorCounts | None:
         """Validation errors of the majority vote; None if the classifiers share no validation set.
 
         If the vote was chosen on the validation set, the errors are for display only: a binomial bound from them would
@@ -79,7 +79,7 @@ class Fitted:
         if self.plan.split.shared is None:
             return None
         codes = weighted_vote(self.weights("majority"), self.predictions.y_pred, self.predictions.labels)
-        return self.predictions.count_errors(codes[None], self.plan.split)
+        return self.predictions.count_rule_errors(codes[None], self.plan.split)
 
     def overlap(self, X: Any) -> Overlap | None:
         """Overlap of X with the rows of the fit; None if rows cannot be compared."""
@@ -101,7 +101,7 @@ class Fitted:
     def certified(self, voting: str, X: Any) -> Labels:
         """Predict labels by the certified rule."""
         coding = Coding(self.members.classes)
-        codes = self._predict_codes(voting, X, self.members.prepared(X), coding)
+        codes = self._predict_codes(voting, X, self.members.preprocess(X), coding)
         return np.asarray(coding.labels[codes])
 
     def covered(self, voting: str, X: Any) -> NDArray[np.bool_]:
@@ -119,20 +119,20 @@ class Fitted:
         labels[clear] = refit_labels[clear]
         return labels
 
-    def _predict_codes(self, voting: str, X: Any, prepared: Any, coding: Coding) -> Any:
+    def _predict_codes(self, voting: str, X: Any, preprocessed: Any, coding: Coding) -> Any:
         rule, result = self.rule(voting), self.certificates[voting].decision
         if not isinstance(result, ThresholdResult) or not result.passed:
             # Hash the raw rows: the last bits of a preprocessed row may depend on the rest of the batch.
-            return rule.predict(self.members, prepared, lambda: row_hashes(X, self.plan.key), coding)
+            return rule.predict(self.members, preprocessed, lambda: row_hashes(X, self.plan.key), coding)
         code, soft = self.predictions.code_of(result.positive), self.plan.soft
-        positive = on_grid(soft.soft.spread(soft.shares(self.members, prepared), 2)[:, code]) >= result.threshold
+        positive = on_grid(soft.soft.expand(soft.shares(self.members, preprocessed), 2)[:, code]) >= result.threshold
         return np.where(positive, code, 1 - code)
 
     def probabilities(self, X: Any) -> FloatArray:
         """Mean calibrated probabilities of the soft vote, shape (n, classes)."""
         soft = self.plan.soft
-        shares = soft.shares(self.members, self.members.prepared(X))
-        return self.with_refit(X, soft.soft.spread(shares, int(self.members.classes.size)))
+        shares = soft.shares(self.members, self.members.preprocess(X))
+        return self.with_refit(X, soft.soft.expand(shares, int(self.members.classes.size)))
 
     def with_refit(self, X: Any, certified: FloatArray) -> FloatArray:
         """Replace probabilities by those of the refit where it is clear."""
@@ -143,9 +143,9 @@ class Fitted:
 
     def confidence(self, voting: str, X: Any) -> FloatArray:
         """Confidence of the soft vote in the labels that `voting` predicts, rounded to the grid of thresholds."""
-        prepared, soft = self.members.prepared(X), self.plan.soft
-        scores = soft.confidences(soft.shares(self.members, prepared), int(self.members.classes.size))
-        return confidence(scores, self._predict_codes(voting, X, prepared, Coding(self.members.classes)))
+        preprocessed, soft = self.members.preprocess(X), self.plan.soft
+        scores = soft.confidences(soft.shares(self.members, preprocessed), int(self.members.classes.size))
+        return confidence(scores, self._predict_codes(voting, X, preprocessed, Coding(self.members.classes)))
 
 
 class CountedBatch:

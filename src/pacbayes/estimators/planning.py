@@ -34,13 +34,13 @@ from pacbayes.data.rows import pick_rows
 from pacbayes.data.split import GROUP, Split
 from pacbayes.data.tables import TableReading
 from pacbayes.ensemble.calibration import calibrate
-from pacbayes.ensemble.classifier_set import Trained
-from pacbayes.ensemble.cross_validation import CrossValidation, assign_folds, counted_by_fold
-from pacbayes.ensemble.members import Calibrated, Predictions, smallest_code_dtype
+from pacbayes.ensemble.classifier_set import TrainedMembers
+from pacbayes.ensemble.cross_validation import CrossValidation, assign_folds, count_fold_errors
+from pacbayes.ensemble.members import Calibrations, Predictions, smallest_code_dtype
 from pacbayes.estimators.recipe import Recipe
 
 
-def make_plan(choices: Recipe, trained: Trained, data: Dataset, reading: TableReading | None) -> Plan:
+def make_plan(choices: Recipe, trained: TrainedMembers, data: Dataset, reading: TableReading | None) -> Plan:
     """Plan of trained classifiers, determined on the training set.
 
     Of the validation rows the plan holds hashes and the format of the columns, to compare later tables with.
@@ -72,7 +72,7 @@ def make_plan(choices: Recipe, trained: Trained, data: Dataset, reading: TableRe
     )
 
 
-def make_refit(choices: Recipe, trained: Trained) -> Refit:
+def make_refit(choices: Recipe, trained: TrainedMembers) -> Refit:
     """Classifiers trained on all rows, with the soft vote that cross-validation on all rows determines."""
     cv = _cross_validate(choices, trained, 0.0)
     assert cv is not None
@@ -139,19 +139,19 @@ class CVResult:
 
     counts: CrossValidation
     #: Calibration maps of the cross-validated classifiers; None if there is no primary rule.
-    calibrated: Calibrated | None
+    calibrated: Calibrations | None
     #: Calibrated out-of-fold probabilities of the best classifier of each family, if a decision or bets need them.
     probabilities: dict[int, FloatArray]
 
 
-def _cross_validate(choices: Recipe, trained: Trained, hedge: float) -> CVResult | None:
+def _cross_validate(choices: Recipe, trained: TrainedMembers, hedge: float) -> CVResult | None:
     """Cross-validate within the training set; None if disabled or if the classifiers share no training set."""
     members, split = trained.folds, trained.split
     if members is None or choices.cv is None:
         return None
     needs_rules = hedge < 1.0
     # A path of SVMs costs little more with all lambdas, but the holdout baseline alone needs only some of them.
-    which = members.tried(needs_rules or (isinstance(choices.prior, str) and choices.prior == CROSS_VALIDATION))
+    which = members.candidates(needs_rules or (isinstance(choices.prior, str) and choices.prior == CROSS_VALIDATION))
     units, codes = split.units_of(split(0)[0]), members.codes
     folds = assign_folds(codes, choices.cv, generator(split.seed, Purpose.FOLDS), units)
     train_classes, train_codes = np.unique(codes, return_inverse=True)
@@ -174,7 +174,7 @@ def _cross_validate(choices: Recipe, trained: Trained, hedge: float) -> CVResult
                     # float32 is exact for multiples of 2^-20.
                     probabilities[i], best[family] = maps[i](member.scores).astype(np.float32), k
             advance(1)
-    errors, sizes = counted_by_fold(y_pred, codes, folds)
+    errors, sizes = count_fold_errors(y_pred, codes, folds)
     count_votes = needs_rules and y_pred.size <= MAX_PREDICTIONS and sizes.any()
     votes = errors_of_votes(_to_train_codes(train_classes, y_pred), train_codes, folds, sizes) if count_votes else None
     return CVResult(
@@ -186,7 +186,7 @@ def _cross_validate(choices: Recipe, trained: Trained, hedge: float) -> CVResult
             losses if needs_rules else None,
             members.families[which] if needs_rules else None,
         ),
-        Calibrated(train_classes.astype(np.int64), maps) if needs_rules else None,
+        Calibrations(train_classes.astype(np.int64), maps) if needs_rules else None,
         probabilities,
     )
 
@@ -203,7 +203,9 @@ def _to_train_codes(train_classes: Rows, y_pred: Predictions) -> Predictions:
     return indices[y_pred]
 
 
-def _prior(choices: Recipe, trained: Trained, data: Dataset, counts: CrossValidation | None) -> FloatArray | None:
+def _prior(
+    choices: Recipe, trained: TrainedMembers, data: Dataset, counts: CrossValidation | None
+) -> FloatArray | None:
     """Prior weights; None if uniform."""
     shared = trained.split.shared
     rows = None if shared is None else lambda: (pick_rows(data.rows, shared[0]), data.labels[shared[0]])
@@ -219,7 +221,7 @@ def _soft_vote(cv: CVResult, rules: tuple[FixedRule, ...]) -> tuple[SoftVote, Fl
     (rule,) = (rule for rule in rules if isinstance(rule, SoftVote))
     weights = float_weights(rule.weights)
     total = sum(weights[i] * cv.probabilities[i].astype(np.float64) for i in rule.soft.maps)
-    return rule, rule.soft.shares(np.asarray(total))
+    return rule, rule.soft.normalize(np.asarray(total))
 
 
 def _soft_vote_on_training_rows(
@@ -243,7 +245,7 @@ def _thresholds(
     soft, shares = _soft_vote(cv, rules)
     if isinstance(decision, Threshold):
         code = positive_class(choices.pos_label, data.classes)
-        probabilities = soft.soft.spread(shares, int(data.classes.size))
+        probabilities = soft.soft.expand(shares, int(data.classes.size))
         return ThresholdGrid.from_scores(probabilities[:, code], codes == code, plain(data.classes[code]))
     y_pred, scores = soft.winners(shares), soft.confidences(shares, int(codes.max()) + 1)
     return ConfidenceGrid.from_scores(confidence(scores, y_pred), y_pred != codes)

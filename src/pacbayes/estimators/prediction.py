@@ -28,7 +28,7 @@ from pacbayes.data.duplicates import Overlap, check_new_rows
 from pacbayes.data.preprocessing import naming_remedy
 from pacbayes.data.rows import number_of_rows
 from pacbayes.data.split import DISTINCT
-from pacbayes.ensemble.calibration import DECISIONS, PROBABILITIES, scores_of
+from pacbayes.ensemble.calibration import DECISIONS, PROBABILITIES, calibration_scores
 from pacbayes.ensemble.classifier_set import ClassifierSet
 from pacbayes.ensemble.members import Coding
 from pacbayes.estimators.fitted import CountedBatch, Fitted
@@ -107,8 +107,8 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         weights, members = self._fitted.weights(self._shared_voting()), self._fitted.members
         voters = np.flatnonzero(weights)
         with naming_remedy(X, self._advice.fill):
-            prepared = members.prepared(self._validated(X))
-            votes = vote_sums(members, prepared, voters, weights[voters], Coding(members.classes))
+            preprocessed = members.preprocess(self._validated(X))
+            votes = vote_sums(members, preprocessed, voters, weights[voters], Coding(members.classes))
         return np.ldexp(votes[:, : self.classes_.size], -BITS)
 
     @available_if(lambda self: _available(self._no_probabilities()))  # type: ignore[untyped-decorator]
@@ -137,7 +137,7 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
                 return self._fitted.probabilities(rows)
             if voting == "majority":
                 return self._fitted.with_refit(rows, self.vote_share(X))
-            probabilities = scores_of(self.best_estimator_, rows, PROBABILITIES, self.classes_)
+            probabilities = calibration_scores(self.best_estimator_, rows, PROBABILITIES, self.classes_)
             return self._fitted.with_refit(rows, probabilities)
 
     def _no_probabilities(self) -> str | None:
@@ -173,7 +173,7 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
             Columns in the order of `classes_`; for two classes, positive values mean the second class.
         """
         with naming_remedy(X, self._advice.fill):
-            scores = scores_of(self.best_estimator_, self._validated(X), DECISIONS, self.classes_)
+            scores = calibration_scores(self.best_estimator_, self._validated(X), DECISIONS, self.classes_)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _no_decisions(self) -> str | None:

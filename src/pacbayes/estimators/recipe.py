@@ -32,7 +32,7 @@ from pacbayes.data.split import (
     training_split,
 )
 from pacbayes.ensemble.candidates import GridFamily, plan_candidates
-from pacbayes.ensemble.classifier_set import Trained, Work
+from pacbayes.ensemble.classifier_set import TrainedMembers, TrainingJob
 from pacbayes.ensemble.families import Family, SVMs, named_candidates, resolve_families, train_families
 from pacbayes.ensemble.portfolio import Size, warn_left_out
 from pacbayes.ensemble.svm_set import SvmFamily
@@ -140,7 +140,7 @@ class Recipe:
 
     # -- training ----------------------------------------------------------------------------------------------------
 
-    def train(self, data: Dataset, rows: FitInput) -> Trained:
+    def train(self, data: Dataset, rows: FitInput) -> TrainedMembers:
         """Split the rows and train the candidates on the training set."""
         warn_left_out(self.candidates, Size.of(data.rows, data.number, self._resolve_preprocessor(data.rows)))
         units = find_units(data, self.duplicates)[1]
@@ -151,14 +151,14 @@ class Recipe:
         svms = [family for family in self._families(data.rows, 2) if isinstance(family, SvmFamily)]
         n_splits = 1 if self.split == SHARED else sum(family.number for family in svms)
         split = split_rows(data, spec, n_splits, seed_of_run(self.random_state, self.checkpoint))
-        return self._train(Work(data, split, self.n_jobs, self.checkpoint, spec.as_dict()))
+        return self._train(TrainingJob(data, split, self.n_jobs, self.checkpoint, spec.as_dict()))
 
-    def train_all(self, data: Dataset, split: Split) -> Trained:
+    def train_all(self, data: Dataset, split: Split) -> TrainedMembers:
         """Train the candidates on all rows."""
         checkpoint = part_of(self.checkpoint, "refit")
-        return self._train(Work(data, training_split(split), self.n_jobs, checkpoint, {"refit": True}))
+        return self._train(TrainingJob(data, training_split(split), self.n_jobs, checkpoint, {"refit": True}))
 
-    def _train(self, work: Work) -> Trained:
+    def _train(self, work: TrainingJob) -> TrainedMembers:
         # Without groups, the number of training rows is the same for every seed.
         return train_families(self._families(work.data.rows, work.split(0)[0].size), work)
 

@@ -313,7 +313,7 @@ class StochasticSVC(CertifiedModel):
         members, parts = self._fitted.members, self._fitted.weights("stochastic")
         voters, coding = np.flatnonzero(parts), Coding(members.classes)
         with naming_remedy(X, self._advice.fill):
-            prepared = members.prepared(self._validated(X))
+            prepared = members.preprocess(self._validated(X))
         check_same_order(X=X, y=y)
         y_true = np.asarray(check_complete(y))
         votes = vote_sums(members, prepared, voters, parts[voters], coding)

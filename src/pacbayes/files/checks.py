@@ -40,11 +40,11 @@ from pacbayes.certificates.thresholds import MAX_GRID_SIZE, MOST_THRESHOLDS, Con
 from pacbayes.certificates.voting import BITS, PRIMARY, SOFT, IntegerWeights, float_weights
 from pacbayes.data.split import DISTINCT, EXAMPLE, GROUP, SPLITS, Split, marked, rows_of_units
 from pacbayes.data.tables import TableReading, TextColumn
-from pacbayes.ensemble.calibration import ANSWERS, KINDS, LARGEST, Calibration
+from pacbayes.ensemble.calibration import KINDS, LABELS, LARGEST, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
-from pacbayes.ensemble.members import Calibrated, CompositeMembers, Estimators, smallest_code_dtype
+from pacbayes.ensemble.members import Calibrations, CompositeMembers, Estimators, smallest_code_dtype
 from pacbayes.ensemble.svm_members import KernelSVMs
-from pacbayes.ensemble.validation import ValidationPredictions, blocks_of
+from pacbayes.ensemble.validation import ValidationPredictions, member_blocks
 from pacbayes.estimators.fitted import Fitted
 from pacbayes.svm.kernel import NYSTROEM
 from pacbayes.svm.one_vs_one import OneVsOnePaths
@@ -157,8 +157,8 @@ def _answered(predictions: ValidationPredictions) -> bool:
     """Whether every answer is a label, or there is none."""
     y_pred, number = predictions.y_pred, predictions.labels.size
     kept = y_pred.ndim == 2 and y_pred.size > 0 and y_pred.dtype == smallest_code_dtype(number)
-    blocks = (y_pred[block] for block in blocks_of(*y_pred.shape)) if kept else ()
-    return kept and all(bool(((block < number) | (block == predictions.absent)).all()) for block in blocks)
+    blocks = (y_pred[block] for block in member_blocks(*y_pred.shape)) if kept else ()
+    return kept and all(bool(((block < number) | (block == predictions.not_evaluated)).all()) for block in blocks)
 
 
 def _says(predictions: ValidationPredictions, codes: Any, shape: tuple[int, ...], number: int) -> bool:
@@ -170,7 +170,7 @@ def _fits(svms: OneVsOnePaths, members: KernelSVMs) -> bool:
     """Whether machines have the classes and lambdas of all, or an error if they sum over other rows."""
     svms.check_rows(len(members.rows))
     same = np.array_equal(svms.pairs[0].path.lambdas, members.settings.lambdas)
-    return same and np.array_equal(svms.codes, members.learnt)
+    return same and np.array_equal(svms.codes, members.trained_classes)
 
 
 _Rules = dict[str, Callable[[Any], Any]]
@@ -178,12 +178,12 @@ _RULE: _Rules = {"weights": lambda rule: _is_whole(rule.weights), "bet": lambda 
 
 #: What a field of each class must be beyond its type, where it is not None; later ones rely on earlier ones.
 RULES: dict[type, _Rules] = {
-    Calibrated: {
+    Calibrations: {
         "classes": lambda s: _ascends(s.classes),
         "maps": lambda s: min(s.maps) >= 0 and {one.n_classes for one in s.maps.values()} == {s.classes.size},
     },
     Calibration: {
-        "kind": lambda c: c.kind in KINDS and (c.kind == ANSWERS) == (c.table is not None),
+        "kind": lambda c: c.kind in KINDS and (c.kind == LABELS) == (c.table is not None),
         "n": lambda c: 1 <= c.n <= MOST,
         "slope": lambda c: 0.0 <= c.slope < math.inf,
         "shift": lambda c: c.shift.size >= 2 and _are(c.shift, (c.shift.size,), -c.limit, c.limit),
@@ -274,7 +274,9 @@ RULES: dict[type, _Rules] = {
         "kernels": lambda m: {(kernel.name == "linear") for kernel in m.kernels} == {m.settings.kernel == "linear"},
         "classes": lambda m: m.classes.ndim == 1,
         "svms": lambda m: (
-            len(m.svms) == len(m.kernels) and m.learnt[-1] < m.classes.size and all(_fits(one, m) for one in m.svms)
+            len(m.svms) == len(m.kernels)
+            and m.trained_classes[-1] < m.classes.size
+            and all(_fits(one, m) for one in m.svms)
         ),
         "preprocessor": lambda m: callable(getattr(m.preprocessor, "transform", None)),
     },
@@ -297,7 +299,7 @@ def _is_for(rule: FixedRule, members: Any) -> bool:
     if rule.weights.size != len(members):
         return False
     if isinstance(rule, SoftVote):
-        members.check_maps(rule.soft)
+        members.check_calibrations(rule.soft)
         return bool(rule.soft.classes[-1] < members.classes.size)
     return True
 
@@ -450,7 +452,7 @@ def check_fitted(fitted: Fitted) -> None:
 
 def _check_answered(split: Split, predictions: ValidationPredictions) -> None:
     """Raise unless each classifier has an answer to the rows that validate it, and to no others."""
-    y_pred, absent = predictions.y_pred, predictions.absent
+    y_pred, absent = predictions.y_pred, predictions.not_evaluated
     need(y_pred.shape[1] == split.n_validating, "ValidationPredictions.y_pred", "must be about the rows that validate")
     if split.shared is not None:
         own = all(absent not in line for line in y_pred)

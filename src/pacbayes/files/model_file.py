@@ -227,7 +227,7 @@ def _posterior(stored: Any, plan: Plan, predictions: ValidationPredictions) -> P
         warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
         return restored_posterior(
             weights,
-            predictions.count(plan.split).risks,
+            predictions.count_errors(plan.split).risks,
             plan.split.m,
             distance=among[check_choice("distance", distance, among)],
             delta=divide_delta(plan.hedged_level, len(plan.distances)),

@@ -91,7 +91,7 @@ def data_table(view: ReportView) -> TextTable:
         "SHA-256 of the rows": hashes[0],
         "SHA-256 of the labels": hashes[1],
         # Equal for every run on the same data with the same parameters and versions.
-        "SHA-256 of validation errors and weights": fingerprint([classifiers.counted.errors, view.weights]),
+        "SHA-256 of validation errors and weights": fingerprint([classifiers.error_counts.errors, view.weights]),
     }
     title = "Data. Fingerprints depend on values, types and memory layout (pacbayes._utils.values)."
     cells = [(name, str(value)) for name, value in rows.items() if value is not None]
