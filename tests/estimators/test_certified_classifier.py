@@ -216,7 +216,7 @@ def test_names_of_families_say_which_classifier_is_whose():
         (DecisionTreeClassifier, TypeError, "candidates must be one of the names auto, "),
         (LinearRegression(), ValueError, r"candidates must be a classifier, got LinearRegression\(\)"),
         (StandardScaler(), TypeError, r"candidates must be an unfitted .* got StandardScaler\(\)"),
-        (SVC(kernel="precomputed"), ValueError, "candidates must take rows, but SVC.* takes distances"),
+        (SVC(kernel="precomputed"), ValueError, "candidates must take rows, but SVC.* takes precomputed distances"),
         ([("cv", FEW)], ValueError, r"names conflict with constructor arguments: \['cv'\]"),
         ([("one", FEW), ("one", GaussianNB())], ValueError, "not unique"),
         ([("one__two", FEW)], ValueError, "must not contain __"),

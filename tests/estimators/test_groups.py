@@ -12,12 +12,12 @@ from tests.ensemble.grouped import exact_risk, is_rounded_up, sample
 from tests.estimators.models import two_classes
 from tests.files.model_files import Forged
 
-import pacbayes.ensemble.cross_validation as cross_validation_module
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
 from pacbayes._utils.words import percent_up
 from pacbayes.bounds.bets import bet_upper
 from pacbayes.bounds.binomial import chernoff_upper
 from pacbayes.ensemble.cross_validation import assign_folds
+from pacbayes.estimators import planning
 from pacbayes.report import report_html
 
 LAMBDAS = np.geomspace(0.01, 10.0, 5).tolist()
@@ -72,28 +72,28 @@ def test_certificates_follow_from_the_answers_in_groups_that_are_stored(tmp_path
 
 
 @pytest.mark.parametrize("make", [svc, grid])
-def test_the_hold_out_baseline_keeps_groups_in_one_fold(make, monkeypatch):
+def test_holdout_keeps_groups_in_one_fold(make, monkeypatch):
     X, y, groups = sample(60)
-    seen = []
+    calls = []
 
-    def folds(codes, number, rng, units=None):
-        found = assign_folds(codes, number, rng, units)
-        seen.append((found, units))
-        return found
+    def recording(codes, n_folds, rng, units=None):
+        folds = assign_folds(codes, n_folds, rng, units)
+        calls.append((folds, units))
+        return folds
 
-    monkeypatch.setattr(cross_validation_module, "folds_of", folds)
+    monkeypatch.setattr(planning, "assign_folds", recording)
     clf = make(cv=4).fit(X, y, groups=groups)
-    (found, units), train = seen[0], clf.classifiers_.splits(0)[0]
+    ((folds, units),), train = calls, clf.classifiers_.splits(0)[0]
     assert pd.factorize(groups[train])[0].tolist() == pd.factorize(units)[0].tolist()
-    assert sorted(np.unique(found)) == [0, 1, 2, 3]
-    sizes = [len(np.unique(units[found == fold])) for fold in range(4)]
+    assert sorted(np.unique(folds)) == [0, 1, 2, 3]
+    sizes = [len(np.unique(units[folds == k])) for k in range(4)]
     assert sum(sizes) == len(np.unique(units)) == 30  # no group in two folds
     assert max(sizes) - min(sizes) <= 1
     baseline = clf.certificate_.baselines["holdout"]
     plan, predictions = clf._fitted.plan, clf._fitted.predictions
     wrong = pd.Series(predictions.y_pred[plan.holdout] != predictions.y_true)
     losses = wrong.groupby(groups[plan.split.validating]).mean()
-    # A planned classifier is bounded by the bet that was fixed for what is proposed.
+    # A fixed classifier has the bet of the primary rules.
     expected = (
         chernoff_upper(baseline.empirical_risk, 30, 0.05) if plan.bet is None else bet_upper(losses, plan.bet, 0.05)
     )

@@ -313,10 +313,10 @@ class StochasticSVC(CertifiedModel):
         members, parts = self._fitted.members, self._fitted.weights("stochastic")
         voters, coding = np.flatnonzero(parts), Coding(members.classes)
         with naming_remedy(X, self._advice.fill):
-            prepared = members.preprocess(self._validated(X))
+            preprocessed = members.preprocess(self._validated(X))
         check_same_order(X=X, y=y)
         y_true = np.asarray(check_complete(y))
-        votes = vote_sums(members, prepared, voters, parts[voters], coding)
+        votes = vote_sums(members, preprocessed, voters, parts[voters], coding)
         check_consistent_length(votes, y_true)
         # Sums of whole numbers below 2^53, added as Python integers.
         right = sum(sum(map(int, votes[y_true == label, code])) for code, label in enumerate(coding.labels))
