@@ -1,4 +1,4 @@
-"""Fitted models that several tests look at; none of them changes one."""
+"""Data and fitted models that tests share and do not change."""
 
 import traceback
 from functools import cache
@@ -23,7 +23,7 @@ def three_classes():
 
 
 def why_not(clf, method):
-    """What the traceback says, cause included, where scikit-learn's `available_if` leaves a method out."""
+    """Traceback of a method that `available_if` hides."""
     try:
         getattr(clf, method)
     except AttributeError as error:
@@ -32,7 +32,7 @@ def why_not(clf, method):
 
 
 def by_draws(candidates, **choices):
-    """Half of the rows validates, and draws predict."""
+    """Stochastic voting with half of the rows in the validation set."""
     return certified(candidates, **{"voting": "stochastic", "validation_size": 0.5} | choices)
 
 
@@ -42,9 +42,9 @@ def certified(candidates, **choices):
 
 @cache
 def fitted(kind, data, split="shared", hedge="auto"):
-    """Return the model, fitted with all rows of `data()`; only "svc" has another split."""
+    """Model fitted on `data()`; `split` is for "svc" only."""
     X, y = data()
     if kind == "svc":
-        # A wide posterior: a validation part this small does not tell the machines apart.
+        # A wide posterior: so few validation rows do not distinguish the SVMs.
         return StochasticSVC(LAMBDAS, split=split, validation_size=40, hedge=hedge, cv=3, random_state=0).fit(X, y)
     return by_draws(Grid(DecisionTreeClassifier(), TREES), hedge=hedge).fit(X, y)

@@ -1,4 +1,4 @@
-"""`CertifiedClassifier`: what candidates may be, how it predicts, and that a row's answer depends on the row alone."""
+"""`CertifiedClassifier`: candidates, votings, probabilities, and independence of the batch."""
 
 import pickle
 import warnings
@@ -34,22 +34,22 @@ from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, SVMs, lo
 from pacbayes.bounds.binomial import binomial_upper
 
 VOTINGS = ("soft", "stochastic", "majority", "best")
-FEW = SVMs([0.1, 1.0], gamma=[0.05, 0.5])
+SVMS = SVMs([0.1, 1.0], gamma=[0.05, 0.5])
 DEPTHS = {"max_depth": [1, 3]}
 
 
 def assorted():
-    """SVMs of two widths, trees with probabilities, decisions alone, and answers alone."""
+    """Candidates with scores of every kind."""
     return [
-        ("machines", clone(FEW)),
+        ("svms", clone(SVMS)),
         ("trees", Grid(DecisionTreeClassifier(), DEPTHS)),
         ("linear", make_pipeline(StandardScaler(), LinearSVC())),
-        ("nearest", Nearest()),
+        ("nearest", NearestMean()),
     ]
 
 
-class Nearest(ClassifierMixin, BaseEstimator):
-    """The class with the nearest mean, and no word of how sure that is."""
+class NearestMean(ClassifierMixin, BaseEstimator):
+    """NearestMean-mean classifier without scores."""
 
     def fit(self, X, y):
         self.classes_ = np.unique(y)
@@ -63,29 +63,29 @@ class Nearest(ClassifierMixin, BaseEstimator):
 # -- parameters --------------------------------------------------------------------------------------------------------
 
 
-def test_named_candidates_are_reached_by_their_names():
+def test_parameters_of_named_candidates():
     clf = certified(assorted())
-    found = clf.get_params()
-    assert found["machines__lambdas"] == [0.1, 1.0]
-    assert found["trees__estimator__max_depth"] is None
-    assert found["trees__param_grid"] == DEPTHS
-    clf.set_params(machines__gamma=0.5, trees__estimator__min_samples_leaf=4, delta=0.1)
-    again = clone(clf)
-    for one in (clf, again):
-        assert dict(one.candidates)["machines"].gamma == 0.5
-        assert dict(one.candidates)["trees"].estimator.min_samples_leaf == 4
-        assert one.delta == 0.1
-    assert dict(again.candidates)["machines"] is not dict(clf.candidates)["machines"]
+    params = clf.get_params()
+    assert params["svms__lambdas"] == [0.1, 1.0]
+    assert params["trees__estimator__max_depth"] is None
+    assert params["trees__param_grid"] == DEPTHS
+    clf.set_params(svms__gamma=0.5, trees__estimator__min_samples_leaf=4, delta=0.1)
+    cloned = clone(clf)
+    for model in (clf, cloned):
+        assert dict(model.candidates)["svms"].gamma == 0.5
+        assert dict(model.candidates)["trees"].estimator.min_samples_leaf == 4
+        assert model.delta == 0.1
+    assert dict(cloned.candidates)["svms"] is not dict(clf.candidates)["svms"]
     clf.set_params(trees=DecisionTreeClassifier(max_depth=2), linear="logistic")
-    assert [name for name, _ in clf.candidates] == ["machines", "trees", "linear", "nearest"]
+    assert [name for name, _ in clf.candidates] == ["svms", "trees", "linear", "nearest"]
     assert clf.get_params()["trees__max_depth"] == 2
     assert clf.get_params()["linear"] == "logistic"
-    assert dict(again.candidates)["trees"].param_grid == DEPTHS
+    assert dict(cloned.candidates)["trees"].param_grid == DEPTHS
     with pytest.raises(ValueError, match="Invalid parameter 'depth'"):
         clf.set_params(trees__depth=1)
 
 
-def test_a_single_family_is_reached_by_the_parameter_itself():
+def test_parameters_of_a_single_candidate():
     clf = certified(Grid(DecisionTreeClassifier(), DEPTHS)).set_params(candidates__estimator__min_samples_leaf=3)
     assert clf.candidates.estimator.min_samples_leaf == 3
     assert clf.set_params(candidates=SVMs(), candidates__kernel="linear").candidates.kernel == "linear"
@@ -98,23 +98,23 @@ def test_a_single_family_is_reached_by_the_parameter_itself():
         ["svm", "forest"],
         [make_pipeline(StandardScaler(), SVC())],
         [make_pipeline(StandardScaler(), StandardScaler(), SVC())],
-        [("mine", FEW), "logistic"],
+        [("mine", SVMS), "logistic"],
         None,
         3,
     ],
     ids=repr,
 )
-def test_parameters_are_texts_and_can_be_set_whatever_candidates_are(candidates):
+def test_parameters_of_any_candidates(candidates):
     clf = CertifiedClassifier(candidates)
     assert {type(name) for name in clf.get_params()} == {str}
     assert clf.set_params(delta=0.1).delta == 0.1
     assert clone(clf).get_params(deep=False).keys() == clf.get_params(deep=False).keys()
 
 
-def test_a_search_over_a_parameter_of_one_family():
+def test_search_over_parameters_of_candidates():
     X, y = three_classes()
-    search = GridSearchCV(certified(assorted()[:2]), {"machines__gamma": [0.01, 0.5], "trees": [GaussianNB()]}, cv=2)
-    assert search.fit(X, y).best_params_.keys() == {"machines__gamma", "trees"}
+    search = GridSearchCV(certified(assorted()[:2]), {"svms__gamma": [0.01, 0.5], "trees": [GaussianNB()]}, cv=2)
+    assert search.fit(X, y).best_params_.keys() == {"svms__gamma", "trees"}
     assert search.best_estimator_.certificate_.bound < 0.5
 
 
@@ -131,19 +131,19 @@ def test_a_search_over_a_parameter_of_one_family():
         ("neighbours", 4),
         (GaussianNB(), 1),
         (make_pipeline(StandardScaler(), LinearSVC()), 1),
-        (FEW, 4),
+        (SVMS, 4),
         (SVMs([1.0], kernel="linear"), 1),
         (Grid(DecisionTreeClassifier(), {"max_depth": [1, 2, 3]}), 3),
         (Grid(DecisionTreeClassifier(), {"max_depth": [1, 2, 3]}, n_iter=2), 2),
         (Grid(None, [GaussianNB(), DecisionTreeClassifier()]), 2),
         (["logistic"], 4),
-        ([FEW, "logistic", GaussianNB(), Grid(DecisionTreeClassifier(), DEPTHS)], 11),
-        ([FEW, SVMs([1.0], kernel="linear")], 5),
+        ([SVMS, "logistic", GaussianNB(), Grid(DecisionTreeClassifier(), DEPTHS)], 11),
+        ([SVMS, SVMs([1.0], kernel="linear")], 5),
         ([("wide", SVMs([1.0], gamma=0.01)), ("narrow", SVMs([1.0], gamma=1.0)), ("naive", GaussianNB())], 3),
     ],
-    ids=lambda one: repr(one)[:60],
+    ids=lambda value: repr(value)[:60],
 )
-def test_every_form_of_candidates_is_fitted(candidates, number):
+def test_forms_of_candidates(candidates, number):
     X, y = three_classes()
     clf = certified(candidates).fit(X, y)
     assert (len(clf.classifiers_), clf.voting_) == (number, "soft")
@@ -156,20 +156,20 @@ def test_every_form_of_candidates_is_fitted(candidates, number):
         assert clf.certificate_ == clf.certificates_[voting]
 
 
-def test_the_portfolio_is_all_named_families():
+def test_portfolio():
     X, y = two_classes()
     clf = CertifiedClassifier(random_state=0).fit(X, y)
-    found = [one["candidate"] for one in clf.classifiers_.params]
-    assert sorted(set(found)) == ["boosting", "forest", "logistic", "neighbours", "svm"]
-    assert len(found) == 130 + 2 + 2 + 4 + 4
-    # Of each family one has a part in the soft vote, at most.
-    chosen = [found[i] for i in np.flatnonzero(clf.weights_)]
-    assert len(set(chosen)) == len(chosen) > 1
+    names = [params["candidate"] for params in clf.classifiers_.params]
+    assert sorted(set(names)) == ["boosting", "forest", "logistic", "neighbours", "svm"]
+    assert len(names) == 130 + 2 + 2 + 4 + 4
+    # The soft vote uses at most one classifier of each family.
+    used = [names[i] for i in np.flatnonzero(clf.weights_)]
+    assert len(set(used)) == len(used) > 1
     assert clf.certificate_.bound < 0.06
     assert clf.cv_results_["mean_log_loss"].shape == (142,)
 
 
-def test_families_that_auto_leaves_out_are_named():
+def test_families_that_auto_leaves_out():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 1001)), np.arange(60) % 2
     wide = r'leaves out forest, boosting, neighbours, because the rows have 1001 columns.* candidates="boosting"'
@@ -177,24 +177,24 @@ def test_families_that_auto_leaves_out_are_named():
         CertifiedClassifier(random_state=0).fit(X, y)
     with pytest.warns(UserWarning, match=r'leaves out forest, because the rows are sparse.* candidates="forest"'):
         CertifiedClassifier(random_state=0).fit(csr_array(X[:, :5]), y)
-    # Nothing is left out of what is named; warnings are errors here.
+    # Named families are never left out; warnings are errors here.
     named = CertifiedClassifier(["logistic", "neighbours"], random_state=0).fit(X, y)
-    assert {one["candidate"] for one in named.classifiers_.params} == {"logistic", "neighbours"}
+    assert {params["candidate"] for params in named.classifiers_.params} == {"logistic", "neighbours"}
 
 
-def test_of_machines_alone_all_may_vote():
+def test_all_svms_of_a_single_family_may_vote():
     clf = certified(SVMs(gamma="sigest")).fit(*two_classes())
     assert np.count_nonzero(clf.weights_) > 5
 
 
-def test_names_of_families_say_which_classifier_is_whose():
+def test_names_of_candidates():
     X, y = three_classes()
     clf = certified(assorted()).fit(X, y)
-    names = [one["candidate"] for one in clf.classifiers_.params]
-    assert names == ["machines"] * 4 + ["trees"] * 2 + ["linear", "nearest"]
+    names = [params["candidate"] for params in clf.classifiers_.params]
+    assert names == ["svms"] * 4 + ["trees"] * 2 + ["linear", "nearest"]
     assert clf.cv_results_["param_candidate"].tolist() == names
-    twice = certified([FEW, SVMs([1.0], kernel="linear"), GaussianNB()]).fit(X, y)
-    assert sorted({one["candidate"] for one in twice.classifiers_.params}) == ["gaussiannb", "svms-1", "svms-2"]
+    unnamed = certified([SVMS, SVMs([1.0], kernel="linear"), GaussianNB()]).fit(X, y)
+    assert sorted({params["candidate"] for params in unnamed.classifiers_.params}) == ["gaussiannb", "svms-1", "svms-2"]
 
 
 @pytest.mark.parametrize(
@@ -211,15 +211,15 @@ def test_names_of_families_say_which_classifier_is_whose():
         ((DecisionTreeClassifier(), DEPTHS), TypeError, r"got the tuple \(DecisionTreeClassifier\(\), "),
         (("svm", "forest"), TypeError, r"got the tuple \('svm', 'forest'\)"),
         ([("one",)], TypeError, r"families, or pairs of a name and a family, got \('one',\)"),
-        ([(1, FEW)], TypeError, "families, or pairs of a name and a family"),
-        ([("one", FEW, 2)], TypeError, "families, or pairs of a name and a family"),
+        ([(1, SVMS)], TypeError, "families, or pairs of a name and a family"),
+        ([("one", SVMS, 2)], TypeError, "families, or pairs of a name and a family"),
         (DecisionTreeClassifier, TypeError, "candidates must be one of the names auto, "),
         (LinearRegression(), ValueError, r"candidates must be a classifier, got LinearRegression\(\)"),
         (StandardScaler(), TypeError, r"candidates must be an unfitted .* got StandardScaler\(\)"),
         (SVC(kernel="precomputed"), ValueError, "candidates must take rows, but SVC.* takes precomputed distances"),
-        ([("cv", FEW)], ValueError, r"names conflict with constructor arguments: \['cv'\]"),
-        ([("one", FEW), ("one", GaussianNB())], ValueError, "not unique"),
-        ([("one__two", FEW)], ValueError, "must not contain __"),
+        ([("cv", SVMS)], ValueError, r"names conflict with constructor arguments: \['cv'\]"),
+        ([("one", SVMS), ("one", GaussianNB())], ValueError, "not unique"),
+        ([("one__two", SVMS)], ValueError, "must not contain __"),
         (SVMs([0.0]), ValueError, "lambdas must be positive"),
         (SVMs(gamma="wide"), ValueError, "unknown gamma 'wide'; known are widths, three widths, sigest, scale, auto"),
         (SVMs(gamma=[]), ValueError, "gamma must be different widths, at least one"),
@@ -228,48 +228,48 @@ def test_names_of_families_say_which_classifier_is_whose():
         (Grid(DecisionTreeClassifier(), {"depth": [1]}), ValueError, "param_grid: .* does not fit the estimator"),
         (Grid(DecisionTreeClassifier(), DEPTHS, error_score="ignore"), ValueError, "unknown error_score 'ignore'"),
     ],
-    ids=lambda one: repr(one)[:50],
+    ids=lambda value: repr(value)[:50],
 )
-def test_wrong_candidates_are_refused_by_name(candidates, error, message):
+def test_invalid_candidates(candidates, error, message):
     with pytest.raises(error, match=message):
         certified(candidates).fit(*three_classes())
 
 
-def test_which_rows_it_takes_are_those_that_all_candidates_take():
-    def sparse(given):
-        return get_tags(CertifiedClassifier(given)).input_tags.sparse
+def test_input_tags():
+    def sparse(candidates):
+        return get_tags(CertifiedClassifier(candidates)).input_tags.sparse
 
-    def gaps(given):
-        return get_tags(CertifiedClassifier(given)).input_tags.allow_nan
+    def allow_nan(candidates):
+        return get_tags(CertifiedClassifier(candidates)).input_tags.allow_nan
 
-    assert [sparse(one) for one in ("auto", "svm", "forest", "logistic", FEW)] == [True, True, True, True, False]
-    assert [gaps(one) for one in ("auto", "boosting", HistGradientBoostingClassifier())] == [False, True, True]
+    assert list(map(sparse, ("auto", "svm", "forest", "logistic", SVMS))) == [True, True, True, True, False]
+    assert list(map(allow_nan, ("auto", "boosting", HistGradientBoostingClassifier()))) == [False, True, True]
     assert sparse([LogisticRegression(), "forest"])
     assert not sparse(["svm", "boosting"])
     assert not sparse([LogisticRegression(), GaussianNB()])
-    assert not sparse([LogisticRegression(), FEW])
+    assert not sparse([LogisticRegression(), SVMS])
     assert sparse(Grid(None, [LogisticRegression(), LinearSVC()]))
-    assert not gaps("nothing")
+    assert not allow_nan("nothing")
     assert get_tags(CertifiedClassifier("svm", preprocessor=HistGradientBoostingClassifier())).input_tags.allow_nan
 
 
 # -- ways of predicting ------------------------------------------------------------------------------------------------
 
 
-def prefit(**choices):
+def prefit(**options):
     X, y = two_classes()
     trees = [DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X[:300], y[:300]) for depth in (1, 3)]
-    return CertifiedClassifier.from_fitted(trees, X[300:], y[300:], random_state=0, **choices)
+    return CertifiedClassifier.from_fitted(trees, X[300:], y[300:], random_state=0, **options)
 
 
 @pytest.mark.parametrize(
     ("fit", "expected"),
     [
-        (lambda X, y: certified(FEW).fit(X, y), "soft"),
-        (lambda X, y: certified(FEW, hedge=0).fit(X, y), "soft"),
+        (lambda X, y: certified(SVMS).fit(X, y), "soft"),
+        (lambda X, y: certified(SVMS, hedge=0).fit(X, y), "soft"),
         (lambda X, y: certified(GaussianNB(), hedge=0.999).fit(X, y), "soft"),
-        (lambda X, y: certified(Nearest()).fit(X, y), "soft"),
-        (lambda X, y: certified(FEW, hedge=1).fit(X, y), "stochastic"),
+        (lambda X, y: certified(NearestMean()).fit(X, y), "soft"),
+        (lambda X, y: certified(SVMS, hedge=1).fit(X, y), "stochastic"),
         (lambda X, y: certified(GaussianNB(), cv=None).fit(X, y), "stochastic"),
         (lambda X, y: StochasticSVC([1.0], voting="auto", split="independent").fit(X, y), "stochastic"),
         (lambda X, y: prefit(), "best"),
@@ -278,7 +278,7 @@ def prefit(**choices):
         (lambda X, y: StochasticSVC([0.1, 1.0], voting="auto", hedge="auto", random_state=0).fit(X, y), "soft"),
     ],
 )
-def test_what_auto_stands_for(fit, expected):
+def test_default_voting(fit, expected):
     X, y = two_classes()
     clf = fit(X, y)
     assert clf.voting == "auto"
@@ -301,26 +301,25 @@ def test_what_auto_stands_for(fit, expected):
 
 
 @pytest.mark.parametrize("data", [two_classes, three_classes])
-def test_the_soft_vote_is_tested_by_its_own_errors(data):
+def test_soft_vote_has_a_clopper_pearson_bound(data):
     X, y = data()
     clf = certified(assorted()).fit(X, y)
     assert clf.certificate_.rule == "primary"
     rows = clf.classifiers_.splits(0)[1]
     errors = np.count_nonzero(clf.predict(X[rows]) != y[rows])
-    level = 0.05
     assert clf.hedge_ == 0.02
-    assert clf.certificate_.level == pytest.approx(level, rel=1e-12)
-    assert clf.certificate_.bound == pytest.approx(float(binomial_upper(errors, rows.size, level)), rel=1e-9)
+    assert clf.certificate_.level == pytest.approx(0.05, rel=1e-12)
+    assert clf.certificate_.bound == pytest.approx(float(binomial_upper(errors, rows.size, 0.05)), rel=1e-9)
     assert clf.certificate_.sentence.startswith("With probability at least 95 %, the soft vote errs on at")
     assert clf.certificate_.alternatives == ()
 
 
-def test_weights_follow_from_the_log_losses():
+def test_soft_weights_follow_from_log_losses():
     X, y = two_classes()
     clf = certified(assorted()).fit(X, y)
     n, losses = clf.classifiers_.splits.n_train, clf.cv_results_["mean_log_loss"]
     total = losses * n
-    names = np.array([one["candidate"] for one in clf.classifiers_.params])
+    names = np.array([params["candidate"] for params in clf.classifiers_.params])
     best = [i for i in range(total.size) if total[i] == total[names == names[i]].min()]
     weights = np.zeros(total.size)
     weights[best] = np.exp(-(total[best] - total.min()) / np.sqrt(n))
@@ -329,31 +328,31 @@ def test_weights_follow_from_the_log_losses():
 
 
 @pytest.mark.parametrize("data", [two_classes, three_classes])
-def test_probabilities_are_those_of_the_rule_that_predicts(data):
+def test_probabilities_of_votes(data):
     X, y = data()
     clf = certified(assorted()).fit(X, y)
     for voting in ("soft", "majority"):
-        found = clf.set_params(voting=voting).predict_proba(X)
-        assert found.shape == (len(y), clf.classes_.size)
-        assert (found >= 0.0).all()
-        np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
-        assert np.array_equal(clf.classes_[found.argmax(axis=1)], clf.predict(X))
-    assert np.array_equal(clf.vote_share(X), found)
+        probabilities = clf.set_params(voting=voting).predict_proba(X)
+        assert probabilities.shape == (len(y), clf.classes_.size)
+        assert (probabilities >= 0.0).all()
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, atol=1e-12)
+        assert np.array_equal(clf.classes_[probabilities.argmax(axis=1)], clf.predict(X))
+    assert np.array_equal(clf.vote_share(X), probabilities)
     remedy = 'use vote_share(X) or set_params(voting="majority")'
     assert remedy in why_not(clf.set_params(voting="stochastic"), "predict_proba")
 
 
-def test_probabilities_of_one_classifier_are_its_own_or_none():
+def test_probabilities_of_a_single_classifier():
     X, y = two_classes()
-    own = certified(Grid(DecisionTreeClassifier(), DEPTHS), voting="best").fit(X, y)
-    assert np.array_equal(own.predict_proba(X), own.best_estimator_.predict_proba(X))
-    silent = {"LinearSVC": LinearSVC(max_iter=100_000), "SVMClassifier": FEW, "Nearest": Nearest()}
-    for name, candidates in silent.items():
+    clf = certified(Grid(DecisionTreeClassifier(), DEPTHS), voting="best").fit(X, y)
+    assert np.array_equal(clf.predict_proba(X), clf.best_estimator_.predict_proba(X))
+    without = {"LinearSVC": LinearSVC(max_iter=100_000), "SVMClassifier": SVMS, "NearestMean": NearestMean()}
+    for name, candidates in without.items():
         clf = certified(candidates, voting="best").fit(StandardScaler().fit_transform(X), y)
         assert f"{name}, the classifier that predicts, has no predict_proba" in why_not(clf, "predict_proba")
 
 
-def test_a_wrong_way_of_predicting_is_said_when_predicting_not_when_looking():
+def test_invalid_voting_raises_in_predict():
     X, y = three_classes()
     clf = certified(GaussianNB()).fit(X, y).set_params(voting="loud")
     assert not hasattr(clf, "predict_proba")
@@ -363,26 +362,25 @@ def test_a_wrong_way_of_predicting_is_said_when_predicting_not_when_looking():
         clf.predict(X)
 
 
-def test_rows_that_validate_change_nothing_that_is_planned():
-    """Weights, maps and thresholds are functions of the training rows: other validation rows leave them as they are."""
+def test_plan_does_not_depend_on_validation_rows():
     X, y = two_classes()
     clf = certified(assorted(), decision=Abstain(0.05)).fit(X, y)
     rows = clf.classifiers_.splits(0)[1]
-    other, labels = X.copy(), y.copy()
-    other[rows] = np.random.default_rng(0).permutation(X[rows])
-    labels[rows] = 1 - y[rows]
-    again = certified(assorted(), decision=Abstain(0.05)).fit(other, labels)
+    other_X, other_y = X.copy(), y.copy()
+    other_X[rows] = np.random.default_rng(0).permutation(X[rows])
+    other_y[rows] = 1 - y[rows]
+    other = certified(assorted(), decision=Abstain(0.05)).fit(other_X, other_y)
     for name, weights in clf.primary_.items():
-        assert np.array_equal(again.primary_[name], weights)
-    one, two = clf._fitted.plan, again._fitted.plan
-    assert np.array_equal(one.thresholds.values, two.thresholds.values)
-    for rule, same in zip(one.fixed_rules, two.fixed_rules, strict=True):
-        assert (rule.voting, rule.name) == (same.voting, same.name)
+        assert np.array_equal(other.primary_[name], weights)
+    plan, other_plan = clf._fitted.plan, other._fitted.plan
+    assert np.array_equal(plan.thresholds.values, other_plan.thresholds.values)
+    for rule, other_rule in zip(plan.fixed_rules, other_plan.fixed_rules, strict=True):
+        assert (rule.voting, rule.name) == (other_rule.voting, other_rule.name)
         if rule.voting == "soft":
-            assert rule.soft.maps.keys() == same.soft.maps.keys()
+            assert rule.soft.maps.keys() == other_rule.soft.maps.keys()
             for i, calibration in rule.soft.maps.items():
                 scores = np.array([[0.3]]) if calibration.kind != "probabilities" else np.array([[0.3, 0.7]])
-                assert np.array_equal(calibration(scores), same.soft.maps[i](scores))
+                assert np.array_equal(calibration(scores), other_rule.soft.maps[i](scores))
 
 
 # -- where scikit-learn is used ----------------------------------------------------------------------------------------
@@ -393,41 +391,41 @@ def test_cross_val_score(voting):
     X, y = three_classes()
     assert cross_val_score(certified(assorted(), voting=voting), X, y, cv=3, error_score="raise").min() > 0.8
     if voting in ("auto", "soft", "majority"):
-        found = cross_val_score(
+        scores = cross_val_score(
             certified(assorted(), voting=voting), X, y, cv=2, scoring="roc_auc_ovr", error_score="raise"
         )
-        assert found.shape == (2,)
+        assert scores.shape == (2,)
 
 
 @pytest.mark.parametrize("data", [two_classes, three_classes])
-def test_pickled_dumped_and_saved(data, tmp_path):
+def test_pickle_dump_and_save(data, tmp_path):
     X, y = data()
     clf = certified(assorted()[:3]).fit(X, y)
     joblib.dump(clf, tmp_path / "dump")
     save(clf, tmp_path / "model")
-    for again in (pickle.loads(pickle.dumps(clf)), joblib.load(tmp_path / "dump"), load(tmp_path / "model")):
-        assert again.certificates_ == clf.certificates_
-        assert again.voting_ == "soft"
+    for loaded in (pickle.loads(pickle.dumps(clf)), joblib.load(tmp_path / "dump"), load(tmp_path / "model")):
+        assert loaded.certificates_ == clf.certificates_
+        assert loaded.voting_ == "soft"
         for voting in VOTINGS:
-            assert np.array_equal(again.set_params(voting=voting).predict(X), clf.set_params(voting=voting).predict(X))
+            assert np.array_equal(loaded.set_params(voting=voting).predict(X), clf.set_params(voting=voting).predict(X))
         assert np.array_equal(
-            again.set_params(voting="soft").predict_proba(X), clf.set_params(voting="soft").predict_proba(X)
+            loaded.set_params(voting="soft").predict_proba(X), clf.set_params(voting="soft").predict_proba(X)
         )
-        assert [name for name, _ in again.candidates] == ["machines", "trees", "linear"]
-        assert clone(again).fit(X, y).certificates_ == clf.certificates_
+        assert [name for name, _ in loaded.candidates] == ["svms", "trees", "linear"]
+        assert clone(loaded).fit(X, y).certificates_ == clf.certificates_
 
 
-def test_the_same_seed_gives_the_same_model_for_any_number_of_workers():
+def test_results_do_not_depend_on_n_jobs():
     X, y = three_classes()
-    one, two = (certified(assorted(), n_jobs=jobs).fit(X, y) for jobs in (None, 2))
-    assert one.certificates_ == two.certificates_
-    assert np.array_equal(one.predict_proba(X), two.predict_proba(X))
+    sequential, parallel = (certified(assorted(), n_jobs=jobs).fit(X, y) for jobs in (None, 2))
+    assert sequential.certificates_ == parallel.certificates_
+    assert np.array_equal(sequential.predict_proba(X), parallel.predict_proba(X))
 
 
 # -- few rows, rare classes, text --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("candidates", ["auto", "svm", FEW, Grid(DecisionTreeClassifier(), DEPTHS)], ids=repr)
+@pytest.mark.parametrize("candidates", ["auto", "svm", SVMS, Grid(DecisionTreeClassifier(), DEPTHS)], ids=repr)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_ten_training_rows(candidates, classes):
     rng = np.random.default_rng(classes)
@@ -436,42 +434,42 @@ def test_ten_training_rows(candidates, classes):
     assert clf.classifiers_.splits.n_train == 10
     assert 0.0 < clf.certificate_.bound <= 1.0
     assert set(clf.predict(X)) <= set(y)
-    found = clf.predict_proba(X)
-    assert np.isfinite(found).all()
-    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+    probabilities = clf.predict_proba(X)
+    assert np.isfinite(probabilities).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, atol=1e-12)
 
 
 def test_two_training_rows_of_two_classes():
-    """No fold leaves two classes to the others: what is proposed knows nothing, and nothing fails."""
+    """Nothing can be trained without a fold, and the soft vote is uninformative."""
     X, y = np.arange(4.0)[:, None], np.array([0, 1, 0, 1])
-    for candidates in (FEW, GaussianNB(), KNeighborsClassifier(1)):
+    for candidates in (SVMS, GaussianNB(), KNeighborsClassifier(1)):
         clf = certified(candidates, random_state=2).fit(X, y)
         assert clf.classifiers_.splits.n_train == 2
         assert clf.predict_proba(X).tolist() == [[0.5, 0.5]] * 4
 
 
-@pytest.mark.parametrize(("seed", "trains"), [(0, True), (1, False)])
+@pytest.mark.parametrize(("seed", "in_training"), [(0, True), (1, False)])
 @pytest.mark.parametrize("candidates", [assorted(), "auto"], ids=["assorted", "auto"])
-def test_a_class_of_one_row(candidates, seed, trains):
+def test_class_with_a_single_row(candidates, seed, in_training):
     X, y = load_iris(return_X_y=True)
     y = np.where(y == 0, "a", "b")
     y[100] = "c"
     clf = CertifiedClassifier(candidates, random_state=seed).fit(X, y)
     assert clf.classes_.tolist() == ["a", "b", "c"]
-    found = clf.set_params(voting="soft").predict_proba(X)
-    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+    probabilities = clf.set_params(voting="soft").predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, atol=1e-12)
     train, validation = clf.classifiers_.splits(0)
-    assert (100 in train) == trains
-    if trains:
-        assert (found[:, 2] > 0.0).any()
+    assert (100 in train) == in_training
+    if in_training:
+        assert (probabilities[:, 2] > 0.0).any()
     else:
-        # A class that no training row has is never answered, and its row counts as an error.
-        assert (found[:, 2] == 0.0).all()
+        # Classes without training rows are never predicted, and their rows are errors.
+        assert (probabilities[:, 2] == 0.0).all()
         assert clf.classifiers_.error_rows[:, validation.tolist().index(100)].all()
     assert "c" not in clf.predict(X[y != "c"])
 
 
-def words(n=240):
+def mixed_frame(n=240):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -488,30 +486,30 @@ def words(n=240):
 
 
 @pytest.mark.parametrize("candidates", ["auto", "svm", [SVMs(gamma="sigest"), "forest"], "boosting"], ids=repr)
-@pytest.mark.filterwarnings("ignore:to load this model")  # the search trees of nearest neighbours
-def test_text_and_gaps_are_prepared_for_families_of_our_own(candidates, tmp_path):
-    frame, y = words()
+@pytest.mark.filterwarnings("ignore:to load this model")  # k-d trees of nearest neighbours
+def test_strings_and_missing_values_are_preprocessed_for_named_families(candidates, tmp_path):
+    frame, y = mixed_frame()
     clf = CertifiedClassifier(candidates, random_state=0).fit(frame, y)
     assert clf.certificate_.bound < 0.25
-    found = clf.predict_proba(frame)
-    assert np.array_equal(clf.classes_[found.argmax(axis=1)], clf.predict(frame))
-    # A row alone, a category that no training row has, and another order of rows.
-    assert np.array_equal(clf.predict_proba(frame.iloc[[7]]), found[[7]])
+    probabilities = clf.predict_proba(frame)
+    assert np.array_equal(clf.classes_[probabilities.argmax(axis=1)], clf.predict(frame))
+    # A single row, an unknown category, and another order.
+    assert np.array_equal(clf.predict_proba(frame.iloc[[7]]), probabilities[[7]])
     assert clf.predict(frame.iloc[[7]].assign(colour="violet")).shape == (1,)
-    assert np.array_equal(clf.predict_proba(frame.iloc[::-1])[::-1], found)
+    assert np.array_equal(clf.predict_proba(frame.iloc[::-1])[::-1], probabilities)
     save(clf, tmp_path / "model")
-    assert np.array_equal(load(tmp_path / "model").predict_proba(frame), found)
+    assert np.array_equal(load(tmp_path / "model").predict_proba(frame), probabilities)
 
 
-def test_text_for_a_classifier_of_the_user_is_not_prepared():
-    frame, y = words()
+def test_strings_are_not_preprocessed_for_other_estimators():
+    frame, y = mixed_frame()
     with pytest.raises(ValueError, match=r"colour.*(encode|Encoder|pipeline)"):
         certified(GaussianNB()).fit(frame, y)
     with pytest.raises(ValueError, match=r"colour.*preprocessor"):
         certified("svm", preprocessor=None).fit(frame, y)
 
 
-# -- a row's answer depends on the row alone ---------------------------------------------------------------------------
+# -- independence of the batch -----------------------------------------------------------------------------------------
 
 
 def digits():
@@ -530,82 +528,83 @@ SETS = {
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_rows_asked_alone_in_sevens_permuted_and_after_loading(name, tmp_path):
-    """Probabilities of other libraries differ in last bits with the rows around: answers and means do not."""
+def test_predictions_do_not_depend_on_the_batch(name, tmp_path):
+    """Unlike the last bits of other libraries' probabilities."""
     X, y = SETS[name]()
     scaled = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
-    clf = certified([clone(FEW), scaled, RandomForestClassifier(10), KNeighborsClassifier(5)]).fit(X, y)
-    check_alone(clf, X, tmp_path)
+    clf = certified([clone(SVMS), scaled, RandomForestClassifier(10), KNeighborsClassifier(5)]).fit(X, y)
+    check_batches(clf, X, tmp_path)
 
 
-def some_of(X, y):
+def subsample(X, y):
     """At most 600 rows."""
     rows = np.random.default_rng(0).permutation(len(y))[:600]
     return np.asarray(X, dtype=float)[rows], np.asarray(y)[rows]
 
 
-def shipped(name):
+def bundled(name):
     data = load_dataset(name)
-    return some_of(data.data, data.target)
+    return subsample(data.data, data.target)
 
 
-NINE = ("banknote", "bupa", "haberman", "ionosphere", "mammographic", "mushroom", "spambase", "waveform", "wdbc")
-ALL = SETS | {name: lambda name=name: shipped(name) for name in NINE}
+BUNDLED = ("banknote", "bupa", "haberman", "ionosphere", "mammographic", "mushroom", "spambase", "waveform", "wdbc")
+ALL = SETS | {name: lambda name=name: bundled(name) for name in BUNDLED}
 ALL |= {"seven": lambda: make_classification(500, n_classes=7, n_informative=8, random_state=2)}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
-def test_rows_asked_of_the_portfolio(name, tmp_path):
+def test_predictions_of_the_portfolio_do_not_depend_on_the_batch(name, tmp_path):
     X, y = ALL[name]()
-    check_alone(CertifiedClassifier(random_state=0).fit(X, y), X, tmp_path)
+    check_batches(CertifiedClassifier(random_state=0).fit(X, y), X, tmp_path)
 
 
-def check_alone(clf, X, tmp_path):
+def check_batches(clf, X, tmp_path):
     rng = np.random.default_rng(0)
     new = X + 1e-3 * rng.normal(size=X.shape)
     order = rng.permutation(len(new))
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "to load this model")  # the search trees of nearest neighbours
+        warnings.filterwarnings("ignore", "to load this model")  # k-d trees of nearest neighbours
         save(clf, tmp_path / "model")
-    again = load(tmp_path / "model", trusted=["sklearn."])
+    loaded = load(tmp_path / "model", trusted=["sklearn."])
     for voting in VOTINGS:
         clf.set_params(voting=voting)
-        again.set_params(voting=voting)
+        loaded.set_params(voting=voting)
         methods = ["predict", "predict_proba"] if voting == "soft" else ["predict"]
         for method in methods:
-            ask = getattr(clf, method)
-            whole = ask(new)
-            assert np.array_equal(np.concatenate([ask(new[i : i + 1]) for i in range(25)]), whole[:25])
-            assert np.array_equal(np.concatenate([ask(new[i : i + 7]) for i in range(0, 140, 7)]), whole[:140])
-            assert np.array_equal(ask(new[order]), whole[order])
-            assert np.array_equal(getattr(again, method)(new[order]), whole[order])
-    # What was counted is what predicts.
+            predict = getattr(clf, method)
+            expected = predict(new)
+            for size, n in ((1, 25), (7, 140)):
+                batches = [predict(new[i : i + size]) for i in range(0, n, size)]
+                assert np.array_equal(np.concatenate(batches), expected[:n])
+            assert np.array_equal(predict(new[order]), expected[order])
+            assert np.array_equal(getattr(loaded, method)(new[order]), expected[order])
+    # Validation predictions are those of `predict`.
     rows, predictions = clf.classifiers_.splits(0)[1], clf._fitted.predictions
     for rule, codes in zip(clf._fitted.plan.fixed_rules, predictions.rule_predictions, strict=True):
         if rule.name == "primary" and clf.certificates_[rule.voting].rule == "primary":
             assert np.array_equal(clf.set_params(voting=rule.voting).predict(X[rows]), predictions.labels[codes])
 
 
-class Misshapen(DecisionTreeClassifier):
+class TruncatedTree(DecisionTreeClassifier):
     def predict_proba(self, X):
         return super().predict_proba(X)[:1]
 
 
-def test_probabilities_of_another_shape_are_refused():
+def test_probabilities_of_wrong_shape_are_rejected():
     X, y = two_classes()
-    with pytest.raises(ValueError, match=r"predict_proba of Misshapen must give a number for each of \d+ rows"):
-        certified(Misshapen()).fit(X, y)
+    with pytest.raises(ValueError, match=r"predict_proba of TruncatedTree must give a number for each of \d+ rows"):
+        certified(TruncatedTree()).fit(X, y)
 
 
-def test_scaling_is_tried_only_where_a_width_can_be_estimated():
-    """Of the rows that are drawn for it all may be equal."""
+def test_nearly_equal_rows_without_a_kernel_width():
+    """All rows of the sample for the width may be equal."""
     X = np.zeros((300, 2))
     X[:2, 0] = X[2:4, 1] = 1e-160
     assert 0.0 < certified(SVMs([1.0])).fit(X, np.arange(300) % 2).certificate_.bound <= 1.0
 
 
-def test_settings_that_fit_nothing_are_refused_before_machines_are_trained(monkeypatch):
+def test_invalid_grids_are_rejected_before_svms_are_trained(monkeypatch):
     monkeypatch.setattr(import_module("pacbayes.ensemble.svm_set"), "train_shared", None)
     X, y = two_classes()
     with pytest.raises(ValueError, match="max_dpth"):

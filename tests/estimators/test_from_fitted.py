@@ -1,4 +1,4 @@
-"""Classifiers that were trained elsewhere as a full estimator."""
+"""`CertifiedClassifier.from_fitted`: certificates of prefit classifiers."""
 
 import pickle
 import threading
@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import Abstain, CertifiedClassifier, ClassifierSet, Grid, load, optimal_posterior, save
 
-KINDS = (DecisionTreeClassifier(max_depth=1), DecisionTreeClassifier(max_depth=3, random_state=0), GaussianNB())
+MODELS = (DecisionTreeClassifier(max_depth=1), DecisionTreeClassifier(max_depth=3, random_state=0), GaussianNB())
 
 
 def rows(loaded=load_breast_cancer):
@@ -27,32 +27,32 @@ def rows(loaded=load_breast_cancer):
     return X[order], y[order]
 
 
-def trained(loaded=load_breast_cancer):
+def fitted_classifiers(loaded=load_breast_cancer):
     X, y = rows(loaded)
     half = len(y) // 2
-    return [clone(one).fit(X[:half], y[:half]) for one in KINDS], X[half:], y[half:]
+    return [clone(model).fit(X[:half], y[:half]) for model in MODELS], X[half:], y[half:]
 
 
-def limit(errors, m, delta):
+def clopper_pearson(errors, m, delta):
     return beta.ppf(1 - delta, errors + 1, m - errors)
 
 
-def from_fitted(loaded=load_breast_cancer, **choices):
-    return CertifiedClassifier.from_fitted(*trained(loaded), random_state=0, **choices)
+def from_fitted(loaded=load_breast_cancer, **options):
+    return CertifiedClassifier.from_fitted(*fitted_classifiers(loaded), random_state=0, **options)
 
 
 @pytest.mark.parametrize("loaded", [load_breast_cancer, load_iris])
-def test_without_a_proposal_it_is_the_posterior(loaded):
+def test_posterior_without_a_primary_rule(loaded):
     clf = from_fitted(loaded, voting="stochastic")
-    fitted, X, y = trained(loaded)
-    errors = np.array([(one.predict(X) != y).sum() for one in fitted])
+    fitted, X, y = fitted_classifiers(loaded)
+    errors = np.array([(classifier.predict(X) != y).sum() for classifier in fitted])
     expected = optimal_posterior(errors / len(y), len(y))
     assert clf.hedge_ == 1.0
     assert clf.primary_ == {}
     assert clf.classifiers_.errors.tolist() == errors.tolist()
     assert clf.certificate_.bound == pytest.approx(expected.bound, abs=1e-9)
     assert clf.certificate_.source == "validation rows"
-    assert clf.certificates_["best"].bound == pytest.approx(limit(errors.min(), len(y), 0.05 / 3), abs=1e-9)
+    assert clf.certificates_["best"].bound == pytest.approx(clopper_pearson(errors.min(), len(y), 0.05 / 3), abs=1e-9)
     assert clf.certificate_.baselines["holdout"].bound is None
     assert "no classifier was proposed" in clf.certificate_.baselines["holdout"].note
     assert np.array_equal(clf.classes_, np.unique(y))
@@ -60,64 +60,64 @@ def test_without_a_proposal_it_is_the_posterior(loaded):
 
 
 @pytest.mark.parametrize("loaded", [load_breast_cancer, load_iris])
-def test_one_proposed_classifier_is_tested_like_a_hold_out(loaded):
+def test_primary_classifier_is_close_to_holdout(loaded):
     clf = from_fitted(loaded, primary=2, hedge=0.1)
-    fitted, X, y = trained(loaded)
-    errors = [(one.predict(X) != y).sum() for one in fitted]
+    fitted, X, y = fitted_classifiers(loaded)
+    errors = [(classifier.predict(X) != y).sum() for classifier in fitted]
     assert clf.hedge_ == 0.1
     for voting, certificate in clf.certificates_.items():
-        assert certificate.bound <= limit(errors[2], len(y), 0.9 * 0.05) * (1 + 1e-9)
+        assert certificate.bound <= clopper_pearson(errors[2], len(y), 0.9 * 0.05) * (1 + 1e-9)
         if certificate.rule == "primary":
-            assert certificate.bound == pytest.approx(limit(errors[2], len(y), 0.9 * 0.05))
+            assert certificate.bound == pytest.approx(clopper_pearson(errors[2], len(y), 0.9 * 0.05))
             assert certificate.source == "fixed beforehand"
             assert clf.set_params(voting=voting).predict(X).tolist() == fitted[2].predict(X).tolist()
-        assert not [one for one in certificate.alternatives if one.source == "training rows"]
-    assert clf.certificate_.baselines["holdout"].bound == pytest.approx(limit(errors[2], len(y), 0.05))
+        assert "training rows" not in {claim.source for claim in certificate.alternatives}
+    assert clf.certificate_.baselines["holdout"].bound == pytest.approx(clopper_pearson(errors[2], len(y), 0.05))
 
 
-def test_proposed_weights_are_those_of_draws_and_vote():
+def test_primary_weights_are_those_of_draws_and_vote():
     weights = np.array([0.25, 0.25, 0.5])
     clf = from_fitted(primary=weights, hedge=0)
-    fitted, X, y = trained()
+    fitted, X, y = fitted_classifiers()
     assert all(np.array_equal(clf.primary_[voting], weights) for voting in ("stochastic", "majority"))
     assert clf.primary_["best"].tolist() == [0, 0, 1]
     assert not hasattr(clf, "posterior_")
-    # Of the third and any other the third has the last word; the two others together tie, and the first class wins.
-    said = [one.predict(X) for one in fitted]
-    expected = np.where(said[0] == said[1], np.minimum(said[0], said[2]), said[2])
+    # The third decides unless the two others disagree with it: the first class wins the tie.
+    a, b, c = (classifier.predict(X) for classifier in fitted)
+    expected = np.where(a == b, np.minimum(a, c), c)
     clf.set_params(voting="majority")
     assert np.array_equal(clf.predict(X), expected)
     assert clf.vote_errors_ == (expected != y).sum()
-    assert clf.certificate_.bound == pytest.approx(limit((expected != y).sum(), len(y), 0.05))
+    assert clf.certificate_.bound == pytest.approx(clopper_pearson((expected != y).sum(), len(y), 0.05))
     clf.set_params(voting="stochastic")
     assert round(clf.certificate_.empirical_risk * len(y)) == (clf.predict(X) != y).sum()
 
 
-def test_assumptions_say_what_the_user_must_ensure():
-    said = " ".join(from_fitted(primary=1).certificate_.assumptions)
+def test_assumptions():
+    assumptions = " ".join(from_fitted(primary=1).certificate_.assumptions)
     for words in (
         "trained, tuned and chose nothing",
         "early stopping",
         "without looking at the labels",
         "what was proposed beforehand",
     ):
-        assert words in said
-    assert "trained all classifiers" not in said
-    assert "training rows" not in said
+        assert words in assumptions
+    assert "trained all classifiers" not in assumptions
+    assert "training rows" not in assumptions
 
 
-def test_the_most_frequent_class_is_not_chosen_on_validation_rows():
+def test_majority_class_is_given_by_the_user():
     assert from_fitted().majority_class_ is None
     assert from_fitted().certificate_.baselines["most frequent class"].bound is None
     clf = from_fitted(most_frequent=1)
-    y = trained()[2]
+    y = fitted_classifiers()[2]
     assert clf.majority_class_ == 1
     assert clf.certificate_.baselines["most frequent class"].empirical_risk == pytest.approx((y != 1).mean())
     with pytest.raises(ValueError, match=r"most_frequent must be one of the classes \[0, 1\], got 'benign'"):
         from_fitted(most_frequent="benign")
 
 
-def test_a_clone_has_nothing_to_train():
+def test_clones_have_no_candidates():
     clf = clone(from_fitted(primary=1, delta=0.1, voting="majority"))
     assert clf.get_params()["delta"] == 0.1
     with pytest.raises(NotFittedError):
@@ -128,16 +128,15 @@ def test_a_clone_has_nothing_to_train():
     assert clf.fit(*rows()).certificate_.bound < 0.5
 
 
-@pytest.mark.parametrize("choices", [{}, {"primary": 1}, {"primary": [0.5, 0.25, 0.25], "hedge": 0}])
+@pytest.mark.parametrize("options", [{}, {"primary": 1}, {"primary": [0.5, 0.25, 0.25], "hedge": 0}])
 @pytest.mark.parametrize("voting", ["stochastic", "majority", "best"])
-def test_saving_pickling_and_reporting(choices, voting, tmp_path):
-    clf = from_fitted(voting=voting, most_frequent=1, **choices)
+def test_save_pickle_and_report(options, voting, tmp_path):
+    clf = from_fitted(voting=voting, most_frequent=1, **options)
     X, y = rows()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         save(clf, tmp_path / "model")
-    again = load(tmp_path / "model")
-    for other in (again, pickle.loads(pickle.dumps(clf))):
+    for other in (load(tmp_path / "model"), pickle.loads(pickle.dumps(clf))):
         assert other.certificates_ == clf.certificates_
         assert np.array_equal(other.predict(X), clf.predict(X))
         assert np.array_equal(other.vote_share(X), clf.vote_share(X))
@@ -147,18 +146,17 @@ def test_saving_pickling_and_reporting(choices, voting, tmp_path):
 
 
 def test_groups_count_once():
-    fitted, X, y = trained()
+    fitted, X, y = fitted_classifiers()
     groups = np.arange(len(y)) // 5
     clf = CertifiedClassifier.from_fitted(fitted, X, y, groups=groups, primary=0, random_state=0)
     assert clf.classifiers_.m == groups.max() + 1
-    wrong = fitted[0].predict(X) != y
-    share = pd.Series(wrong).groupby(groups).mean().mean()
-    assert clf.classifiers_.risks[0] == pytest.approx(share, rel=1e-12)
+    errors = pd.Series(fitted[0].predict(X) != y)
+    assert clf.classifiers_.risks[0] == pytest.approx(errors.groupby(groups).mean().mean(), rel=1e-12)
     assert clf.certificate_.unit == "group"
 
 
-def test_copies_count_once():
-    fitted, X, y = trained()
+def test_duplicates_count_once():
+    fitted, X, y = fitted_classifiers()
     once = CertifiedClassifier.from_fitted(fitted, X, y, primary=0, random_state=0)
     twice = CertifiedClassifier.from_fitted(
         fitted, np.repeat(X, 2, axis=0), np.repeat(y, 2), primary=0, duplicates="together", random_state=0
@@ -167,15 +165,15 @@ def test_copies_count_once():
     assert twice.certificate_.unit == "distinct example"
 
 
-class Shouting:
-    """A classifier that knows nothing of scikit-learn."""
+class FrameClassifier:
+    """Classifier without a base class."""
 
     def predict(self, X):
         return np.array(["YES" if value > 0 else "NO" for value in X["a"]])
 
 
-class Ranking(ClassifierMixin, BaseEstimator):
-    """Answers by the rank among the rows it is asked about."""
+class RankClassifier(ClassifierMixin, BaseEstimator):
+    """Predict by the rank within the batch."""
 
     def fit(self, X, y):
         self.classes_ = np.unique(y)
@@ -185,22 +183,24 @@ class Ranking(ClassifierMixin, BaseEstimator):
         return np.asarray(X)[:, 0].argsort().argsort() % 2
 
 
-def test_any_object_that_predicts_and_rows_of_any_kind():
+def test_any_object_with_predict():
     frame = pd.DataFrame({"a": np.linspace(-1, 1, 40), "b": ["x", "y"] * 20})
-    truth = np.where(frame["a"] > 0.2, "YES", "NO")
-    clf = CertifiedClassifier.from_fitted([Shouting(), Shouting()], frame, truth, primary=1, random_state=0)
+    y_true = np.where(frame["a"] > 0.2, "YES", "NO")
+    clf = CertifiedClassifier.from_fitted(
+        [FrameClassifier(), FrameClassifier()], frame, y_true, primary=1, random_state=0
+    )
     assert clf.classes_.tolist() == ["NO", "YES"]
     assert clf.feature_names_in_.tolist() == ["a", "b"]
     assert set(clf.predict(frame.iloc[::3])) == {"NO", "YES"}
 
 
-def test_answers_that_depend_on_the_batch_are_warned_of():
+def test_batch_dependent_predictions_warn():
     X, y = rows()
-    with pytest.warns(UserWarning, match="Ranking predicts differently"):
-        CertifiedClassifier.from_fitted([Ranking().fit(X, y)], X, y)
+    with pytest.warns(UserWarning, match="RankClassifier predicts differently"):
+        CertifiedClassifier.from_fitted([RankClassifier().fit(X, y)], X, y)
 
 
-def test_labels_that_are_no_class_of_the_validation_rows():
+def test_classes_without_validation_rows():
     X, y = np.zeros((30, 1)), np.array([0, 1] * 15)
     three = DummyClassifier(strategy="constant", constant=7).fit(np.zeros((3, 1)), [0, 1, 7])
     clf = CertifiedClassifier.from_fitted([three], X, y, random_state=0)
@@ -213,7 +213,7 @@ def test_labels_that_are_no_class_of_the_validation_rows():
     ("change", "error", "message"),
     [
         ({"estimators": []}, TypeError, "a fitted classifier or a list of fitted classifiers"),
-        ({"estimators": KINDS[2]}, ValueError, "must be fitted, on rows other than these"),
+        ({"estimators": MODELS[2]}, ValueError, "must be fitted, on rows other than these"),
         ({"estimators": [GaussianNB]}, TypeError, r"estimators\[0\] must be a fitted classifier with a method predict"),
         ({"estimators": [GaussianNB()]}, ValueError, r"estimators\[0\] must be fitted"),
         ({"y_val": [0, 1]}, ValueError, "X_val and y_val must have the same length, got 285 and 2"),
@@ -241,7 +241,7 @@ def test_labels_that_are_no_class_of_the_validation_rows():
     ],
 )
 def test_bad_input(change, error, message):
-    fitted, X, y = trained()
+    fitted, X, y = fitted_classifiers()
     arguments = {"estimators": fitted, "X_val": X, "y_val": y} | change
     if error is None:
         assert CertifiedClassifier.from_fitted(**arguments).classes_.size == 2
@@ -250,45 +250,45 @@ def test_bad_input(change, error, message):
         CertifiedClassifier.from_fitted(**arguments)
 
 
-def test_sets_of_fitted_classifiers_know_that_all_rows_validate():
-    fitted, X, y = trained()
-    found = ClassifierSet.from_fitted(fitted, X, y)
-    assert found.prefit
-    assert found.splits(0)[0].size == 0
-    assert np.array_equal(found.splits(0)[1], np.arange(len(y)))
+def test_classifier_set_from_fitted_has_no_training_rows():
+    fitted, X, y = fitted_classifiers()
+    classifiers = ClassifierSet.from_fitted(fitted, X, y)
+    assert classifiers.prefit
+    assert classifiers.splits(0)[0].size == 0
+    assert np.array_equal(classifiers.splits(0)[1], np.arange(len(y)))
 
 
-def test_parameters_that_were_given_are_kept():
-    one = LogisticRegression(max_iter=10_000).fit(*rows(load_iris))
-    clf = CertifiedClassifier.from_fitted([one], *rows(load_iris))
-    assert clf.best_estimator_.get_params() == one.get_params()
+def test_parameters_are_kept():
+    fitted = LogisticRegression(max_iter=10_000).fit(*rows(load_iris))
+    clf = CertifiedClassifier.from_fitted([fitted], *rows(load_iris))
+    assert clf.best_estimator_.get_params() == fitted.get_params()
     assert clf.best_params_["max_iter"] == 10_000
 
 
-class Voting(ClassifierMixin, BaseEstimator):
-    """The rounded mean of fitted classifiers."""
+class Mean(ClassifierMixin, BaseEstimator):
+    """Rounded mean of fitted classifiers."""
 
     def __init__(self, members):
         self.members = members
 
     def predict(self, X):
-        return np.round(np.mean([one.predict(X) for one in self.members], axis=0)).astype(int)
+        return np.round(np.mean([member.predict(X) for member in self.members], axis=0)).astype(int)
 
 
-def test_what_is_done_to_a_classifier_later_is_not_done_to_the_certified_one():
-    fitted, X, y = trained()
-    shared = [Voting(fitted[:2]), Voting(fitted[1:])]
+def test_classifiers_are_copied():
+    fitted, X, y = fitted_classifiers()
+    shared = [Mean(fitted[:2]), Mean(fitted[1:])]
     clf = CertifiedClassifier.from_fitted(shared, X, y, primary=0, voting="best", random_state=0)
-    said = clf.predict(X)
-    for one in fitted:
-        one.fit(X, 1 - y)
-    assert np.array_equal(clf.predict(X), said)
-    # A part of two classifiers stays one.
+    y_pred = clf.predict(X)
+    for member in fitted:
+        member.fit(X, 1 - y)
+    assert np.array_equal(clf.predict(X), y_pred)
+    # A shared member stays shared.
     assert clf.classifiers_[0].members[1] is clf.classifiers_[1].members[0]
 
 
-def test_a_classifier_that_cannot_be_copied_is_named():
-    fitted, X, y = trained()
+def test_classifiers_that_cannot_be_copied_are_named():
+    fitted, X, y = fitted_classifiers()
     fitted[1].lock = threading.Lock()
     with pytest.warns(UserWarning, match=r"estimators\[1\] cannot be copied \(TypeError: .* do not train it further"):
         clf = CertifiedClassifier.from_fitted(fitted, X, y, random_state=0)
@@ -296,8 +296,8 @@ def test_a_classifier_that_cannot_be_copied_is_named():
     assert clf.classifiers_[0] is not fitted[0]
 
 
-class Lazy(ClassifierMixin, BaseEstimator):
-    """Its copies, as those of a model on another device, have to be loaded before they answer."""
+class EmptyCopy(ClassifierMixin, BaseEstimator):
+    """Classifier whose copies cannot predict, like models on another device."""
 
     def __init__(self, inner=None):
         self.inner = inner
@@ -309,49 +309,46 @@ class Lazy(ClassifierMixin, BaseEstimator):
         return self.inner.predict(X)
 
 
-class Itself(Lazy):
+class SelfCopy(EmptyCopy):
     def __deepcopy__(self, memo):
         return self
 
 
-@pytest.mark.parametrize("kind", [Lazy, Itself])
-def test_a_classifier_whose_copy_is_none_is_named_and_used_itself(kind):
-    fitted, X, y = trained()
+@pytest.mark.parametrize("kind", [EmptyCopy, SelfCopy])
+def test_classifiers_with_invalid_copies_are_used_themselves(kind):
+    fitted, X, y = fitted_classifiers()
     with pytest.warns(UserWarning, match=r"estimators\[1\] cannot be copied"):
         clf = CertifiedClassifier.from_fitted([fitted[0], kind(fitted[1])], X, y, random_state=0)
     assert clf.classifiers_.errors[1] == (fitted[1].predict(X) != y).sum()
 
 
-# -- one finished model ------------------------------------------------------------------------------------------------
+# -- a single classifier -----------------------------------------------------------------------------------------------
 
 
 class Column:
-    """Says what stands in the first column."""
+    """Predict the first column."""
 
     def predict(self, X):
         return np.asarray(X)[:, 0].astype(int)
 
 
-def one_model(errors, rows, **choices):
-    said, labels = np.zeros((rows, 1)), np.zeros(rows, dtype=int)
-    labels[: rows // 2] = said[: rows // 2] = 0
-    labels[rows // 2 :] = said[rows // 2 :, 0] = 1
-    said[:errors, 0] = 1 - labels[:errors]
-    return CertifiedClassifier.from_fitted(Column(), said, labels, **choices)
+def single_classifier(errors, rows, **options):
+    labels = (np.arange(rows) >= rows // 2).astype(int)
+    X = np.where(np.arange(rows) < errors, 1 - labels, labels)[:, None]
+    return CertifiedClassifier.from_fitted(Column(), X, labels, **options)
 
 
-def test_one_model_and_a_test_set():
-    clf = one_model(5, 100)
+def test_single_classifier_has_a_clopper_pearson_bound():
+    clf = single_classifier(5, 100)
     assert clf.certificate_.sentence == (
         "With probability at least 95 %, the classifier errs on at most 10.3 % of new examples."
     )
     assert clf.certificate_.assumptions[0].startswith("These 100 rows trained, tuned and chose nothing")
     assert clf.hedge_ == 0.0
-    assert {one.bound for one in clf.certificates_.values()} == {clf.certificate_.bound}
-    # In a list it is the same.
+    assert {certificate.bound for certificate in clf.certificates_.values()} == {clf.certificate_.bound}
     assert CertifiedClassifier.from_fitted([Column()], np.eye(100)[:, :1], np.arange(100) % 2).hedge_ == 0.0
 
 
-def test_limits_of_one_model_need_no_proposal():
-    clf = one_model(5, 100, metrics=("recall",), pos_label=1)
+def test_metrics_of_a_single_classifier():
+    clf = single_classifier(5, 100, metrics=("recall",), pos_label=1)
     assert len(clf.certificate_.metrics) == 1

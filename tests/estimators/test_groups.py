@@ -1,4 +1,4 @@
-"""Groups and copies in the estimators: certificates, folds, files, pages, and what is refused."""
+"""Groups and duplicates in both estimators: certificates, folds, files and reports."""
 
 import numpy as np
 import pandas as pd
@@ -24,19 +24,19 @@ LAMBDAS = np.geomspace(0.01, 10.0, 5).tolist()
 SENTENCE = "errs on at most {} of the rows of a new group, on average over groups."
 
 
-def svc(**choices):
-    return StochasticSVC(LAMBDAS, **{"hedge": "auto", "random_state": 0} | choices)
+def svc(**options):
+    return StochasticSVC(LAMBDAS, **{"hedge": "auto", "random_state": 0} | options)
 
 
-def grid(**choices):
+def grid(**options):
     trees = Grid(DecisionTreeClassifier(), {"max_depth": [1, 2, 3]})
-    return CertifiedClassifier(trees, **{"cv": 3, "random_state": 0} | choices)
+    return CertifiedClassifier(trees, **{"cv": 3, "random_state": 0} | options)
 
 
-@pytest.mark.parametrize(("make", "choices"), [(svc, {}), (svc, {"split": "independent"}), (grid, {})])
-def test_the_certificate_is_about_groups_and_says_so(make, choices, tmp_path):
+@pytest.mark.parametrize(("make", "options"), [(svc, {}), (svc, {"split": "independent"}), (grid, {})])
+def test_certificate_is_for_new_groups(make, options, tmp_path):
     X, y, groups = sample(60)
-    clf = make(**choices).fit(X, y, groups=groups)
+    clf = make(**options).fit(X, y, groups=groups)
     certificate = clf.certificate_
     assert (certificate.unit, certificate.m, certificate.copies) == ("group", 30, 0)
     assert SENTENCE.format(percent_up(certificate.bound)) in certificate.sentence
@@ -48,23 +48,25 @@ def test_the_certificate_is_about_groups_and_says_so(make, choices, tmp_path):
     exact = exact_risk(clf.classifiers_[best].predict(X[validation]) != y[validation], groups[validation])
     assert is_rounded_up(clf.certificates_["best"].empirical_risk, exact)
     save(clf, tmp_path / "model")
-    again = load(tmp_path / "model", trusted=["sklearn."])
-    assert again.certificates_ == clf.certificates_
-    assert np.array_equal(again.predict(X), clf.predict(X))
+    loaded = load(tmp_path / "model", trusted=["sklearn."])
+    assert loaded.certificates_ == clf.certificates_
+    assert np.array_equal(loaded.predict(X), clf.predict(X))
     assert clone(clf).fit(X, y, groups=groups).certificates_ == clf.certificates_
 
 
-def test_certificates_follow_from_the_answers_in_groups_that_are_stored(tmp_path):
+def test_certificates_follow_from_stored_predictions(tmp_path):
     X, y, groups = sample(60)
     clf = svc(hedge=1).fit(X, y, groups=groups)
     forged = Forged.of(clf)
-    answers, truth = forged["predictions.y_pred"], forged["predictions.y_true"]
-    first = np.flatnonzero((answers == truth).all(axis=0))[0]
-    answers[:, first] = 1 - truth[first]
-    forged["predictions.y_pred"] = answers
-    again = load(forged.write(tmp_path / "model"))
-    assert all(again.certificates_[voting].bound > clf.certificates_[voting].bound for voting in ("stochastic", "best"))
-    # As single rows they would have the exact limits of independent draws.
+    y_pred, y_true = forged["predictions.y_pred"], forged["predictions.y_true"]
+    first = np.flatnonzero((y_pred == y_true).all(axis=0))[0]
+    y_pred[:, first] = 1 - y_true[first]
+    forged["predictions.y_pred"] = y_pred
+    loaded = load(forged.write(tmp_path / "model"))
+    assert all(
+        loaded.certificates_[voting].bound > clf.certificates_[voting].bound for voting in ("stochastic", "best")
+    )
+    # As single rows, they would have smaller, binomial bounds.
     forged = Forged.of(clf)
     forged["plan.split.unit"], forged["plan.split.units"] = "example", None
     with pytest.raises(ValueError, match=r"Split\.\w+ is not"):
@@ -102,17 +104,17 @@ def test_holdout_keeps_groups_in_one_fold(make, monkeypatch):
 
 
 @pytest.mark.parametrize("make", [svc, grid])
-def test_without_groups_nothing_changes(make):
-    """Every row a group of its own: the same division and risks; only the limits of single classifiers are wider."""
+def test_groups_of_single_rows(make):
+    """The split and the risks are the same; only the bounds of single classifiers are larger."""
     X, y, _ = sample(60)
-    one, two = make(hedge=1).fit(X, y), make(hedge=1).fit(X, y, groups=np.arange(y.size))
-    assert one.certificate_.bound == two.certificate_.bound
-    assert one.certificates_["best"].bound < two.certificates_["best"].bound
-    assert one.certificate_.unit == "example"
-    assert "of new examples." in one.certificate_.sentence
+    rows, grouped = make(hedge=1).fit(X, y), make(hedge=1).fit(X, y, groups=np.arange(y.size))
+    assert rows.certificate_.bound == grouped.certificate_.bound
+    assert rows.certificates_["best"].bound < grouped.certificates_["best"].bound
+    assert rows.certificate_.unit == "example"
+    assert "of new examples." in rows.certificate_.sentence
 
 
-def test_the_votes_errors_are_those_of_groups(tmp_path):
+def test_vote_risk_is_a_mean_over_groups(tmp_path):
     X, y, groups = sample(60)
     clf = svc(voting="majority").fit(X, y, groups=groups)
     validation = clf.classifiers_.splits(0)[1]
@@ -123,7 +125,7 @@ def test_the_votes_errors_are_those_of_groups(tmp_path):
     assert is_rounded_up(clf.certificate_.baselines["most frequent class"].empirical_risk, constant)
 
 
-def test_pages_speak_of_groups():
+def test_report_with_groups():
     X, y, groups = sample(60)
     clf = grid().fit(X, y, groups=groups)
     assert "m=30" in repr(clf.classifiers_)
@@ -140,13 +142,13 @@ def test_pages_speak_of_groups():
 
 
 @pytest.mark.parametrize("make", [svc, grid])
-def test_copies_are_counted_and_kept_together_where_asked(make, tmp_path):
+def test_duplicates_are_counted_or_kept_together(make, tmp_path):
     X, y, _ = sample(60)
-    many, labels = np.tile(X, (5, 1)), np.tile(y, 5)
+    rows, labels = np.tile(X, (5, 1)), np.tile(y, 5)
     with pytest.warns(UserWarning, match="look like copies made after sampling"):
-        kept = make().fit(many, labels)
+        kept = make().fit(rows, labels)
     assert kept.certificate_.copies > 0.9 * kept.certificate_.m
-    once = make(duplicates="together").fit(many, labels)
+    once = make(duplicates="together").fit(rows, labels)
     assert (once.certificate_.copies, once.certificate_.m) == (0, y.size // 2)
     assert once.certificate_.unit == "distinct example"
     assert "of new examples, each counted once however often it is copied." in once.certificate_.sentence
@@ -155,30 +157,30 @@ def test_copies_are_counted_and_kept_together_where_asked(make, tmp_path):
     assert once.get_params()["duplicates"] == "together"
     save(once, tmp_path / "model")
     assert load(tmp_path / "model", trusted=["sklearn."]).certificates_ == once.certificates_
-    page = report_html(once, data=(many, labels))
+    page = report_html(once, data=(rows, labels))
     assert "validation distinct rows m" in page
     assert "Equal rows were treated as duplicates" in page
 
 
-def test_copies_of_mixed_rows_are_seen_behind_prepare():
+def test_duplicates_are_detected_before_preprocessing():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.normal(size=80), "b": rng.choice(["x", "y"], 80)})
     y = (X["a"] > 0).astype(int).to_numpy()
-    prepare = make_column_transformer((OneHotEncoder(), ["b"]), remainder="passthrough")
+    preprocessor = make_column_transformer((OneHotEncoder(), ["b"]), remainder="passthrough")
     twice = pd.concat([X, X], ignore_index=True)
     with pytest.warns(UserWarning, match="80 distinct rows occur 2 times"):
-        svc(preprocessor=prepare).fit(twice, np.tile(y, 2))
-    clf = svc(preprocessor=prepare, duplicates="together").fit(twice, np.tile(y, 2))
+        svc(preprocessor=preprocessor).fit(twice, np.tile(y, 2))
+    clf = svc(preprocessor=preprocessor, duplicates="together").fit(twice, np.tile(y, 2))
     assert clf.certificate_.m == 40
 
 
-def test_scikit_learns_cross_validation_divides_by_group_outside():
+def test_cross_val_score_with_groups():
     X, y, groups = sample(60)
     scores = cross_val_score(svc(cv=None), X, y, groups=groups, cv=GroupKFold(3))
     assert scores.shape == (3,)
 
 
-def test_votes_count_copies_once():
+def test_votes_count_duplicates_once():
     X, y = two_classes()
     X, y = np.repeat(X[:200], 3, axis=0), np.repeat(y[:200], 3)
     clf = StochasticSVC([0.1, 1.0], duplicates="together", hedge=0.1, random_state=0).fit(X, y)
@@ -187,6 +189,6 @@ def test_votes_count_copies_once():
     assert validation.size == 100
     vote = clf.set_params(voting="majority").predict(X[validation])
     assert clf.vote_errors_ == np.count_nonzero(vote != y[validation])
-    proposed = [clf.certificates_["majority"], *clf.certificates_["majority"].alternatives]
-    risk = next(claim.empirical_risk for claim in proposed if claim.rule == "primary")
+    claims = [clf.certificates_["majority"], *clf.certificates_["majority"].alternatives]
+    risk = next(claim.empirical_risk for claim in claims if claim.rule == "primary")
     assert round(risk * 100) == np.count_nonzero(vote != y[validation])

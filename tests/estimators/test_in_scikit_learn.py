@@ -1,4 +1,4 @@
-"""The estimators where scikit-learn's are used: pipelines, searches, data frames, other labels, other processes."""
+"""Both estimators in scikit-learn: pipelines, searches, data frames, displays and metadata routing."""
 
 import pickle
 
@@ -37,9 +37,8 @@ def test_pipeline_search_and_cross_validation(voting):
     assert make_pipeline(StandardScaler(), svc).fit(X, y).score(X, y) > 0.9
     search = GridSearchCV(svc, {"gamma": [0.1, "sigest"], "distance": ["kl", ["kl", "ch"]]}, cv=2).fit(X, y)
     assert search.best_score_ > 0.8
-    # Refitted on all rows with what it found: its certificate is that of such a fit.
-    again = StochasticSVC(LAMBDAS, voting=voting, random_state=0, **search.best_params_).fit(X, y)
-    assert search.best_estimator_.certificate_ == again.certificate_
+    expected = StochasticSVC(LAMBDAS, voting=voting, random_state=0, **search.best_params_).fit(X, y)
+    assert search.best_estimator_.certificate_ == expected.certificate_
 
 
 @pytest.fixture
@@ -61,29 +60,28 @@ def test_calibration_and_roc_curves(model, figures):
     X, y = two_classes()
     names, test = np.where(y == 1, "good", "bad"), slice(400, None)
     clf = clone(model).fit(X[:400], names[:400])
-    shares = clf.predict_proba(X[test])[:, 1]
-    drawn = CalibrationDisplay.from_estimator(clf, X[test], names[test], pos_label="good", n_bins=4)
-    expected = calibration_curve(names[test] == "good", shares, n_bins=4)
-    np.testing.assert_array_equal([drawn.prob_true, drawn.prob_pred], expected)
-    area = roc_auc_score(names[test], shares)
+    probabilities = clf.predict_proba(X[test])[:, 1]
+    display = CalibrationDisplay.from_estimator(clf, X[test], names[test], pos_label="good", n_bins=4)
+    expected = calibration_curve(names[test] == "good", probabilities, n_bins=4)
+    np.testing.assert_array_equal([display.prob_true, display.prob_pred], expected)
+    area = roc_auc_score(names[test], probabilities)
     roc = RocCurveDisplay.from_estimator(clf, X[test], names[test], pos_label="good")
     assert np.trapezoid(roc.tpr, roc.fpr) == pytest.approx(area, rel=1e-12)
     assert area > 0.9
-    found = cross_val_score(model, X, y, cv=2, scoring="roc_auc", error_score="raise")
-    assert found.min() > 0.9
+    assert cross_val_score(model, X, y, cv=2, scoring="roc_auc", error_score="raise").min() > 0.9
 
 
 @pytest.mark.parametrize("labels", [["bad", "good"], [1, 0]])
-def test_decision_values_of_the_single_classifier_that_predicts(labels, figures):
+def test_decision_function_of_a_single_classifier(labels, figures):
     X, y = two_classes()
     names = np.array(labels)[y]
-    one = make_pipeline(StandardScaler(), LinearSVC(random_state=0)).fit(X[:300], names[:300])
-    clf = CertifiedClassifier.from_fitted(one, X[300:], names[300:])
+    svm = make_pipeline(StandardScaler(), LinearSVC(random_state=0)).fit(X[:300], names[:300])
+    clf = CertifiedClassifier.from_fitted(svm, X[300:], names[300:])
     assert not hasattr(clf, "predict_proba")
-    np.testing.assert_array_equal(clf.decision_function(X), one.decision_function(X))
+    np.testing.assert_array_equal(clf.decision_function(X), svm.decision_function(X))
     np.testing.assert_array_equal(clf.classes_[(clf.decision_function(X) > 0).astype(int)], clf.predict(X))
     assert RocCurveDisplay.from_estimator(clf, X, names).roc_auc > 0.9
-    # Classifiers of a set are trained on parts of the rows: it may know no row of a class.
+    # The classifier may lack a class of the validation set.
     X, y = three_classes()
     two = LinearSVC(random_state=0).fit(X[:100], y[:100])
     clf = CertifiedClassifier.from_fitted(two, X, y)
@@ -92,7 +90,7 @@ def test_decision_values_of_the_single_classifier_that_predicts(labels, figures)
     np.testing.assert_array_equal(clf.classes_[values.argmax(axis=1)], clf.predict(X))
 
 
-def test_where_there_are_no_decision_values():
+def test_missing_decision_function_is_explained():
     X, y = two_classes()
     clf = StochasticSVC(LAMBDAS, voting="best", random_state=0)
     assert not hasattr(clf, "decision_function")
@@ -105,39 +103,39 @@ def test_where_there_are_no_decision_values():
         )
     tree = CertifiedClassifier.from_fitted(DecisionTreeClassifier().fit(X[:300], y[:300]), X[300:], y[300:])
     assert "DecisionTreeClassifier, the classifier that predicts, has no decision" in why_not(tree, "decision_function")
-    settings = {"cv": 3, "voting": "best", "refit": True, "random_state": 0}
-    again = CertifiedClassifier(LogisticRegression(max_iter=5000), preprocessor=StandardScaler(), **settings).fit(X, y)
-    assert hasattr(again.best_estimator_, "decision_function")
-    assert "not available after a refit" in why_not(again, "decision_function")
+    params = {"cv": 3, "voting": "best", "refit": True, "random_state": 0}
+    refitted = CertifiedClassifier(LogisticRegression(max_iter=5000), preprocessor=StandardScaler(), **params).fit(X, y)
+    assert hasattr(refitted.best_estimator_, "decision_function")
+    assert "not available after a refit" in why_not(refitted, "decision_function")
 
 
 @pytest.mark.parametrize("prefit", [False, True])
-def test_a_tuned_threshold_works_and_has_no_certificate(prefit):
+def test_tuned_threshold_has_no_certificate(prefit):
     X, y = two_classes()
     clf = clone(MODELS[0])
-    how = {"cv": "prefit", "refit": False} if prefit else {"cv": 2}
-    tuned = TunedThresholdClassifierCV(clf.fit(X[:300], y[:300]) if prefit else clf, scoring="recall", **how)
+    params = {"cv": "prefit", "refit": False} if prefit else {"cv": 2}
+    tuned = TunedThresholdClassifierCV(clf.fit(X[:300], y[:300]) if prefit else clf, scoring="recall", **params)
     tuned.fit(X[300:], y[300:])
     assert not hasattr(tuned, "certificate_")
-    shares = tuned.estimator_.predict_proba(X)[:, 1]
-    np.testing.assert_array_equal(tuned.predict(X), (shares >= tuned.best_threshold_).astype(int))
-    # What the certificate is about is another classifier.
+    positive = tuned.estimator_.predict_proba(X)[:, 1] >= tuned.best_threshold_
+    np.testing.assert_array_equal(tuned.predict(X), positive.astype(int))
+    # The certified classifier predicts other labels.
     assert (tuned.predict(X) != tuned.estimator_.predict(X)).any()
 
 
 @pytest.mark.parametrize("kind", ["svc", "grid"])
 def test_pickle_and_clone(kind):
     clf, (X, y) = fitted(kind, three_classes), three_classes()
-    again = pickle.loads(pickle.dumps(clf))
+    loaded = pickle.loads(pickle.dumps(clf))
     for voting in VOTINGS:
-        again.set_params(voting=voting)
-        assert again.certificate_ == clf.certificates_[voting]
-    again.set_params(voting=clf.voting)
-    assert np.array_equal(again.predict(X), clf.predict(X))
+        loaded.set_params(voting=voting)
+        assert loaded.certificate_ == clf.certificates_[voting]
+    loaded.set_params(voting=clf.voting)
+    assert np.array_equal(loaded.predict(X), clf.predict(X))
     assert np.array_equal(clone(clf).fit(X, y).predict(X), clf.predict(X))
 
 
-def test_a_fitted_svc_keeps_no_rows_it_does_not_need():
+def test_svc_stores_support_vectors_only():
     X, y = two_classes()
     for split in ("shared", "independent"):
         clf = StochasticSVC([10.0], split=split, validation_size=500, cv=None, random_state=0).fit(X, y)
@@ -145,7 +143,7 @@ def test_a_fitted_svc_keeps_no_rows_it_does_not_need():
 
 
 @pytest.mark.parametrize("split", ["shared", "independent"])
-def test_the_number_of_jobs_changes_nothing(split):
+def test_results_do_not_depend_on_n_jobs(split):
     X, y = three_classes()
     one, two = (StochasticSVC(LAMBDAS, split=split, n_jobs=jobs, random_state=0).fit(X, y) for jobs in (1, 2))
     assert one.certificates_ == two.certificates_
@@ -168,11 +166,11 @@ def test_feature_names():
             model.predict(frame[["b", "a", "c", "d"]])
 
 
-def test_a_frame_of_words_and_numbers():
+def test_data_frame_with_strings():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
-            "colour": rng.choice(["red", "green", "blue"], 200),
+            "colour": rng.params(["red", "green", "blue"], 200),
             "size": rng.normal(size=200),
             "count": rng.integers(0, 9, 200),
         }
@@ -194,7 +192,7 @@ def test_a_frame_of_words_and_numbers():
     )
 
 
-def test_texts():
+def test_list_of_texts():
     texts = [f"{'good' if i % 2 else 'bad'} {'thing' if i % 3 else 'stuff'} {i % 7}" for i in range(80)]
     y = np.arange(80) % 2
     naive = make_pipeline(CountVectorizer(), MultinomialNB())
@@ -204,10 +202,10 @@ def test_texts():
     assert clf.predict(texts[5:6])[0] == clf.predict(texts)[5]
 
 
-def test_one_class_in_the_training_part_is_a_clear_error():
+def test_training_set_of_one_class_is_rejected():
     X = np.arange(20.0)[:, None]
     y = np.array([1] + [0] * 19)
-    # The seed lets the one row of class 1 validate; the split is not drawn again.
+    # This seed puts the only row of class 1 into the validation set.
     with pytest.raises(
         ValueError, match="at least two classes in every training set; all 10 rows of the training set are of class 0"
     ):
@@ -215,7 +213,7 @@ def test_one_class_in_the_training_part_is_a_clear_error():
 
 
 @pytest.mark.parametrize(
-    ("choice", "error", "message"),
+    ("params", "error", "message"),
     [
         ({"distance": ["kl", "l2"]}, ValueError, "unknown distance 'l2'"),
         ({"distance": "Catoni"}, ValueError, "unknown distance 'Catoni'"),
@@ -229,20 +227,20 @@ def test_one_class_in_the_training_part_is_a_clear_error():
         ({"metrics": ("recal",)}, ValueError, "did you mean 'recall'"),
     ],
 )
-def test_wrong_parameters_are_refused_before_any_work(choice, error, message):
+def test_invalid_parameters_are_rejected_before_the_data(params, error, message):
     with pytest.raises(error, match=message):
-        StochasticSVC(**({"lambdas": LAMBDAS} | choice)).fit("no rows", "no labels")
+        StochasticSVC(**({"lambdas": LAMBDAS} | params)).fit("no rows", "no labels")
 
 
 @pytest.mark.parametrize(
-    ("choice", "error"), [({"random_state": -1}, ValueError), ({"validation_size": True}, TypeError)]
+    ("params", "error"), [({"random_state": -1}, ValueError), ({"validation_size": True}, TypeError)]
 )
-def test_wrong_parameters_of_the_split(choice, error):
-    with pytest.raises(error, match=f"{next(iter(choice))} must"):
-        StochasticSVC(LAMBDAS, **choice).fit(*three_classes())
+def test_invalid_parameters_of_the_split(params, error):
+    with pytest.raises(error, match=f"{next(iter(params))} must"):
+        StochasticSVC(LAMBDAS, **params).fit(*three_classes())
 
 
-DECLARED = [
+INVALID = [
     *({"voting": value} for value in ("loud", None)),
     *({"delta": value} for value in (0, 1.0, True, np.nan, "0.1")),
     *({"validation_size": value} for value in ("half", 0, 1.0, 1.5, np.nan, None)),
@@ -255,7 +253,7 @@ DECLARED = [
     *({"cv": value} for value in (1, 2.5, True, "5")),
     *({"n_jobs": value} for value in (1.5, "two")),
 ]
-OF_ONE = {
+INVALID_BY_CLASS = {
     StochasticSVC: [
         {"split": "none"},
         {"constant": "best"},
@@ -271,12 +269,14 @@ OF_ONE = {
 }
 
 
-@pytest.mark.parametrize(("kind", "choice"), [(kind, one) for kind in OF_ONE for one in DECLARED + OF_ONE[kind]])
-def test_values_that_are_not_declared_are_refused_before_any_work(kind, choice):
-    ((name, value),) = choice.items()
-    with pytest.raises(ValueError, match=f"^The '{name}' parameter of {kind.__name__} must be ") as refused:
-        kind(**choice).fit("no rows", "no labels")
-    assert str(refused.value).endswith(f"Got {value!r} instead.")
+@pytest.mark.parametrize(
+    ("kind", "params"), [(kind, value) for kind in INVALID_BY_CLASS for value in INVALID + INVALID_BY_CLASS[kind]]
+)
+def test_parameter_constraints_are_checked_before_the_data(kind, params):
+    ((name, value),) = params.items()
+    with pytest.raises(ValueError, match=f"^The '{name}' parameter of {kind.__name__} must be ") as caught:
+        kind(**params).fit("no rows", "no labels")
+    assert str(caught.value).endswith(f"Got {value!r} instead.")
 
 
 def test_baselines_and_assumptions():
@@ -290,31 +290,30 @@ def test_baselines_and_assumptions():
     separate = StochasticSVC(LAMBDAS, split="independent", random_state=0).fit(X, y)
     assert separate.certificate_.baselines["holdout"].bound is None
     assert "not available" in separate.certificate_.explain()
-    unasked = StochasticSVC(LAMBDAS, cv=None, random_state=0).fit(X, y)
-    assert unasked.certificate_.baselines["holdout"].bound is None
-    assert unasked.certificate_.bound == clf.certificate_.bound
+    without_cv = StochasticSVC(LAMBDAS, cv=None, random_state=0).fit(X, y)
+    assert without_cv.certificate_.baselines["holdout"].bound is None
+    assert without_cv.certificate_.bound == clf.certificate_.bound
 
 
-def test_no_rows_are_refused():
+def test_empty_data_are_rejected():
     for kind in ("svc", "grid"):
         with pytest.raises(ValueError, match=r"0 sample|at least one row"):
             fitted(kind, two_classes).predict(two_classes()[0][:0])
 
 
 @pytest.mark.parametrize("kind", ["svc", "grid"])
-def test_the_rows_are_divided_without_looking_at_the_labels(kind):
+def test_split_does_not_depend_on_labels(kind):
     X, y = two_classes()
-    one = StochasticSVC([1.0], cv=None) if kind == "svc" else CertifiedClassifier(GaussianNB(), cv=None)
-    models = [clone(one).set_params(random_state=seed) for seed in range(6)]
-    # A stratified division would give every training part the same number of each class.
+    model = StochasticSVC([1.0], cv=None) if kind == "svc" else CertifiedClassifier(GaussianNB(), cv=None)
+    models = [clone(model).set_params(random_state=seed) for seed in range(6)]
+    # Stratified splits would have equal class counts.
     assert len({int(y[model.fit(X, y).classifiers_.splits(0)[0]].sum()) for model in models}) > 1
-    # The same seed divides in the same way whatever the labels are.
-    other = np.roll(y, 7)
-    again = clone(models[0]).fit(X, other).classifiers_.splits(0)
-    assert np.array_equal(again[0], models[0].classifiers_.splits(0)[0])
+    # The seed determines the split for any labels.
+    train, _ = clone(models[0]).fit(X, np.roll(y, 7)).classifiers_.splits(0)
+    assert np.array_equal(train, models[0].classifiers_.splits(0)[0])
 
 
-def test_groups_are_routed_through_pipelines_and_cross_validation():
+def test_metadata_routing_of_groups():
     X, y = two_classes()
     groups, model = np.arange(y.size) // 4, StochasticSVC(LAMBDAS, random_state=0)
     with config_context(enable_metadata_routing=True):
@@ -323,16 +322,16 @@ def test_groups_are_routed_through_pipelines_and_cross_validation():
         last = pipeline[-1]
         assert last.certificate_.unit == "group"
         assert last.certificate_.m == last.classifiers_.splits.m < y.size // 4
-        found = cross_validate(
+        results = cross_validate(
             pipeline, X, y, params={"groups": groups}, cv=3, error_score="raise", return_estimator=True
         )
-        assert [one[-1].certificate_.unit for one in found["estimator"]] == ["group"] * 3
+        assert [fitted[-1].certificate_.unit for fitted in results["estimator"]] == ["group"] * 3
     assert clone(model).fit(X, y).certificate_.unit == "example"
 
 
-def test_estimators_of_pairs_of_rows_are_refused_at_once():
+def test_precomputed_kernels_are_rejected():
     X, y = two_classes()
-    said = "takes precomputed distances or kernel values"
+    message = "takes precomputed distances or kernel values"
     for estimator, grid in (
         (SVC(kernel="precomputed"), {"C": [1.0]}),
         (SVC(), {"kernel": ["rbf", "precomputed"]}),
@@ -340,11 +339,11 @@ def test_estimators_of_pairs_of_rows_are_refused_at_once():
         (KNeighborsClassifier(metric="precomputed"), {"n_neighbors": [1]}),
         (make_pipeline(SVC(kernel="precomputed")), {"svc__C": [1.0]}),
     ):
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=message):
             by_draws(Grid(estimator, grid)).fit(X, y)
 
 
-def test_tags_are_those_of_what_prepares():
+def test_tags_are_those_of_the_preprocessor():
     assert not get_tags(StochasticSVC()).input_tags.allow_nan
     assert get_tags(StochasticSVC(preprocessor=SimpleImputer())).input_tags.allow_nan
     assert not get_tags(StochasticSVC(preprocessor=StandardScaler())).input_tags.string

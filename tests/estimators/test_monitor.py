@@ -1,4 +1,4 @@
-"""A fitted model's monitor: what it counts, and what it refuses."""
+"""Monitors of fitted models: counted losses, and rejected rows and models."""
 
 import pickle
 
@@ -21,7 +21,7 @@ def clf():
 
 
 @pytest.mark.parametrize("voting", ["soft", "majority", "best", "stochastic"])
-def test_it_counts_the_errors_of_what_predicts_against_its_own_limit(voting):
+def test_monitor_counts_errors_of_the_voting(voting):
     model = StochasticSVC([0.1, 1.0], hedge="auto", random_state=0).fit(*rows(300, 1)).set_params(voting=voting)
     (X, y), monitor = rows(200, 2), model.monitor(alpha=0.002)
     assert (monitor.bound, monitor.alpha) == (model.certificates_[voting].bound, 0.002)
@@ -31,19 +31,18 @@ def test_it_counts_the_errors_of_what_predicts_against_its_own_limit(voting):
     assert model.certificates_[voting].holds_for in str(monitor)
 
 
-def test_rows_that_are_not_answered_do_not_count():
+def test_rejected_rows_do_not_count():
     model = CertifiedClassifier("logistic", decision=Abstain(0.1), random_state=0).fit(*rows(800, 3, 0.04))
     X, y = rows(300, 4, 0.04)
-    answered = model.accepts(X)
-    assert answered.any()
-    assert not answered.all()
+    accepted = model.accepts(X)
+    assert 0 < accepted.sum() < 300
     monitor = model.monitor().update(X, y)
     assert monitor.bound == 0.1
-    assert monitor.losses.tolist() == (model.predict(X) != y)[answered].tolist()
+    assert monitor.losses.tolist() == (model.predict(X) != y)[accepted].tolist()
     assert "where it answers" in str(monitor)
 
 
-def test_a_model_that_answers_nothing_is_not_watched():
+def test_model_that_abstains_on_all_rows_is_rejected():
     X, y = rows(200, 5, 0.45)
     model = CertifiedClassifier("logistic", decision=Abstain(0.01), random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="nothing to watch"):
@@ -63,7 +62,7 @@ def test_groups():
         model.monitor().update(new, labels)
 
 
-def test_another_fit_or_way_of_predicting_needs_another_monitor():
+def test_monitor_is_tied_to_fit_and_voting():
     model, (X, y) = StochasticSVC([0.1, 1.0], hedge="auto", random_state=0).fit(*rows(300, 8)), rows(50, 9)
     monitor = model.monitor().update(X, y)
     model.set_params(voting="best")
@@ -77,7 +76,7 @@ def test_another_fit_or_way_of_predicting_needs_another_monitor():
     assert monitor.rows == 100
 
 
-def test_what_it_was_fitted_with_is_not_new(clf):
+def test_rows_of_the_fit_are_rejected(clf):
     with pytest.raises(ValueError, match="X must hold rows that the model was not fitted with"):
         clf.monitor().update(*rows(400, 0))
     X, y = rows(400, 0)
@@ -95,20 +94,20 @@ def test_labels_are_checked(clf):
     with pytest.raises(ValueError, match="must return one label for each of the 19 rows"):
         monitor.update(X, y[1:])
     assert monitor.rows == 0
-    # A class that the model has never seen is an error.
+    # Unknown classes are errors.
     assert monitor.update(X, ["perhaps"] * 20).errors == 20
 
 
-def test_it_goes_on_from_a_file(clf, tmp_path):
+def test_resume_from_a_file(clf, tmp_path):
     (X, y), (X2, y2) = rows(150, 12), rows(150, 13, 0.3)
     clf.monitor().update(X, y).save(tmp_path / "watch.json")
-    again = clf.monitor().resume(tmp_path / "watch.json").update(X2, y2)
-    assert np.array_equal(again.e_values, clf.monitor().update(X, y).update(X2, y2).e_values)
-    assert again.alarm_at > 150
+    resumed = clf.monitor().resume(tmp_path / "watch.json").update(X2, y2)
+    assert np.array_equal(resumed.e_values, clf.monitor().update(X, y).update(X2, y2).e_values)
+    assert resumed.alarm_at > 150
 
 
 @pytest.mark.parametrize(
-    "choices",
+    "options",
     [
         {"candidates": "logistic"},
         {"candidates": ["logistic", "neighbours"], "decision": Abstain(0.2)},
@@ -116,20 +115,20 @@ def test_it_goes_on_from_a_file(clf, tmp_path):
         {"candidates": "logistic", "refit": True},
     ],
 )
-def test_it_goes_on_for_the_same_model_and_no_other(choices, tmp_path):
-    model = CertifiedClassifier(random_state=0, **choices).fit(*rows(300, 14))
+def test_resume_requires_the_same_model(options, tmp_path):
+    model = CertifiedClassifier(random_state=0, **options).fit(*rows(300, 14))
     model.monitor().update(*rows(40, 15)).save(tmp_path / "watch.json")
     model.predict(rows(5, 16)[0])
     save(model, tmp_path / "model")
     for same in (model, load(tmp_path / "model"), pickle.loads(pickle.dumps(model)), clone(model).fit(*rows(300, 14))):
         assert same.monitor().resume(tmp_path / "watch.json").rows == model.monitor().update(*rows(40, 15)).rows
-    # The same labels and errors for rows elsewhere: all that the certificate says is the same.
+    # Other rows with the same labels and errors give an equal certificate.
     other = clone(model).fit(rows(300, 14)[0] + 1e-9, rows(300, 14)[1])
     assert other.certificate_.bound == model.certificate_.bound
     with pytest.raises(ValueError, match="belongs to another certificate, or another model"):
         other.monitor().resume(tmp_path / "watch.json")
 
 
-def test_an_unfitted_model_has_no_monitor():
+def test_monitor_requires_fit():
     with pytest.raises(ValueError, match="not fitted"):
         CertifiedClassifier("logistic").monitor()

@@ -1,4 +1,4 @@
-"""Classifiers of other libraries, as candidates and trained elsewhere; skipped where a library is not installed."""
+"""Classifiers of other libraries, as candidates and prefit; skipped if a library is not installed."""
 
 import numpy as np
 import pytest
@@ -29,13 +29,13 @@ LIBRARIES = {
 
 
 def boosted(library):
-    """Return an unfitted classifier of a library, or skip the test."""
+    """Unfitted classifier of a library; skips the test without it."""
     name, settings = LIBRARIES[library]
     return getattr(pytest.importorskip(library), name)(**settings)
 
 
 def data(n_classes):
-    """Return rows and labels in two parts, divided at random."""
+    """Random split of rows and labels."""
     X, y = DATA[n_classes](return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
     X, y = X[order], y[order]
@@ -43,25 +43,24 @@ def data(n_classes):
     return X[:half], y[:half], X[half:], y[half:]
 
 
-def exact_limit(errors, m, delta=0.05):
+def clopper_pearson(errors, m, delta=0.05):
     return beta.ppf(1 - delta, errors + 1, m - errors)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_one_finished_model(library, n_classes):
+def test_prefit_classifier(library, n_classes):
     model, (X, y, X_test, y_test) = boosted(library), data(n_classes)
     model.fit(X, y)
     clf = CertifiedClassifier.from_fitted(model, X_test, y_test)
-    # CatBoost answers three classes in a column.
-    said = np.ravel(model.predict(X_test))
-    wrong = int((said != y_test).sum())
-    assert clf.certificate_.bound == pytest.approx(exact_limit(wrong, len(y_test)), rel=1e-9)
+    # CatBoost predicts a column for three classes.
+    y_pred = np.ravel(model.predict(X_test))
+    errors = int((y_pred != y_test).sum())
+    assert clf.certificate_.bound == pytest.approx(clopper_pearson(errors, len(y_test)), rel=1e-9)
     assert clf.predict(X_test).shape == y_test.shape
-    assert np.array_equal(clf.predict(X_test), said)
+    assert np.array_equal(clf.predict(X_test), y_pred)
     assert np.array_equal(clf.predict_proba(X_test), model.predict_proba(X_test))
-    by_arrays = certify_predictions(y_test, model.predict(X_test))
-    assert by_arrays.bound == clf.certificate_.bound
+    assert certify_predictions(y_test, model.predict(X_test)).bound == clf.certificate_.bound
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -70,17 +69,17 @@ def test_candidates(library, n_classes):
     model, (X, y, X_new, y_new) = boosted(library), data(n_classes)
     clf = CertifiedClassifier(Grid(model, {"max_depth": [2, 3]}), cv=3, random_state=0).fit(X, y)
     assert clf.voting_ == "soft"
-    said, shares = clf.predict(X_new), clf.predict_proba(X_new)
-    assert said.shape == y_new.shape
-    assert np.array_equal(clf.classes_[shares.argmax(axis=1)], said)
-    np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-9)
-    assert np.mean(said != y_new) < clf.certificate_.bound < 0.4
+    y_pred, probabilities = clf.predict(X_new), clf.predict_proba(X_new)
+    assert y_pred.shape == y_new.shape
+    assert np.array_equal(clf.classes_[probabilities.argmax(axis=1)], y_pred)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, atol=1e-9)
+    assert np.mean(y_pred != y_new) < clf.certificate_.bound < 0.4
     for voting in ("majority", "best"):
         assert np.mean(clf.set_params(voting=voting).predict(X_new) == y_new) > 0.8
 
 
 @pytest.mark.parametrize("library", ["lightgbm", "catboost"])
-def test_labels_that_are_texts(library):
+def test_string_labels(library):
     model, (X, y, X_new, _) = boosted(library), data(3)
     names = np.array(["red", "rosé", "white"])
     clf = CertifiedClassifier(Grid(model, {"max_depth": [2, 3]}), cv=3, random_state=0).fit(X, names[y])
@@ -88,7 +87,7 @@ def test_labels_that_are_texts(library):
 
 
 class Network(ClassifierMixin, BaseEstimator):
-    """A torch module behind `fit`, `predict` and `predict_proba`."""
+    """Torch module with `fit`, `predict` and `predict_proba`."""
 
     def __init__(self, hidden=8, steps=60):
         self.hidden, self.steps = hidden, steps
@@ -126,8 +125,8 @@ class Network(ClassifierMixin, BaseEstimator):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
-class Answers:
-    """No more than a torch module and a method `predict`, which answers with a tensor."""
+class TensorClassifier:
+    """Torch module with a method `predict` that returns a tensor."""
 
     def __init__(self, network):
         self.network = network
@@ -137,22 +136,22 @@ class Answers:
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_torch_module(n_classes):
+def test_torch_module(n_classes):
     pytest.importorskip("torch")
     X, y, X_test, y_test = data(n_classes)
     network = Network().fit(X, y)
-    said = network.predict(X_test)
-    wrong = int((said != y_test).sum())
+    y_pred = network.predict(X_test)
+    errors = int((y_pred != y_test).sum())
     clf = CertifiedClassifier.from_fitted(network, X_test, y_test)
-    assert clf.certificate_.bound == pytest.approx(exact_limit(wrong, len(y_test)), rel=1e-9)
-    assert np.array_equal(clf.predict(X_test), said)
+    assert clf.certificate_.bound == pytest.approx(clopper_pearson(errors, len(y_test)), rel=1e-9)
+    assert np.array_equal(clf.predict(X_test), y_pred)
     assert np.array_equal(clf.predict_proba(X_test), network.predict_proba(X_test))
-    bare = CertifiedClassifier.from_fitted(Answers(network), X_test, y_test)
+    bare = CertifiedClassifier.from_fitted(TensorClassifier(network), X_test, y_test)
     assert bare.certificate_.bound == clf.certificate_.bound
     assert not hasattr(bare, "predict_proba")
     logits = network._logits(X_test)
-    for answers in (said, logits.argmax(dim=1), logits.argmax(dim=1).tolist()):
-        assert certify_predictions(y_test, answers).bound == clf.certificate_.bound
+    for predictions in (y_pred, logits.argmax(dim=1), logits.argmax(dim=1).tolist()):
+        assert certify_predictions(y_test, predictions).bound == clf.certificate_.bound
 
 
 def test_torch_modules_as_candidates():

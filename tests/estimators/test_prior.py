@@ -1,4 +1,4 @@
-"""Priors: which there are, and what a callable one gets to see."""
+"""Priors: uniform, given and callable ones, and the arguments of callables."""
 
 import numpy as np
 import pandas as pd
@@ -17,8 +17,8 @@ def by_lambda(params):
     return weights / weights.sum()
 
 
-def fit(prior, **choices):
-    return StochasticSVC(LAMBDAS, prior=prior, cv=None, random_state=0, **choices).fit(*two_classes())
+def fit(prior, **options):
+    return StochasticSVC(LAMBDAS, prior=prior, cv=None, random_state=0, **options).fit(*two_classes())
 
 
 @pytest.mark.parametrize("split", ["shared", "independent"])
@@ -34,7 +34,7 @@ def test_the_bound_uses_the_prior(prior, split):
     assert expected[clf.best_index_] > 0.0
 
 
-def test_a_callable_gets_copies_of_the_training_rows_alone():
+def test_callable_gets_copies_of_training_rows_only():
     X, y = two_classes()
     seen = {}
 
@@ -51,13 +51,13 @@ def test_a_callable_gets_copies_of_the_training_rows_alone():
     assert np.array_equal(seen["y"], y[train])
     assert len(train) + len(validation) == len(X)
     assert clf.classifiers_.params[0]["lambda"] == 0.1
-    same = StochasticSVC(LAMBDAS, prior=[0.2, 0.3, 0.5], cv=None, random_state=0).fit(X, y)
-    assert np.array_equal(same.predict(X), clf.predict(X))
-    assert same.certificate_.bound == clf.certificate_.bound
+    listed = StochasticSVC(LAMBDAS, prior=[0.2, 0.3, 0.5], cv=None, random_state=0).fit(X, y)
+    assert np.array_equal(listed.predict(X), clf.predict(X))
+    assert listed.certificate_.bound == clf.certificate_.bound
     assert any("training rows alone" in assumption for assumption in clf.certificate_.assumptions)
 
 
-def test_with_a_grid_the_training_rows_come_as_they_were_given():
+def test_callable_gets_data_frames_of_training_rows():
     X, y = three_classes()
     frame = pd.DataFrame(X, columns=list("abcd"))
     seen = []
@@ -80,13 +80,13 @@ def test_with_a_grid_the_training_rows_come_as_they_were_given():
     assert seen[0][1].tolist() == y[train].tolist()
 
 
-def test_independent_splits_refuse_a_prior_that_asks_for_data_before_any_work():
+def test_data_dependent_priors_require_a_shared_split():
     with pytest.raises(ValueError, match="every row validates some classifier"):
         fit(lambda params, X_train, y_train: UNEVEN, split="independent")
 
 
 def test_independent_splits_hide_kernel_widths_from_the_prior():
-    # A width comes from training rows, which validate other machines.
+    # Widths depend on training rows, which validate other SVMs.
     seen = []
     fit(lambda params: seen.extend(params) or UNEVEN, split="independent")
     assert seen == [{"lambda": 0.1}, {"lambda": 1.0}, {"lambda": 10.0}]

@@ -1,4 +1,4 @@
-"""What a fitted estimator says about its fit: public, read-only, and of the fit whatever is set later."""
+"""Fitted attributes: read-only, unaffected by later changes, and cleared if a fit fails."""
 
 from dataclasses import replace
 from unittest.mock import Mock
@@ -14,7 +14,7 @@ from pacbayes.estimators import base, fitted
 from pacbayes.estimators.recipe import Recipe
 
 
-def test_what_was_fitted_counts_not_what_is_set_later():
+def test_attributes_are_those_of_the_fit():
     prior = [0.2, 0.8]
     clf = StochasticSVC([0.1, 1.0], distance=["kl", "linear"], delta=0.1, prior=prior, cv=None, random_state=0)
     clf.fit(*two_classes()).set_params(distance="squared", delta=0.5, prior="uniform")
@@ -26,7 +26,7 @@ def test_what_was_fitted_counts_not_what_is_set_later():
             setattr(clf, name, None)
 
 
-def test_a_list_of_distances_that_is_changed_later_does_not_spoil_the_file(tmp_path):
+def test_list_of_distances_is_copied(tmp_path):
     names = ["kl", "linear"]
     clf = StochasticSVC([0.1, 1.0], distance=names, random_state=0).fit(*two_classes())
     names.remove("linear")
@@ -35,14 +35,14 @@ def test_a_list_of_distances_that_is_changed_later_does_not_spoil_the_file(tmp_p
 
 
 @pytest.mark.parametrize("listed", [True, False])
-def test_estimators_of_the_user_that_are_changed_later_are_not_those_of_the_model(listed):
+def test_estimators_of_the_user_are_copied(listed):
     trees = [DecisionTreeClassifier(max_depth=depth, random_state=0) for depth in (1, 2)]
     pipeline, grid = (None, trees) if listed else (Pipeline([("tree", trees[0])]), {"tree": trees})
     clf = by_draws(Grid(pipeline, grid)).fit(*two_classes())
-    said = str(clf.classifiers_.params)
+    params = str(clf.classifiers_.params)
     for tree in trees:
         tree.set_params(max_depth=7)
-    assert str(clf.classifiers_.params) == said
+    assert str(clf.classifiers_.params) == params
 
 
 FITTED = (
@@ -59,7 +59,7 @@ FITTED = (
         (fitted, "certify"),
     ],
 )
-def test_a_failed_fit_leaves_nothing_of_an_earlier_one(where, name, monkeypatch):
+def test_failed_fit_clears_the_state(where, name, monkeypatch):
     X, y = two_classes()
     clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y)
     assert all(hasattr(clf, name) for name in FITTED)
@@ -70,21 +70,23 @@ def test_a_failed_fit_leaves_nothing_of_an_earlier_one(where, name, monkeypatch)
     assert set(vars(clf)) == set(clf.get_params())
 
 
-def test_what_a_fit_concludes_is_there_only_if_all_of_it_is(monkeypatch):
-    """A fit whose shown certificate cannot be computed leaves nothing."""
+def test_failed_certificate_clears_the_state(monkeypatch):
     clf = StochasticSVC([0.1, 1.0], hedge=0.1, metrics=("error",), random_state=0)
     predict_validation = base.predict_validation
-    without_rules = lambda *args: replace(predict_validation(*args), rule_predictions=None)  # noqa: E731
+
+    def without_rules(*args):
+        return replace(predict_validation(*args), rule_predictions=None)
+
     monkeypatch.setattr(base, "predict_validation", without_rules)
     with pytest.raises(AssertionError):
         clf.fit(*two_classes())
     assert not hasattr(clf, "certificates_")
 
 
-def test_wrong_parameters_are_refused_before_anything_is_forgotten():
+def test_invalid_parameters_keep_the_state():
     X, y = two_classes()
     clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y)
-    before = clf.certificates_
+    certificates = clf.certificates_
     with pytest.raises(ValueError, match="The 'split' parameter"):
         clf.set_params(split="none").fit(X, y)
-    assert clf.certificates_ is before
+    assert clf.certificates_ is certificates

@@ -1,4 +1,4 @@
-"""refit=True: what predicts, what is covered, what is refused, and what a file keeps of it."""
+"""refit=True: predictions, coverage, certificates, files and monitors."""
 
 import io
 import json
@@ -21,9 +21,9 @@ GRID = Grid(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2, 3, 5]})
 COST = Cost([[0.0, 1.0], [5.0, 0.0]], [0, 1])
 
 
-def fit(candidates="svm", data=(X, Y), groups=None, **choices):
-    given = {"refit": True, "cv": 3, "random_state": 0} | choices
-    return CertifiedClassifier(candidates, **given).fit(*data, groups=groups)
+def fit(candidates="svm", data=(X, Y), groups=None, **options):
+    params = {"refit": True, "cv": 3, "random_state": 0} | options
+    return CertifiedClassifier(candidates, **params).fit(*data, groups=groups)
 
 
 @pytest.fixture(scope="module")
@@ -32,30 +32,29 @@ def both():
     return fit(), fit(refit=False)
 
 
-def test_it_predicts_where_it_is_clear_and_the_certified_vote_elsewhere(both):
+def test_refit_predicts_where_it_is_clear(both):
     refitted, certified = both
-    # The refit is the recipe on all rows: as if nothing had been kept.
-    clear, said, probabilities = refitted._fitted.refit.predict(NEW)
+    clear, labels, probabilities = refitted._fitted.refit.predict(NEW)
     first_two = np.sort(probabilities, axis=1)[:, -2:]
     np.testing.assert_array_equal(clear, first_two[:, 1] - first_two[:, 0] > MARGIN)
     assert 0.5 < clear.mean() < 1.0
-    expected = np.where(clear, said, certified.predict(NEW))
+    expected = np.where(clear, labels, certified.predict(NEW))
     np.testing.assert_array_equal(refitted.predict(NEW), expected)
     np.testing.assert_array_equal(refitted.covered(NEW), expected == certified.predict(NEW))
     assert 0.9 < refitted.covered(NEW).mean() < 1.0
-    own = np.where(clear[:, None], probabilities, certified.predict_proba(NEW))
-    np.testing.assert_array_equal(refitted.predict_proba(NEW), own)
+    expected = np.where(clear[:, None], probabilities, certified.predict_proba(NEW))
+    np.testing.assert_array_equal(refitted.predict_proba(NEW), expected)
     assert certified.covered(NEW).all()
 
 
-def test_the_refit_has_seen_all_rows(both):
+def test_refit_is_trained_on_all_rows(both):
     refitted = both[0]._fitted.refit
     assert refitted.members.rows.shape[0] == len(X)
     assert both[0]._fitted.members.rows.shape[0] == len(X) // 2 + 1
 
 
-def test_the_numbers_are_those_of_the_certified_vote(both):
-    refitted, certified = (one.certificate_ for one in both)
+def test_bound_is_that_of_the_certified_vote(both):
+    refitted, certified = (clf.certificate_ for clf in both)
     assert refitted.refit
     assert not certified.refit
     assert refitted.bound == certified.bound
@@ -66,13 +65,13 @@ def test_the_numbers_are_those_of_the_certified_vote(both):
     assert refitted.headline == "At most 5.1 % of the predictions are covered and wrong"
     assert "covered(X) says which are" in refitted.explain()
     assert refitted.to_dict()["refit"] is True
-    # The others are about the certified classifiers, and do not predict.
+    # Other votings keep the certified classifiers.
     assert not both[0].certificates_["best"].refit
     np.testing.assert_array_equal(both[0].best_estimator_.predict(NEW), both[1].best_estimator_.predict(NEW))
 
 
 @pytest.mark.parametrize("voting", ["soft", "majority", "best"])
-def test_only_the_fitted_way_predicts(voting):
+def test_voting_is_fixed_by_fit(voting):
     clf = fit(GRID, voting=voting)
     assert clf.voting_ == voting
     np.testing.assert_array_equal(clf.classes_[clf.predict_proba(NEW).argmax(axis=1)], clf.predict(NEW))
@@ -83,13 +82,13 @@ def test_only_the_fitted_way_predicts(voting):
     assert clf.set_params(voting="auto").voting_ == voting
 
 
-def test_limits_that_carry_over():
-    clf, alone = (fit(metrics=("error", "balanced_error", COST), refit=refit) for refit in (True, False))
-    assert clf.certificate_.metrics == tuple(replace(one, covered=True) for one in alone.certificate_.metrics)
+def test_metrics_of_covered_predictions():
+    clf, certified = (fit(metrics=("error", "balanced_error", COST), refit=refit) for refit in (True, False))
+    assert clf.certificate_.metrics == tuple(replace(metric, covered=True) for metric in certified.certificate_.metrics)
     assert len(clf.certificate_.metrics) == 4
 
 
-def test_groups_and_copies():
+def test_groups_and_duplicates():
     groups = np.arange(len(Y)) // 3
     grouped = fit(GRID, groups=groups)
     assert "of the rows of a new group, on average over groups, get an answer that is covered and wrong" in str(
@@ -100,21 +99,21 @@ def test_groups_and_copies():
 
 
 @pytest.mark.parametrize("candidates", ["svm", "logistic", ["svm", "forest"]])
-def test_a_file_keeps_it(candidates, tmp_path):
+def test_save_and_load(candidates, tmp_path):
     clf = fit(candidates)
-    again = load(tmp_path / "model", sha256=save(clf, tmp_path / "model"))
-    assert again.certificates_ == clf.certificates_
+    loaded = load(tmp_path / "model", sha256=save(clf, tmp_path / "model"))
+    assert loaded.certificates_ == clf.certificates_
     for name in ("predict", "covered", "predict_proba"):
-        np.testing.assert_array_equal(getattr(again, name)(NEW), getattr(clf, name)(NEW))
+        np.testing.assert_array_equal(getattr(loaded, name)(NEW), getattr(clf, name)(NEW))
 
 
-def test_its_rows_are_known_again():
+def test_rows_of_the_refit_are_recognised():
     clf = fit(GRID)
     with pytest.raises(ValueError, match="569 of 569 rows equal a row behind it"):
         compare_classifiers(Y, clf, X, Y)
 
 
-def test_several_classes_and_text_labels():
+def test_three_classes_with_string_labels():
     wine, kinds = load_wine(return_X_y=True)
     names = np.array(["a", "bb", "a long name"], dtype=object)[kinds]
     clf = fit(["svm", GRID], (wine, names))
@@ -122,22 +121,20 @@ def test_several_classes_and_text_labels():
     assert clf.predict_proba(wine).shape == (178, 3)
 
 
-def test_a_class_that_only_validation_rows_have():
+def test_class_without_training_rows():
     labels = Y.copy()
-    rare = np.flatnonzero(fit(GRID, refit=False).classifiers_.splits.shared[1])[:1]
-    where = fit(GRID, refit=False).classifiers_.splits.shared[1][rare]
-    labels[where] = 2
+    labels[fit(GRID, refit=False).classifiers_.splits(0)[1][0]] = 2
     clf = fit(GRID, (X, labels))
     assert clf.classes_.tolist() == [0, 1, 2]
     assert clf.covered(NEW).mean() > 0.5
 
 
-def test_the_same_seed_the_same_refit_and_clone():
-    one, two = fit(GRID), clone(fit(GRID)).fit(X, Y)
-    np.testing.assert_array_equal(one.predict_proba(NEW), two.predict_proba(NEW))
+def test_clone_gives_the_same_refit():
+    clf = fit(GRID)
+    np.testing.assert_array_equal(clone(clf).fit(X, Y).predict_proba(NEW), clf.predict_proba(NEW))
 
 
-def test_a_checkpoint_keeps_both_trainings(tmp_path):
+def test_checkpoint_stores_both_trainings(tmp_path):
     expected = fit().predict_proba(NEW)
     for _ in range(2):
         np.testing.assert_array_equal(fit(checkpoint=tmp_path).predict_proba(NEW), expected)
@@ -147,17 +144,17 @@ def test_a_checkpoint_keeps_both_trainings(tmp_path):
     ]
 
 
-def test_of_these_counts_what_is_not_covered(both):
+def test_batch_counts_uncovered_rows(both):
     refitted, certified = both
-    batch, alone = refitted.certify_batch(NEW), certified.certify_batch(NEW)
-    away = int(np.sum(~refitted.covered(NEW)))
-    assert away > 0
-    assert (batch.not_covered, alone.not_covered) == (away, 0)
-    assert batch.wrong == alone.wrong + away
-    assert f"{away} are not covered, and counted among these" in str(batch)
+    batch, certified_batch = refitted.certify_batch(NEW), certified.certify_batch(NEW)
+    uncovered = int(np.sum(~refitted.covered(NEW)))
+    assert uncovered > 0
+    assert (batch.not_covered, certified_batch.not_covered) == (uncovered, 0)
+    assert batch.wrong == certified_batch.wrong + uncovered
+    assert f"{uncovered} are not covered, and counted among these" in str(batch)
 
 
-def test_a_monitor_counts_what_is_wrong_and_covered(both):
+def test_monitor_counts_covered_errors(both):
     monitor = both[0].monitor()
     monitor.update(NEW, Y)
     expected = (both[0].predict(NEW) != Y) & both[0].covered(NEW)
@@ -165,32 +162,32 @@ def test_a_monitor_counts_what_is_wrong_and_covered(both):
     assert expected.sum() < np.sum(both[0].predict(NEW) != Y)
 
 
-def test_limits_speak_of_covered_answers():
-    """An attack found limits that said more than is proved: "errs on at most" of a refit that errs more often."""
+def test_sentences_refer_to_covered_predictions():
+    """The refit may err more often: its metrics are proved for covered predictions only."""
     certificate = fit(metrics=("error", "balanced_error", COST)).certificate_
-    assert all(one.covered for one in certificate.metrics)
-    said = [str(one) for one in certificate.metrics]
-    assert "of it get an answer that is covered and wrong" in said[0]
-    assert all("of covered answers alone" in one for one in said[2:])
+    assert all(metric.covered for metric in certificate.metrics)
+    sentences = [str(metric) for metric in certificate.metrics]
+    assert "of it get an answer that is covered and wrong" in sentences[0]
+    assert all("of covered answers alone" in sentence for sentence in sentences[2:])
     assert "errs on" not in certificate.explain().partition("Details:")[2].partition("Assumed")[0]
     assert "covered and wrong" in str(certificate.with_class_shares({0: 0.5, 1: 0.5}))
 
 
-def test_a_monitor_of_the_certificate_alone_is_refused(both):
+def test_monitor_of_the_certificate_is_rejected(both):
     with pytest.raises(ValueError, match="the certificate is about covered answers"):
         both[0].certificate_.monitor()
     assert "covered answers of a refit" in repr(both[0].certificate_)
 
 
-def test_the_command_line_says_which_answers_are_covered(both, tmp_path, capsys):
+def test_command_line_marks_covered_rows(both, tmp_path, capsys):
     frame = pd.DataFrame(NEW).rename(columns=str)
     frame.assign(kind=Y).to_csv(tmp_path / "new.csv", index=False)
     clf = fit(data=(pd.DataFrame(X).rename(columns=str), Y))
     save(clf, tmp_path / "model")
-    done = in_process(["predict", tmp_path / "model", tmp_path / "new.csv", "--shares"], capsys)
-    found = pd.read_csv(io.StringIO(done.out))
-    np.testing.assert_array_equal(found["covered"] == "yes", clf.covered(frame))
-    np.testing.assert_array_equal(found["share of 1"] > found["share of 0"], found["predicted"] == 1)
+    predicted = in_process(["predict", tmp_path / "model", tmp_path / "new.csv", "--shares"], capsys)
+    table = pd.read_csv(io.StringIO(predicted.out))
+    np.testing.assert_array_equal(table["covered"] == "yes", clf.covered(frame))
+    np.testing.assert_array_equal(table["share of 1"] > table["share of 0"], table["predicted"] == 1)
     watched = in_process(["watch", tmp_path / "model", tmp_path / "new.csv", "--target", "kind", "--json"], capsys)
     expected = clf.monitor().update(frame, Y)
     assert json.loads(watched.out)["errors"] == expected.errors < np.sum(clf.predict(frame) != Y)

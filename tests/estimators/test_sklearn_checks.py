@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, all of them, without expected failures."""
+"""scikit-learn's estimator checks, without expected failures."""
 
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -12,9 +12,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, SVMs
 
 LAMBDAS = [0.01, 0.1, 1.0, 3.0, 10.0]
-# SVMs of two widths, trees that have probabilities, and a classifier with decisions alone.
+# Candidates with decision values of pairs, probabilities, and decision values of classes.
 ASSORTED = [
-    ("machines", SVMs([0.1, 1.0], gamma=[0.1, 1.0])),
+    ("svms", SVMs([0.1, 1.0], gamma=[0.1, 1.0])),
     ("trees", Grid(DecisionTreeClassifier(), {"max_depth": [2, 4]})),
     ("linear", LinearSVC()),
 ]

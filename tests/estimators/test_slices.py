@@ -1,4 +1,4 @@
-"""Slices: which values they may have, and what is refused because no limit would be about anything."""
+"""Slices: names, invalid values, duplicates, and slices without validation rows."""
 
 import numpy as np
 import pandas as pd
@@ -25,10 +25,9 @@ def names_of(values):
         (np.array(["2020-01-02", "2020-01-01"], dtype="datetime64[D]"), ("2020-01-01", "2020-01-02")),
     ],
 )
-def test_values(values, names):
-    found = names_of(values)
-    assert found == names
-    assert [type(one) for one in found] == [type(one) for one in names]
+def test_names(values, names):
+    assert names_of(values) == names
+    assert list(map(type, names_of(values))) == list(map(type, names))
 
 
 @pytest.mark.parametrize(
@@ -43,12 +42,12 @@ def test_values(values, names):
         ([["a"], ["b"]], "one entry for each of 2 rows"),
     ],
 )
-def test_values_that_are_none(values, message):
+def test_invalid_values(values, message):
     with pytest.raises(ValueError, match=message):
         names_of(values)
 
 
-def some_rows(n=120):
+def sample(n=120):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 6, (n, 2)).astype(float)
     return X, (X.sum(axis=1) + rng.normal(size=n) > 5).astype(int)
@@ -63,22 +62,22 @@ def svc(**params):
 
 
 @pytest.mark.parametrize("make", [trees, svc])
-def test_copies_of_one_example_have_one_slice(make):
-    X, y = some_rows()
+def test_duplicates_have_one_slice(make):
+    X, y = sample()
     by_value = np.where(X[:, 0] > 2, "high", "low")
     clf = make(metrics=("error",), duplicates="together").fit(X, y, slices=by_value)
-    assert sum(one.rows for one in clf.certificate_.metrics if one.kind == "slice") == clf.classifiers_.m
+    assert sum(metric.rows for metric in clf.certificate_.metrics if metric.kind == "slice") == clf.classifiers_.m
     with pytest.raises(ValueError, match="the same for duplicates of an example"):
         make(metrics=("error",), duplicates="together").fit(X, y, slices=np.arange(len(X)) % 2)
 
 
-def test_a_class_or_slice_without_validation_rows_has_the_limit_one(tmp_path):
-    X, y = some_rows()
-    probe = trees().fit(X, y).classifiers_.splits(0)[0]
-    slices = np.where(np.arange(len(X)) == probe[0], "rare", "usual")
-    labels = np.where(np.arange(len(X)) == probe[1], 2, y)
+def test_bound_is_one_without_validation_rows(tmp_path):
+    X, y = sample()
+    train = trees().fit(X, y).classifiers_.splits(0)[0]
+    slices = np.where(np.arange(len(X)) == train[0], "rare", "usual")
+    labels = np.where(np.arange(len(X)) == train[1], 2, y)
     clf = trees(metrics=("error",)).fit(X, labels, slices=slices)
-    by_name = {(one.kind, one.of): one for one in clf.certificate_.metrics}
+    by_name = {(metric.kind, metric.of): metric for metric in clf.certificate_.metrics}
     for key in (("class", 2), ("slice", "rare")):
         assert (by_name[key].rows, by_name[key].bound) == (0, 1.0)
     save(clf, tmp_path / "model")

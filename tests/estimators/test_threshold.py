@@ -1,4 +1,4 @@
-"""A classifier with a threshold of one class's probability: what it predicts, says, stores and shows."""
+"""Decision thresholds: predictions, sentences, files, reports and plots."""
 
 import json
 import re
@@ -19,8 +19,8 @@ def rows(n=900, seed=0):
     return X, np.where(y == 1, "late", "punctual")
 
 
-def fitted(decision, **choices):
-    params = {"decision": decision, "pos_label": "late", "cv": 3, "random_state": 0} | choices
+def fitted(decision, **options):
+    params = {"decision": decision, "pos_label": "late", "cv": 3, "random_state": 0} | options
     return CertifiedClassifier(GRID, **params)
 
 
@@ -29,7 +29,7 @@ def model():
     return fitted(Threshold(recall=0.8)).fit(*rows())
 
 
-def test_predict_uses_the_threshold_and_probabilities_are_untouched(model):
+def test_threshold_changes_predictions_only(model):
     X, _ = rows()
     plain = fitted(None).fit(*rows())
     assert np.array_equal(model.predict_proba(X), plain.predict_proba(X))
@@ -38,25 +38,25 @@ def test_predict_uses_the_threshold_and_probabilities_are_untouched(model):
     assert not np.array_equal(model.predict(X), plain.predict(X))
 
 
-def test_what_was_observed_is_counted_by_predict(model):
+def test_observed_counts(model):
     X, y = rows()
     validation = model.classifiers_.splits(0)[1]
-    said, true, reached = model.predict(X[validation]), y[validation], model.certificate_.decision
-    assert reached.m == validation.size
-    assert reached.positives == (true == "late").sum()
-    assert reached.answered == (said == "late").sum()
-    assert reached.hits == ((said == "late") & (true == "late")).sum()
-    assert model.certificate_.empirical_risk == pytest.approx((said != true).mean())
+    y_pred, y_true, result = model.predict(X[validation]), y[validation], model.certificate_.decision
+    assert result.m == validation.size
+    assert result.positives == (y_true == "late").sum()
+    assert result.answered == (y_pred == "late").sum()
+    assert result.hits == ((y_pred == "late") & (y_true == "late")).sum()
+    assert model.certificate_.empirical_risk == pytest.approx((y_pred != y_true).mean())
 
 
-def test_it_is_the_same_row_by_row_and_in_any_order(model):
+def test_predictions_do_not_depend_on_the_batch(model):
     X, _ = rows()
-    whole = model.predict(X)
-    assert np.array_equal(model.predict(X[::-1])[::-1], whole)
-    assert np.array_equal([model.predict(X[i : i + 1])[0] for i in range(20)], whole[:20])
+    labels = model.predict(X)
+    assert np.array_equal(model.predict(X[::-1])[::-1], labels)
+    assert np.array_equal([model.predict(X[i : i + 1])[0] for i in range(20)], labels[:20])
 
 
-def test_the_plan_does_not_depend_on_validation_rows(model):
+def test_thresholds_do_not_depend_on_validation_rows(model):
     X, y = rows()
     plan = model._fitted.plan
     validation = plan.split.validating
@@ -65,21 +65,20 @@ def test_the_plan_does_not_depend_on_validation_rows(model):
     other_X[validation] = 10 * rng.normal(size=(validation.size, X.shape[1]))
     other_y[validation] = rng.permutation(y[validation])
     other = fitted(Threshold(recall=0.8)).fit(other_X, other_y)._fitted.plan
-    assert np.array_equal(plan.thresholds.values, other.thresholds.values)
-    assert np.array_equal(plan.thresholds.answered, other.thresholds.answered)
-    assert np.array_equal(plan.thresholds.hits, other.thresholds.hits)
+    for name in ("values", "answered", "hits"):
+        assert np.array_equal(getattr(plan.thresholds, name), getattr(other.thresholds, name))
 
 
 @pytest.mark.parametrize("pos_label", [None, "late"])
-def test_which_class_is_positive(pos_label):
+def test_positive_class(pos_label):
     clf = fitted(Threshold(recall=0.8), pos_label=pos_label).fit(*rows())
     assert clf.certificate_.decision.positive == (pos_label or "punctual")
 
 
-def test_words(model):
-    said = model.certificate_.sentence
-    assert said.startswith("With probability at least 95 %, at the threshold 0.")
-    assert said.endswith(" recall of class 'late' is at least 80.0 %.")
+def test_sentences(model):
+    sentence = model.certificate_.sentence
+    assert sentence.startswith("With probability at least 95 %, at the threshold 0.")
+    assert sentence.endswith(" recall of class 'late' is at least 80.0 %.")
     assert model.certificate_.headline == "Recall at least 80.0 %"
     assert "and not guaranteed: recall" in model.certificate_.explain()
     assert not model.certificate_.vacuous
@@ -97,35 +96,35 @@ def test_words(model):
         ),
     ],
 )
-def test_nothing_passes_and_it_says_so(share, why):
+def test_no_threshold_passes(share, why):
     X, y = rows()
     clf = fitted(Threshold(recall=share, precision=share)).fit(X, y)
-    said = clf.certificate_.sentence
+    sentence = clf.certificate_.sentence
     words = f"recall of class 'late' is at least {100 * share:.1f} %"
-    assert said.startswith(f"No threshold was shown to reach the target: {words}")
-    assert re.search(why, said), said
+    assert sentence.startswith(f"No threshold was shown to reach the target: {words}")
+    assert re.search(why, sentence), sentence
     assert "Observed" not in str(clf.certificate_)
     assert clf.certificate_.vacuous
     assert np.array_equal(clf.predict(X), fitted(None).fit(X, y).predict(X))
 
 
-def test_more_classes_are_refused():
+def test_three_classes_are_rejected():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=r"Threshold\(\.\.\.\) is for two classes, got 3"):
         fitted(Threshold(recall=0.8), pos_label=None).fit(X, y)
 
 
-def test_a_file_holds_it(model, tmp_path):
+def test_save_and_load(model, tmp_path):
     save(model, tmp_path / "m.pacbayes")
-    again = load(tmp_path / "m.pacbayes")
+    loaded = load(tmp_path / "m.pacbayes")
     X, _ = rows()
-    assert again.decision == Threshold(recall=0.8)
-    assert np.array_equal(again.predict(X), model.predict(X))
-    assert again.certificate_.to_dict() == model.certificate_.to_dict()
+    assert loaded.decision == Threshold(recall=0.8)
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.certificate_.to_dict() == model.certificate_.to_dict()
 
 
 @pytest.mark.parametrize("decision", [Threshold(recall=0.8), Threshold(recall=0.99, fpr=0.01)])
-def test_page_and_plot(decision):
+def test_report_and_plot(decision):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     clf = fitted(decision).fit(*rows())
@@ -133,19 +132,19 @@ def test_page_and_plot(decision):
     assert clf.certificate_.decision.decision.words("late")[1:].replace("'", "&#39;") in page.replace("\u00a0", " ")
     assert ("(see its threshold)" if clf.certificate_.decision.passed else "(no threshold passed)") in page
     axes = plot_decision(clf)
-    shown = {line.get_label() for line in axes.get_lines()}
-    assert {"recall", "precision", "false positive rate", "required recall"} <= shown
-    assert ("threshold in use" in shown) == clf.certificate_.decision.passed
-    (drawn,) = (line for line in axes.get_lines() if line.get_label() == "recall")
-    assert drawn.get_ydata()[-1] == 1.0
+    labels = {line.get_label() for line in axes.get_lines()}
+    assert {"recall", "precision", "false positive rate", "required recall"} <= labels
+    assert ("threshold in use" in labels) == clf.certificate_.decision.passed
+    (recall,) = (line for line in axes.get_lines() if line.get_label() == "recall")
+    assert recall.get_ydata()[-1] == 1.0
 
 
-def test_copies_count_once():
+def test_duplicates_count_once():
     X, y = rows(600)
     twice = np.repeat(np.arange(600), 2)
     clf = fitted(Threshold(recall=0.7), duplicates="together").fit(X[twice], y[twice])
-    reached = clf.certificate_.decision
-    assert (reached.unit, reached.m) == ("distinct example", clf.certificate_.m)
-    assert reached.m <= 300
-    assert reached.passed
+    result = clf.certificate_.decision
+    assert (result.unit, result.m) == ("distinct example", clf.certificate_.m)
+    assert result.m <= 300
+    assert result.passed
     assert clf.certificate_.sentence.endswith("at least 70.0 %. Each example counts once, however often it is copied.")

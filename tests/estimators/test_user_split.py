@@ -1,4 +1,4 @@
-"""A division of one's own: a mask, or rows of their own; what is refused, and what the certificate says of it."""
+"""User-defined splits: masks and separate validation sets, invalid splits, and overlaps."""
 
 import numpy as np
 import pandas as pd
@@ -17,56 +17,56 @@ X, y = X[:240, :4], y[:240]
 LATE = np.arange(240) >= 150
 
 
-def model(**choices):
-    return CertifiedClassifier(LogisticRegression(max_iter=5000), random_state=0, **choices)
+def model(**options):
+    return CertifiedClassifier(LogisticRegression(max_iter=5000), random_state=0, **options)
 
 
-def test_exactly_these_rows_validate_and_the_limit_is_that_of_their_errors():
+def test_mask_selects_the_validation_rows():
     clf = model().fit(X, y, validation=LATE)
-    alone = LogisticRegression(max_iter=5000).fit(X[:150], y[:150])
+    expected = LogisticRegression(max_iter=5000).fit(X[:150], y[:150])
     assert clf.certificate_.m == 90
     np.testing.assert_array_equal(clf.classifiers_.splits.shared[1], np.arange(150, 240))
-    np.testing.assert_array_equal(clf.best_estimator_.predict(X[150:]), alone.predict(X[150:]))
-    assert clf.certificates_["best"].empirical_risk == pytest.approx(np.mean(alone.predict(X[150:]) != y[150:]))
+    np.testing.assert_array_equal(clf.best_estimator_.predict(X[150:]), expected.predict(X[150:]))
+    assert clf.certificates_["best"].empirical_risk == pytest.approx(np.mean(expected.predict(X[150:]) != y[150:]))
 
 
-@pytest.mark.parametrize("made", [np.asarray, pd.DataFrame, sp.csr_array, np.ndarray.tolist])
-def test_rows_of_their_own_are_the_same_as_a_mask(made):
+@pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, sp.csr_array, np.ndarray.tolist])
+def test_separate_validation_set_equals_a_mask(container):
     masked = model().fit(X, y, validation=LATE).certificate_
-    apart = model().fit(made(X[:150]), y[:150], X_val=made(X[150:]), y_val=y[150:]).certificate_
-    assert (apart.bound, apart.m, apart.assumptions) == (masked.bound, masked.m, masked.assumptions)
+    separate = model().fit(container(X[:150]), y[:150], X_val=container(X[150:]), y_val=y[150:]).certificate_
+    assert (separate.bound, separate.m, separate.assumptions) == (masked.bound, masked.m, masked.assumptions)
 
 
-def test_the_paper_s_estimator_takes_it_too():
+def test_stochastic_svc_accepts_a_mask():
     clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y, validation=LATE)
     assert clf.certificate_.m == 90
 
 
-def test_groups_and_slices_of_both_parts_are_joined():
+def test_groups_and_slices_are_concatenated():
     groups, slices = np.arange(240) // 3, pd.Series(np.where(np.arange(240) % 2, "odd", "even"), name="parity")
     parts = {"groups": groups[:150], "X_val": X[150:], "y_val": y[150:], "groups_val": groups[150:]}
     assert model().fit(X[:150], y[:150], **parts).certificate_.m == 30
     parts = {"slices": slices[:150], "X_val": X[150:], "y_val": y[150:], "slices_val": slices[150:]}
-    found = model(metrics=("error",)).fit(X[:150], y[:150], **parts).certificate_
-    assert {one.column for one in found.metrics if one.kind == "slice"} == {"parity"}
+    metrics = model(metrics=("error",)).fit(X[:150], y[:150], **parts).certificate_.metrics
+    assert {metric.column for metric in metrics if metric.kind == "slice"} == {"parity"}
 
 
-def test_the_certificate_says_whose_division_it_was(tmp_path):
+def test_assumptions_name_the_split_of_the_user(tmp_path):
     clf = model().fit(X, y, validation=LATE)
-    first, drawn = clf.certificate_.assumptions[:2]
-    assert first.endswith("The user divided the rows; their labels must have had no part in that.")
-    assert drawn.startswith("Whatever rows trained, the validation rows are independent draws")
+    split, independence = clf.certificate_.assumptions[:2]
+    assert split.endswith("The user divided the rows; their labels must have had no part in that.")
+    assert independence.startswith("Whatever rows trained, the validation rows are independent draws")
     assert "at random" not in " ".join(clf.certificate_.assumptions)
-    save(clf, tmp_path / "own.pacbayes")
-    assert load(tmp_path / "own.pacbayes").certificate_ == clf.certificate_
+    save(clf, tmp_path / "model")
+    assert load(tmp_path / "model").certificate_ == clf.certificate_
     assert "at random" in model().fit(X, y).certificate_.assumptions[0]
 
 
-def test_a_pipeline_passes_the_mask_on():
+def test_mask_is_routed_through_pipelines():
     with sklearn.config_context(enable_metadata_routing=True):
-        inside = model().set_fit_request(validation=True)
-        routed = make_pipeline(FunctionTransformer(), inside).fit(X, y, validation=LATE)
-    assert routed[-1].certificate_.m == 90
+        clf = model().set_fit_request(validation=True)
+        pipeline = make_pipeline(FunctionTransformer(), clf).fit(X, y, validation=LATE)
+    assert pipeline[-1].certificate_.m == 90
 
 
 def test_time_order_with_other_shares_of_classes_before():
@@ -81,7 +81,7 @@ OTHER = {"X_val": X[150:], "y_val": y[150:]}
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "said"),
+    ("arguments", "error", "message"),
     [
         ({"validation": LATE[:5]}, ValueError, r"mask of 240 rows, got shape \(5,\)"),
         ({"validation": LATE.astype(int)}, TypeError, "a boolean mask of 240 rows"),
@@ -99,9 +99,9 @@ OTHER = {"X_val": X[150:], "y_val": y[150:]}
         (OTHER, ValueError, "90 of 90 rows equal a row of the training set"),
     ],
 )
-def test_what_cannot_be_is_refused_before_any_work(given, error, said):
-    with pytest.raises(error, match=said):
-        model().fit(X, y, **given)
+def test_invalid_splits_are_rejected(arguments, error, message):
+    with pytest.raises(error, match=message):
+        model().fit(X, y, **arguments)
 
 
 def test_frames_must_have_the_same_columns_and_types():
@@ -112,7 +112,7 @@ def test_frames_must_have_the_same_columns_and_types():
         model().fit(frame, y, X_val=frame.assign(a="x"), y_val=y)
 
 
-def test_copies_that_are_one_example_must_not_stand_on_both_sides():
+def test_duplicates_must_stay_on_one_side():
     rows, labels = np.vstack([X, X[:3]]), np.concatenate([y, y[:3]])
     mask = np.concatenate([LATE, [True] * 3])
     with pytest.raises(ValueError, match=r"an example and its duplicates on one side, but 3 of .* as rows 0 and 240"):
@@ -121,52 +121,54 @@ def test_copies_that_are_one_example_must_not_stand_on_both_sides():
 
 
 @pytest.mark.parametrize("name", ["y_val", "X_val", "groups_val", "validation", "y"])
-def test_what_is_masked_is_no_value(name):
-    given = {"X": X[:150], "y": y[:150], "X_val": X[150:], "y_val": y[150:]}
-    given |= {"groups": np.arange(150), "groups_val": np.arange(150, 240)}
+def test_masked_arrays_are_rejected(name):
+    arguments = {"X": X[:150], "y": y[:150], "X_val": X[150:], "y_val": y[150:]}
+    arguments |= {"groups": np.arange(150), "groups_val": np.arange(150, 240)}
     if name == "validation":
-        given = {"X": X, "y": y, "validation": LATE}
-    given[name] = np.ma.array(given[name], mask=np.arange(np.size(given[name])).reshape(np.shape(given[name])) == 0)
+        arguments = {"X": X, "y": y, "validation": LATE}
+    masked = np.ma.array(arguments[name])
+    masked[0] = np.ma.masked
     with pytest.raises(ValueError, match="mask"):
-        model().fit(**given)
+        model().fit(**arguments | {name: masked})
 
 
-def test_copies_among_the_training_rows_do_not_hide_rows_on_both_sides():
-    """An attack certified 3 % of noise: every validation row had been trained on, and oversampled."""
+def test_oversampling_does_not_hide_an_overlap():
+    """Every validation row is a training row, and training rows are oversampled."""
     rows = np.vstack([np.repeat(X[:150], 3, axis=0), X[:90]])
     labels = np.concatenate([np.repeat(y[:150], 3), y[:90]])
     with pytest.raises(ValueError, match="90 of 90 rows equal a row of the training set"):
         model().fit(rows, labels, validation=np.arange(540) >= 450)
 
 
-def test_rows_of_few_values_may_be_equal_by_chance():
+def test_rows_of_few_values_may_overlap_by_chance():
     rng = np.random.default_rng(0)
     rows = rng.integers(0, 2, (1000, 4)).astype(float)
     labels = (rows.sum(axis=1) + rng.normal(size=1000) > 2).astype(int)
     assert model().fit(rows, labels, validation=np.arange(1000) >= 900).certificate_.m == 100
 
 
-def test_equal_rows_that_are_separate_draws_can_be_said():
-    """Nobody kept a training row twice, and new rows meet them: no leak, but it looks like one."""
+def test_independent_duplicates_may_overlap():
+    """Validation rows equal training rows, which are distinct: this looks like leakage, but is not."""
     rng = np.random.default_rng(0)
     rows = np.concatenate([rng.permutation(150), rng.integers(0, 150, 90)])[:, None] / 150.0
     labels = (rows[:, 0] + rng.normal(scale=0.3, size=240) > 0.5).astype(int)
     with pytest.raises(ValueError, match=r"from the training set, never .* use duplicates='independent'"):
         model().fit(rows, labels, validation=LATE)
-    clf = model(duplicates="independent").fit(rows, labels, validation=LATE)  # without the warning of copies
+    clf = model(duplicates="independent").fit(rows, labels, validation=LATE)  # without a warning of duplicates
     assert (clf.certificate_.m, clf.certificate_.unit) == (90, "example")
-    old, own = model().fit(rows[~LATE], labels[~LATE]), {"X_val": rows[LATE], "y_val": labels[LATE], "random_state": 0}
+    prefit = model().fit(rows[~LATE], labels[~LATE])
+    validation = {"X_val": rows[LATE], "y_val": labels[LATE], "random_state": 0}
     with pytest.raises(
         ValueError, match=r"behind it. If equal rows are independent draws, use duplicates='independent'"
     ):
-        CertifiedClassifier.from_fitted([old], **own)
-    assert CertifiedClassifier.from_fitted([old], duplicates="independent", **own).certificate_.m == 90
+        CertifiedClassifier.from_fitted([prefit], **validation)
+    assert CertifiedClassifier.from_fitted([prefit], duplicates="independent", **validation).certificate_.m == 90
 
 
-def test_rows_that_all_groups_have_are_no_copies_and_groups_with_two_names_are():
-    """Every group has the same 20 visits; their labels differ."""
+def test_overlap_of_groups():
+    """Rows that all groups share are accepted, and groups that occur under two names are rejected."""
     visits, groups = np.tile(np.arange(20.0), 12)[:, None], np.repeat(np.arange(12), 20)
     assert model().fit(visits, y, groups=groups, validation=groups >= 8).certificate_.m == 4
-    fine = np.vstack([X[:150], X[:90]])
+    renamed = np.vstack([X[:150], X[:90]])
     with pytest.raises(ValueError, match="90 of 90 rows equal a row of the training set"):
-        model().fit(fine, y, groups=np.arange(240) // 3, validation=LATE)
+        model().fit(renamed, y, groups=np.arange(240) // 3, validation=LATE)

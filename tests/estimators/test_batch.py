@@ -1,4 +1,4 @@
-"""How many of these answers are wrong at most, asked of both estimators: fitted, from elsewhere, loaded; in blocks."""
+"""Certificates of batches: of both estimators, of prefit classifiers, of loaded models, and in blocks."""
 
 import numpy as np
 import pandas as pd
@@ -21,20 +21,20 @@ TREES = Grid(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2, 4]})
 
 MODELS = {
     "trees": CertifiedClassifier(TREES, cv=3, random_state=0),
-    "machines": StochasticSVC([0.1, 1.0, 10.0], hedge=0.1, cv=3, random_state=0),
-    "the paper's": StochasticSVC([0.1, 1.0, 10.0], voting="best", random_state=0),
+    "SVMs": StochasticSVC([0.1, 1.0, 10.0], hedge=0.1, cv=3, random_state=0),
+    "posterior": StochasticSVC([0.1, 1.0, 10.0], voting="best", random_state=0),
 }
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_both_estimators(name, tmp_path):
+def test_bound_on_the_errors_of_a_batch(name, tmp_path):
     model = clone(MODELS[name]).fit(X[OLD], Y[OLD])
     batch, validation = model.certify_batch(X[NEW]), OLD[model.classifiers_.splits(0)[1]]
     errors = int((model.predict(X[validation]) != Y[validation]).sum())
     assert (batch.rows, batch.errors, batch.m, batch.seen) == (169, errors, validation.size, 0)
     assert batch.wrong == hypergeometric_upper(errors, validation.size, 169, batch.level)
     assert batch.wrong >= (model.predict(X[NEW]) != Y[NEW]).sum()
-    assert batch.level == pytest.approx({"trees": 0.05, "machines": 0.045, "the paper's": 0.05 / 3}[name])
+    assert batch.level == pytest.approx({"trees": 0.05, "SVMs": 0.045, "posterior": 0.05 / 3}[name])
     save(model, tmp_path / "model")
     assert load(tmp_path / "model", trusted=["sklearn."]).certify_batch(X[NEW]) == batch
 
@@ -56,32 +56,32 @@ def test_containers(clf):
         CertifiedClassifier().certify_batch(X)
 
 
-# -- from elsewhere --------------------------------------------------------------------------------------------------
+# -- prefit classifiers ----------------------------------------------------------------------------------------------
 
 
-def elsewhere(models, **choices):
+def prefit(models, **options):
     half = OLD[:200]
-    trained = [clone(one).fit(X[half], Y[half]) for one in models]
-    return CertifiedClassifier.from_fitted(trained, X[OLD[200:]], Y[OLD[200:]], random_state=0, **choices)
+    fitted = [clone(model).fit(X[half], Y[half]) for model in models]
+    return CertifiedClassifier.from_fitted(fitted, X[OLD[200:]], Y[OLD[200:]], random_state=0, **options)
 
 
 THREE = (DecisionTreeClassifier(max_depth=1), DecisionTreeClassifier(max_depth=3, random_state=0), GaussianNB())
 
 
 @pytest.mark.parametrize(
-    ("models", "choices", "rule", "level"),
+    ("models", "options", "rule", "level"),
     [
         ((GaussianNB(),), {}, "primary", 0.05),
         (THREE, {}, "Occam", 0.05 / 3),
         (THREE, {"primary": 2, "hedge": 0}, "primary", 0.05),
         (THREE, {"primary": 2, "hedge": 0.1}, "primary", 0.045),
-        # Two share the reserve: this vote and the posterior.
+        # This vote and the posterior share the hedge.
         (THREE, {"primary": 1, "hedge": 0.1, "voting": "majority"}, "equal vote", 0.005 / 2),
         (THREE, {"prior": [0.5, 0.3, 0.2]}, "Occam", None),
     ],
 )
-def test_from_fitted(models, choices, rule, level):
-    clf = elsewhere(models, **choices)
+def test_from_fitted(models, options, rule, level):
+    clf = prefit(models, **options)
     assert clf.certificate_.rule == rule
     batch = clf.certify_batch(X[NEW])
     assert (batch.m, batch.rows) == (200, 169)
@@ -92,25 +92,25 @@ def test_from_fitted(models, choices, rule, level):
         clf.certify_batch(X[OLD[200:]])
 
 
-def test_a_posterior_from_elsewhere_is_refused():
+def test_posteriors_of_prefit_classifiers_are_rejected():
     with pytest.raises(ValueError, match=r"optimised on the validation rows. Use voting='best', a single classifier"):
-        elsewhere(THREE, voting="majority").certify_batch(X[NEW])
+        prefit(THREE, voting="majority").certify_batch(X[NEW])
 
 
 # -- rows that are not new -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("which", ["training", "validation", "both", "half"])
-def test_rows_behind_the_model_are_refused(which, clf):
+def test_rows_of_the_fit_are_rejected(which, clf):
     train, validation = clf.classifiers_.splits(0)
     rows = {"training": OLD[train], "validation": OLD[validation][::-1], "both": OLD, "half": np.r_[OLD[:20], NEW[:20]]}
-    known = 20 if which == "half" else rows[which].size
-    message = f"X must hold new rows, but {known} of {rows[which].size} rows equal a row behind"
+    seen = 20 if which == "half" else rows[which].size
+    message = f"X must hold new rows, but {seen} of {rows[which].size} rows equal a row behind"
     with pytest.raises(ValueError, match=message):
         clf.certify_batch(X[rows[which]])
 
 
-def test_a_few_known_rows_are_said(clf):
+def test_a_few_rows_of_the_fit_are_reported(clf):
     batch = clf.certify_batch(X[np.r_[OLD[:3], NEW]])
     assert (batch.rows, batch.seen) == (172, 3)
     assert "3 rows equal rows behind the model" in str(batch)
@@ -118,8 +118,8 @@ def test_a_few_known_rows_are_said(clf):
         clf.certify_batch(X[OLD[:1]])
 
 
-def test_rows_that_are_equal_by_chance_are_not_refused():
-    """Three columns of few values: most new rows equal old ones, and old ones each other."""
+def test_rows_that_are_equal_by_chance_are_accepted():
+    """With three columns of few values, most rows have duplicates."""
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(rng.integers(0, 3, (600, 3)), columns=["a", "b", "c"])
     labels = (rows["a"] + rows["b"] > 2).to_numpy() ^ (rng.random(600) < 0.1)
@@ -127,7 +127,7 @@ def test_rows_that_are_equal_by_chance_are_not_refused():
     batch = clf.certify_batch(rows[400:])
     assert batch.seen == 200
     assert batch.wrong >= (clf.predict(rows[400:]) != labels[400:]).sum()
-    # The same rows in any order are still known.
+    # The rows of the fit are recognised in any order.
     with pytest.raises(ValueError, match="400 of 400 rows equal"):
         clf.certify_batch(rows[:400][::-1])
 
@@ -136,13 +136,13 @@ def test_rows_that_are_equal_by_chance_are_not_refused():
 
 
 @pytest.mark.parametrize("size", [1, 7, 100, 1000])
-def test_blocks_of_every_size(size, clf):
+def test_blocks_of_any_size(size, clf):
     for rows in (NEW, np.r_[OLD[:3], NEW], OLD):
-        counted = clf._counted_batch()
+        blocks = clf._counted_batch()
         for start in range(0, rows.size, size):
-            counted.add(X[rows[start : start + size]])
+            blocks.add(X[rows[start : start + size]])
         if rows is OLD:
             with pytest.raises(ValueError, match="400 of 400 rows equal"):
-                counted.batch()
+                blocks.batch()
         else:
-            assert counted.batch() == clf.certify_batch(X[rows])
+            assert blocks.batch() == clf.certify_batch(X[rows])

@@ -1,4 +1,4 @@
-"""Catoni's C and a prior from cross-validation within the training rows, and distances that are objects."""
+"""Catoni's C and the prior from cross-validation within the training rows, and distances as objects."""
 
 import math
 import pickle
@@ -18,19 +18,18 @@ from pacbayes.report.view import ReportView
 LAMBDAS = [0.1, 0.5, 1.0, 5.0, 10.0]
 
 
-def fit(data=two_classes, **choices):
-    return StochasticSVC(LAMBDAS, **({"random_state": 0, "cv": 3, "hedge": 1} | choices)).fit(*data())
+def fit(data=two_classes, **options):
+    return StochasticSVC(LAMBDAS, **({"random_state": 0, "cv": 3, "hedge": 1} | options)).fit(*data())
 
 
 def cv_errors(clf):
-    """Return the errors in cross-validation by classifier, and of how many rows, from what is public."""
-    found = clf.cv_results_
+    """Errors of the cross-validation by classifier, and the number of training rows."""
     n = clf.classifiers_.splits(0)[0].size
-    return np.rint((1 - found["mean_test_score"]) * n), n
+    return np.rint((1 - clf.cv_results_["mean_test_score"]) * n), n
 
 
 @pytest.mark.parametrize("data", [two_classes, three_classes])
-def test_c_is_the_best_for_the_risk_in_cross_validation(data):
+def test_c_is_optimal_for_the_cross_validated_risk(data):
     clf = fit(data, distance="catoni")
     errors, n = cv_errors(clf)
     expected = Catoni.expecting((errors.min() + 0.5) / (n + 1), clf.classifiers_.m, 0.05)
@@ -46,43 +45,45 @@ def test_c_is_the_best_for_the_risk_in_cross_validation(data):
     assert clf.get_params()["distance"] == "catoni"
 
 
-def test_of_several_distances_c_is_for_a_share_of_delta():
+def test_c_depends_on_the_share_of_delta():
     clf = fit(distance=["kl", "catoni"], delta=0.1)
     errors, n = cv_errors(clf)
     assert clf.distances_ == ("kl", Catoni.expecting((errors.min() + 0.5) / (n + 1), clf.classifiers_.m, 0.05).name)
     assert clf.posterior_.delta <= 0.05
 
 
-def test_c_that_was_also_given_is_one_distance():
-    found = fit(distance="catoni").distances_[0]
+def test_equal_distances_are_merged():
+    catoni = fit(distance="catoni").distances_[0]
     half = fit(distance=["catoni", "kl"]).distances_[0]
     assert fit(distance=["catoni", get_distance(half)]).distances_ == (half,)
     with pytest.raises(ValueError, match="contains duplicates"):
         fit(distance=["kl", get_distance("kl")])
-    assert fit(distance=found).distances_ == fit(distance=get_distance(found)).distances_ == (found,)
+    assert fit(distance=catoni).distances_ == fit(distance=get_distance(catoni)).distances_ == (catoni,)
 
 
 @pytest.mark.parametrize("data", [two_classes, three_classes])
-def test_the_prior_of_cross_validation_is_gibbs(data):
+def test_prior_from_cross_validation_has_gibbs_weights(data):
     clf = fit(data, prior="cross-validation")
     errors, _ = cv_errors(clf)
     weights = np.exp(-(errors - errors.min()))
     np.testing.assert_allclose(clf.prior_, weights / weights.sum(), rtol=1e-12)
     assert not clf.has_uniform_prior_
-    assert any("cross-validation within the training rows alone" in said for said in clf.certificate_.assumptions)
+    assert any(
+        "cross-validation within the training rows alone" in assumption for assumption in clf.certificate_.assumptions
+    )
 
 
-def test_what_was_not_cross_validated_shares_a_tenth():
+def test_classifiers_without_cross_validation_share_a_tenth():
     X, y = three_classes()
     grid = {"max_depth": range(1, 61)}
     clf = by_draws(Grid(DecisionTreeClassifier(), grid), prior="cross-validation").fit(X, y)
-    untried = np.isnan(clf.cv_results_["mean_test_score"])
-    assert untried.sum() == 10
-    np.testing.assert_allclose(clf.prior_[untried], 0.01)
+    unscored = np.isnan(clf.cv_results_["mean_test_score"])
+    assert unscored.sum() == 10
+    np.testing.assert_allclose(clf.prior_[unscored], 0.01)
     assert clf.prior_.sum() == pytest.approx(1.0)
 
 
-def test_rows_of_a_group_count_as_one():
+def test_groups_temper_the_prior():
     X, y = two_classes()
     X, y = X[:300], y[:300]
     groups = np.arange(300) // 3
@@ -92,7 +93,7 @@ def test_rows_of_a_group_count_as_one():
     np.testing.assert_allclose(clf.prior_, weights / weights.sum(), rtol=1e-9)
 
 
-def test_a_given_c_needs_no_cross_validation():
+def test_fixed_c_requires_no_cross_validation():
     for split in ("shared", "independent"):
         clf = fit(distance=Catoni(0.5), split=split, cv=None)
         assert clf.distances_ == ("catoni(0.5)",)
@@ -102,13 +103,13 @@ def test_a_given_c_needs_no_cross_validation():
         assert clf.certificate_.bound == pytest.approx(expected, rel=1e-9)
 
 
-def test_parameters_are_those_of_scikit_learn():
+def test_distances_are_parameters():
     clf = StochasticSVC(distance=[Catoni(0.5), "kl"])
-    again = clone(clf)
-    assert again.get_params()["distance"] == [Catoni(0.5), "kl"]
-    assert again.set_params(distance=Catoni(0.25)).distance == Catoni(0.25)
-    assert "distance=Catoni(C=0.25)" in repr(again)
-    assert repr(clone(again)) == repr(again)
+    cloned = clone(clf)
+    assert cloned.get_params()["distance"] == [Catoni(0.5), "kl"]
+    assert cloned.set_params(distance=Catoni(0.25)).distance == Catoni(0.25)
+    assert "distance=Catoni(C=0.25)" in repr(cloned)
+    assert repr(clone(cloned)) == repr(cloned)
     fitted = fit(distance=Catoni(0.5))
     restored = pickle.loads(pickle.dumps(fitted))
     assert restored.certificate_ == fitted.certificate_
@@ -116,25 +117,25 @@ def test_parameters_are_those_of_scikit_learn():
 
 
 @pytest.mark.parametrize("distance", ["catoni", Catoni(0.3), [Catoni(0.3), "kl"], get_distance("pinsker")])
-def test_saving_keeps_distance_and_prior(distance, tmp_path):
+def test_save_and_load(distance, tmp_path):
     clf = fit(distance=distance, prior="cross-validation")
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # no trust is asked for
+        warnings.simplefilter("error")  # no trusted types are required
         save(clf, tmp_path / "model")
-    again = load(tmp_path / "model")
-    assert again.certificates_ == clf.certificates_
-    assert again.distances_ == clf.distances_
-    assert again.get_params()["distance"] == clf.get_params()["distance"]
-    assert np.array_equal(again.prior_, clf.prior_)
-    assert np.array_equal(again.predict(two_classes()[0]), clf.predict(two_classes()[0]))
-    save(again, tmp_path / "again")
-    assert load(tmp_path / "again").certificates_ == clf.certificates_
+    loaded = load(tmp_path / "model")
+    assert loaded.certificates_ == clf.certificates_
+    assert loaded.distances_ == clf.distances_
+    assert loaded.get_params()["distance"] == clf.get_params()["distance"]
+    assert np.array_equal(loaded.prior_, clf.prior_)
+    assert np.array_equal(loaded.predict(two_classes()[0]), clf.predict(two_classes()[0]))
+    save(loaded, tmp_path / "second")
+    assert load(tmp_path / "second").certificates_ == clf.certificates_
 
 
-class Own(Distance):
+class CustomDistance(Distance):
     """Catoni's distance of C = 0.5 under another name."""
 
-    name = "own"
+    name = "custom"
     two_sided = False
 
     def value(self, empirical, true):
@@ -153,21 +154,21 @@ class Own(Distance):
         return True
 
 
-def test_an_own_distance_works_unregistered_but_is_not_saved(tmp_path):
-    clf, same = fit(distance=Own()), fit(distance=Catoni(0.5))
+def test_unregistered_distance_cannot_be_saved(tmp_path):
+    clf, same = fit(distance=CustomDistance()), fit(distance=Catoni(0.5))
     assert clf.certificate_.bound == pytest.approx(same.certificate_.bound, abs=1e-9)
-    with pytest.raises(ValueError, match=r"Own\(\) cannot be saved.*register_distance"):
+    with pytest.raises(ValueError, match=r"CustomDistance\(\) cannot be saved.*register_distance"):
         save(clf, tmp_path / "model")
     assert not (tmp_path / "model").exists()
     view = ReportView.of(clf)
-    assert view.posteriors[-1].distance == "own"
-    assert "own" in str(certificate_table(view))
+    assert view.posteriors[-1].distance == "custom"
+    assert "custom" in str(certificate_table(view))
     assert clf.report(tmp_path / "page.html").stat().st_size > 0
 
 
-def test_reports_show_catoni(tmp_path):
+def test_reports(tmp_path):
     clf = fit(distance="catoni", prior="cross-validation")
     page = clf.report(tmp_path / "page.html").read_text(encoding="utf-8")
     assert clf.distances_[0] in page
     posteriors = ReportView.of(clf).posteriors
-    assert any(one.distance == clf.distances_[0] and math.isfinite(one.bound) for one in posteriors)
+    assert any(row.distance == clf.distances_[0] and math.isfinite(row.bound) for row in posteriors)

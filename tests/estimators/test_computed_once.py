@@ -1,4 +1,4 @@
-"""What a fit does once: the kernel matrix of the training rows, and the hashes of all rows."""
+"""Values that a fit computes once: kernel values of the training rows and hashes of all rows."""
 
 import numpy as np
 import pytest
@@ -6,44 +6,45 @@ from sklearn.datasets import load_iris, make_moons
 
 from pacbayes import StochasticSVC
 from pacbayes.data import dataset
-from pacbayes.ensemble import svm_folds as folds
+from pacbayes.ensemble import svm_folds
 from pacbayes.svm.kernel import Kernel
 
 
-def counting(monkeypatch, owner, name):
-    """Return the list of the numbers of rows with which a function is called from now on."""
+def record_sizes(monkeypatch, owner, name):
+    """List that records the number of rows in each call of a function."""
     sizes, original = [], getattr(owner, name)
 
-    def counted(*arguments):
-        sizes.append(len(next(one for one in arguments if isinstance(one, np.ndarray))))
-        return original(*arguments)
+    def recording(*args):
+        sizes.append(len(next(arg for arg in args if isinstance(arg, np.ndarray))))
+        return original(*args)
 
-    monkeypatch.setattr(owner, name, counted)
+    monkeypatch.setattr(owner, name, recording)
     return sizes
 
 
 @pytest.mark.parametrize("data", [make_moons(120, noise=0.3, random_state=0), load_iris(return_X_y=True)])
-def test_the_kernel_matrix_serves_training_and_all_folds(data, monkeypatch):
-    alone, shared = counting(monkeypatch, Kernel, "gram"), counting(monkeypatch, folds, "shared_matrix")
+def test_kernel_values_are_computed_once_for_training_and_folds(data, monkeypatch):
+    gram = record_sizes(monkeypatch, Kernel, "gram")
+    shared = record_sizes(monkeypatch, svm_folds, "shared_matrix")
     model = StochasticSVC([0.1, 1.0], hedge=0.1, random_state=0).fit(*data)
     n, codes = model.classifiers_.splits.n_train, np.unique(data[1])
-    # All folds share their distances; machines on all rows have one matrix for each pair of classes.
+    # Folds share the distances; SVMs on all rows have a matrix for each pair of classes.
     assert shared == [n]
-    assert len(alone) == codes.size * (codes.size - 1) // 2
-    assert sum(alone) == (codes.size - 1) * n
+    assert len(gram) == codes.size * (codes.size - 1) // 2
+    assert sum(gram) == (codes.size - 1) * n
 
 
 @pytest.mark.parametrize("voting", ["soft", "stochastic", "majority"])
 def test_rows_are_hashed_once(voting, monkeypatch):
     X, y = make_moons(120, noise=0.3, random_state=0)
-    sizes = counting(monkeypatch, dataset, "row_hashes")
+    sizes = record_sizes(monkeypatch, dataset, "row_hashes")
     model = StochasticSVC([0.1, 1.0], hedge=0.1, voting=voting, random_state=0).fit(X, y)
     assert sizes == [120]
-    # The draws of the proposal are those of the same hashes, and rows are known again by them.
+    # The same hashes determine draws and recognise rows of the fit.
     assert model._overlap_with(X).seen == 120
 
 
-def test_nobody_writes_into_what_a_certificate_rests_on():
+def test_arrays_behind_certificates_are_read_only():
     model = StochasticSVC([0.1, 1.0], hedge=0.1, random_state=0).fit(*make_moons(120, noise=0.3, random_state=0))
     fitted = model._fitted
     arrays = [
