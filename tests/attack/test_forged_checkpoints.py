@@ -69,7 +69,7 @@ def change_of(path, change):
 
 
 class Chunk:
-    """Values and arrays of a chunk: ``chunk["0.machine.coefs"]`` is an array, or a JSON value."""
+    """Values and arrays of a chunk: ``chunk["0.svm.coefs"]`` is an array, or a JSON value."""
 
     def __init__(self, path):
         with np.load(path) as file:
@@ -104,7 +104,7 @@ def changed(place, change):
 def test_errors_of_a_changed_svm_are_recounted(resume):
     """No errors are stored."""
     true, (X, y) = svm(None).errors, rows(3)
-    svms = resume("svm", changed("0.machine.coefs", np.negative))
+    svms = resume("svm", changed("0.svm.coefs", np.negative))
     validation = svms.splits(0)[1]
     assert svms.errors[0] == np.count_nonzero(svms[0].predict(X[validation]) != y[validation]) > true[0]
     np.testing.assert_array_equal(svms.errors[1:], true[1:])
@@ -114,18 +114,18 @@ SVM_FORGERIES = {
     "rows out of range": changed("0.support", lambda rows: rows + 10**6),
     "validation rows": changed("0.support", lambda rows: np.arange(rows.size)),
     "fewer rows": changed("0.support", lambda rows: rows[:-1]),
-    "pairs of unknown classes": changed("1.machine.pairs", lambda pairs: pairs + 7),
-    "codes of unknown classes": changed("1.machine.codes", lambda codes: codes + 7),
-    "transposed coefficients": changed("1.machine.coefs", lambda coefs: coefs.T.copy()),
-    "coefficients of another type": changed("1.machine.coefs", lambda coefs: coefs.astype(np.float32)),
-    "an array referenced twice": changed("1.machine.coefs", lambda coefs: {"@": "array", "number": 0}),
+    "pairs of unknown classes": changed("1.svm.pairs", lambda pairs: pairs + 7),
+    "codes of unknown classes": changed("1.svm.codes", lambda codes: codes + 7),
+    "transposed coefficients": changed("1.svm.coefs", lambda coefs: coefs.T.copy()),
+    "coefficients of another type": changed("1.svm.coefs", lambda coefs: coefs.astype(np.float32)),
+    "an array referenced twice": changed("1.svm.coefs", lambda coefs: {"@": "array", "number": 0}),
     "a scaling of other columns": lambda chunk: chunk.__setitem__("2.scaling.shift", chunk["0.support"]),
     "an unknown kernel": changed("1.kernel.name", lambda name: "loud"),
     "a negative width": changed("1.kernel.gamma", lambda gamma: -1.0),
     "a kernel instead of a scaling": lambda chunk: chunk.__setitem__("2.scaling", chunk["2.kernel"]),
     "an unknown class": changed("1.kernel", lambda kernel: {"@": "Popen", "args": "true"}),
     "fewer classifiers": lambda chunk: chunk.values.pop(),
-    "a missing part": lambda chunk: chunk.values[0]["machine"].pop("coefs"),
+    "a missing part": lambda chunk: chunk.values[0]["svm"].pop("coefs"),
 }
 
 
