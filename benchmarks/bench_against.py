@@ -224,7 +224,7 @@ def ours(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> tuple[Result, A
     finally:
         planning._cross_validate, CertifiedClassifier._again = cross_validate, refit
     members = clf._fitted.refit.members
-    best, coding = np.array([tried[-1].counted.middle]), Coding(members.classes)
+    best, coding = np.array([tried[-1].counts.middle]), Coding(members.classes)
     of_best = coding.labels[members.predict(members.preprocess(X_test), best, coding)[0]]
     return {
         "limit": float(clf.certificate_.bound),

@@ -52,11 +52,11 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
     validation_size : "auto", float or int
         Fraction or number of validation rows (with groups, of groups).  "auto" is half of up to 1000 rows, and a
         decreasing fraction of more: :math:`\min(1/2, (1000/n)^{0.18}/2)`.
-    duplicates, prior, distance, limits, metrics_share
+    duplicates, prior, distance, metrics, metrics_share
         As for `StochasticSVC`.
     decision : Abstain, Threshold or None
         Decision rule that is certified instead of the overall error rate, with all of `delta`.
-        ``Abstain(max_error=0.02)`` accepts only confident predictions, at most 2 % of which are wrong (see `answers`).
+        ``Abstain(max_error=0.02)`` accepts only confident predictions, at most 2 % of which are wrong (see `accepts`).
         ``Threshold(recall=0.9)``, or a bound on precision or false alarms, is for a soft vote between two classes:
         `predict` returns `pos_label` if its probability is at least a threshold for which the requirements hold.
     pos_label : label, optional

@@ -104,7 +104,7 @@ class StochasticSVC(CertifiedModel):
         rule, and 1 otherwise: with independent splits, where every row is a validation row of some SVM, and with
         ``cv=None``.
     metrics : tuple
-        Further metrics to bound, jointly with the error rate, in ``certificate_.limits``: names such as "error" (of
+        Further metrics to bound, jointly with the error rate, in ``certificate_.metrics``: names such as "error" (of
         each class and slice), "recall", "precision" and "f1" (of each class, or of `pos_label`), and `Cost` objects;
         docs/what-to-certify.md lists all.  They require a primary rule, that is a `hedge` below 1, and are not
         available if the posterior has the smallest bound.
@@ -115,7 +115,7 @@ class StochasticSVC(CertifiedModel):
         bounds.
     max_error : float, optional
         Selective classification: maximum error rate of accepted predictions.  The classifier abstains unless it is
-        confident enough (see `answers`), and `certificate_` is for accepted predictions.  The primary rule is tested
+        confident enough (see `accepts`), and `certificate_` is for accepted predictions.  The primary rule is tested
         with all of `delta`, which requires a `hedge` below 1.
     voting : {"stochastic", "majority", "best", "soft", "auto"}
         How to predict; read by `predict`.  "stochastic" draws an SVM for each row by a keyed hash of the row, so that
