@@ -223,8 +223,8 @@ def test_classes_without_validation_rows():
         ({"primary": -1}, ValueError, "one of the 3 classifiers"),
         ({"primary": [0.5, 0.5]}, ValueError, "primary must have one entry"),
         ({"primary": [0.5, 0.6, 0.5]}, ValueError, "primary must sum to 1"),
-        ({"primary": "best"}, TypeError, "number of a classifier"),
-        ({"primary": True}, TypeError, "number of a classifier"),
+        ({"primary": "best"}, TypeError, "index of a classifier"),
+        ({"primary": True}, TypeError, "index of a classifier"),
         ({"hedge": 0.1}, ValueError, "hedge=0.1 keeps a part of delta for a rule .* but there is no primary"),
         ({"metrics": ("error",)}, ValueError, "metrics need what is proposed beforehand, but there is no primary"),
         (

@@ -170,7 +170,7 @@ def test_data_frame_with_strings():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
-            "colour": rng.params(["red", "green", "blue"], 200),
+            "colour": rng.choice(["red", "green", "blue"], 200),
             "size": rng.normal(size=200),
             "count": rng.integers(0, 9, 200),
         }

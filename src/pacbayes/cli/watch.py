@@ -85,7 +85,7 @@ def watch(
     check_outputs({"--plot": plot}, (model, data))
     columns = named_columns({"--target": target, "--order": order, "--group": group})
     note, loaded = Note(quiet), load_saved(model, trust, sha256)
-    check_watched(loaded.certificate_, loaded.voting_, copies_left_out=True)
+    check_watched(loaded.certificate_, loaded.voting_, drops_duplicates=True)
     monitor = loaded.certificate_.monitor(alpha, wrong=Watched(loaded, loaded._fitted, loaded.voting_))
     _check_group(group, monitor, model)
     signs = NumberFormat.given(decimal, thousands)

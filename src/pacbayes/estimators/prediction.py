@@ -359,14 +359,14 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         return self._fitted.overlap(X)
 
 
-def check_watched(certificate: Certificate, voting: str, copies_left_out: bool = False) -> None:
+def check_watched(certificate: Certificate, voting: str, drops_duplicates: bool = False) -> None:
     """Raise if the losses of arriving rows are not conditionally bounded in mean, as a monitor requires."""
     if voting == "stochastic" and certificate.rule == POSTERIOR:
         raise ValueError(
             "a stochastic posterior cannot be monitored: the bound is on the average over draws, and equal rows get "
             "equal draws. Use another voting"
         )
-    if certificate.unit == DISTINCT and not copies_left_out:
+    if certificate.unit == DISTINCT and not drops_duplicates:
         raise ValueError(
             "with duplicates='together' every distinct row counts once, and a monitor does not recognise earlier rows: "
             "pass the errors of distinct rows to certificate_.monitor(), or use pacbayes watch, which drops duplicates"
