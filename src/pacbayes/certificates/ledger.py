@@ -29,7 +29,7 @@ from pacbayes._utils.arrays import BoolArray, Labels, round_down
 from pacbayes._utils.checks import check_level, check_number, warn_caller
 from pacbayes._utils.files import hold_lock, write_file
 from pacbayes.certificates import sentences
-from pacbayes.certificates.difference import by_groups
+from pacbayes.certificates.difference import certified_by_groups
 from pacbayes.certificates.levels import lower_of, plain, upper_of
 from pacbayes.data.dataset import check_complete, check_same_kind, check_same_order, one_label_each
 from pacbayes.data.duplicates import largest_overlap
@@ -278,7 +278,7 @@ class Ledger:
         if not isinstance(name, str):
             raise TypeError(f"name must be a string, got {name!r}")
         statement = Statement(at_most, recall, precision, plain(pos_label))
-        if groups is not None or by_groups(y_pred):
+        if groups is not None or certified_by_groups(y_pred):
             raise ValueError(
                 "a ledger is for independent rows: its guarantee is not proved for groups of rows, nor for models that "
                 "were certified by groups"
