@@ -134,26 +134,6 @@ def test_another_seed_of_the_split_is_rejected(tmp_path):
     assert_rejected(forged, tmp_path, r"ValidationPredictions\.y_pred must be of the rows that validate each")
 
 
-def test_predictions_of_a_soft_vote_without_training_rows_are_rejected(tmp_path):
-    """Classes without training rows have no probability."""
-    X, y = rows(3)
-    clf = StochasticSVC([0.1, 1.0], hedge=0.1, cv=2, random_state=0)
-    train = clf.fit(X, y).classifiers_.splits(0)[0]
-    y = np.where(np.isin(np.arange(60), train) & (y == 2), 0, y)
-    clf.fit(X, y)
-    forged = Forged.of(clf)
-    assert forged["plan.fixed_rules.0.soft.classes"].tolist() == [0, 1]
-    y_pred, y_true = forged["predictions.rule_predictions"], forged["predictions.y_true"]
-    assert (y_true == 2).any()
-    y_pred[0] = y_true
-    forged["predictions.rule_predictions"] = y_pred
-    assert_rejected(forged, tmp_path, r"ValidationPredictions\.rule_predictions must follow from the answers")
-    # Nor can the class be forged to have training rows.
-    forged = Forged.of(clf)
-    forged["plan.fixed_rules.0.soft.classes"] = np.array([0, 3])
-    assert_rejected(forged, tmp_path, r"Calibrations\.classes must be those of the support vector machines")
-
-
 # -- parameters and processes ----------------------------------------------------------------------------------------
 
 
