@@ -120,6 +120,10 @@ SHARES = {
     **{("certify", f"--{name}"): () for name in ("delta", "fail-above", "max-error", "recall", "precision", "fpr")},
     **{("plan", f"--{name}"): PLAN[1:] for name in ("error", "target", "chance", "delta")},
     ("compare", "--delta"): ("said.csv", "--target", "kind", "--a", "a", "--b", "b"),
+    **{
+        ("gate", f"--{name}"): ("rows.csv", "--target", "kind", "--predicted", "a")
+        for name in ("at-most", "recall", "precision", "delta")
+    },
     ("watch", "--alpha"): NEW,
     ("posterior", "--delta"): ("risks.csv", "--m", "100"),
     ("bound", "--risk"): BOUND[1:],

@@ -291,7 +291,7 @@ class Ledger:
         if not hasattr(y_pred, "predict"):
             predictions: Labels | None = _checked_predictions(y_pred, labels)
         else:
-            _check_not_trained_on(y_pred, rows)
+            check_not_trained_on(y_pred, rows)
             try:
                 predictions = _checked_predictions(y_pred.predict(copy_rows(rows)), labels)
             except Exception:  # that it fails on these rows is an outcome, and its message would tell more
@@ -482,7 +482,8 @@ def _checked_predictions(y_pred: Any, labels: Labels) -> Labels:
     return predictions
 
 
-def _check_not_trained_on(model: Any, rows: Any) -> None:
+def check_not_trained_on(model: Any, rows: Any) -> None:
+    """Raise if a model of this library, or one nested in a model, was fitted with more of the rows than by chance."""
     overlap = largest_overlap(model, rows)
     if overlap is not None and overlap.is_large:
         raise ValueError(f"rows must be validation rows that no attempt trains on, but {overlap.said} behind the model")

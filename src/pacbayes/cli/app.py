@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn, TextIO, cast
 import typer
 
 from pacbayes._utils.words import printable
-from pacbayes.cli import bounds, certify, compare, predict, watch
+from pacbayes.cli import bounds, certify, compare, gate, predict, watch
 from pacbayes.cli.interrupted import (
     ENDED_BY_USER,
     end_command,
@@ -156,6 +156,7 @@ for _command, _summary, _texts, _lines in (
     (certify.certify, "Train a classifier, and say how often it errs at most.", certify.HELP, certify.EXAMPLES),
     (predict.predict, "Predict with a saved model.", predict.HELP, predict.EXAMPLES),
     (compare.compare, "Bound how much more often one model errs than another.", compare.HELP, compare.EXAMPLES),
+    (gate.gate, "Pass or fail for a model in a release pipeline.", gate.HELP, gate.EXAMPLES),
     (watch.watch, "Watch whether a certificate still holds for new rows.", watch.HELP, watch.EXAMPLES),
     (bounds.plan, "Say how many rows it takes to certify a target.", bounds.PLAN_HELP, bounds.PLAN_EXAMPLES),
     (bounds.posterior, "Find the best posterior for risks.", bounds.POSTERIOR_HELP, bounds.POSTERIOR_EXAMPLES),

@@ -166,6 +166,9 @@ _ARGUMENTS: dict[str, Any] = {
         lambda found: in_words_of_options(found[1]).partition(" (")[0]
     ),
     r"^max_error must": "--max-error must",
+    r"^at_most must": "--at-most must",
+    r"^pos_label must": "--positive must",
+    r"at_most, recall or precision$": "--at-most, --recall or --precision",
     r"^(delta|target|voting|candidates|grid|alpha|chance|error|limits|recall|precision|fpr|lambdas) must": r"--\1 must",
     r"^unknown (kernel|distance)": r"unknown --\1",
     r"^grid names": "--grid names",

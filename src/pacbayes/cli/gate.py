@@ -1,0 +1,233 @@
+"""`pacbayes gate`: pass or fail for a model in a release pipeline, with a ledger for all models on the same rows."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pacbayes.cli.options import (
+    NO_GUARANTEE,
+    Column,
+    File,
+    Model,
+    Name,
+    Quiet,
+    Separator,
+    Share,
+    Sign,
+    Texts,
+    named_columns,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pacbayes.certificates.ledger import Statement
+    from pacbayes.cli.new_rows import Cells
+    from pacbayes.cli.show import Note
+
+EXAMPLES = (
+    "pacbayes gate holdout.csv --target class --model model.pacbayes --at-most 0.05 --ledger ledger.json",
+    "pacbayes gate predictions.csv --target class --predicted v7 --id row --recall 0.9 --positive ill --ledger "
+    "ledger.json",
+    "pacbayes gate --history --ledger ledger.json",
+)
+HELP = {
+    "Arguments": {"data": "A CSV, TSV or Parquet file: validation rows that trained and chose no model."},
+    "What is tested": {
+        "target": "The column with the true class.",
+        "model": "The model, as saved by certify.",
+        "predicted": "Instead of --model: the column with the predictions.",
+        "at_most": "Pass if the error rate is at most this, with probability 1 - delta.",
+        "recall": "Pass if the recall of --positive is at least this; alone or with the others.",
+        "precision": "Pass if the precision of --positive is at least this.",
+        "positive": "The class of --recall and --precision.",
+    },
+    "The ledger": {
+        "ledger": "Record the attempt in this file: delta is then for all attempts on the same rows.",
+        "id_": "The column that identifies the rows; without it a model's features do.",
+        "name": "Name of the attempt.  [default: the model file, or the column of predictions]",
+        "delta": "Probability that anything false ever passes.  [default: 0.05, or as the ledger has it]",
+        "tell": "Print and record the counts; this costs most of what is left of delta.",
+        "group": "Refused: the ledger is for independent rows.",
+        "history": "Print the attempts of a ledger, and test nothing.",
+    },
+}
+_GAP = "every row needs one"
+
+
+def gate(
+    data: Annotated[Path | None, typer.Argument(dir_okay=False)] = None,
+    target: Column = None,
+    model: Model = None,
+    predicted: Column = None,
+    at_most: Share = None,
+    recall: Share = None,
+    precision: Share = None,
+    positive: Annotated[str | None, typer.Option(metavar="CLASS")] = None,
+    ledger: File = None,
+    id_: Annotated[str | None, typer.Option("--id", metavar="COLUMN")] = None,
+    name: Name = None,
+    delta: Share = None,
+    tell: bool = False,
+    group: Column = None,
+    history: bool = False,
+    missing: Texts = None,
+    not_missing: Texts = None,
+    sep: Separator = None,
+    decimal: Sign = None,
+    thousands: Sign = None,
+    trust: bool = False,
+    json: bool = False,
+    quiet: Quiet = False,
+) -> None:
+    """Pass or fail: test whether a model reaches a bound that was fixed in advance, on validation rows.
+
+    With --ledger the same rows may be used for one model after another: with probability 1 - delta nothing false ever
+    passes. Counts are not printed, because the next model could be fitted to them.
+
+    The exit code is 0 if the model passed, 3 if it did not, and 2 for invalid input.
+    """
+    from pacbayes.certificates.ledger import DEFAULT_DELTA, Ledger, Statement
+    from pacbayes.certificates.sentences import price_of_counts
+    from pacbayes.cli.new_rows import Cells
+    from pacbayes.cli.show import Note, print_json, print_lines, warnings_as_notes
+    from pacbayes.data.number_format import NumberFormat
+
+    if history:
+        _print_history(ledger, Note(quiet), json)
+        return
+    if data is None or target is None or (model is None) is (predicted is None):
+        raise ValueError("give DATA, --target COLUMN and either --model MODEL or --predicted COLUMN")
+    if group is not None:
+        raise ValueError("--group is refused: what passes is proved for independent rows, not for groups of rows")
+    if ledger is None and (tell or name is not None):
+        raise ValueError("--tell and --name are for --ledger FILE")
+    if ledger is not None and model is None and id_ is None:
+        raise ValueError("--id must name a column that identifies the rows: a ledger refuses other rows")
+    statement = Statement(at_most, recall, precision, positive)
+    columns = named_columns({"--target": target, "--predicted": predicted, "--id": id_})
+    signs = NumberFormat.given(decimal, thousands)
+    note, cells = Note(quiet), Cells(missing or (), not_missing or (), sep, signs, list(columns.values()))
+    with warnings_as_notes(note):
+        rows = _Rows.read(data, columns, cells, note, model, trust)
+        if ledger is None:
+            level = delta or DEFAULT_DELTA
+            found = _one_attempt(statement, rows, level)
+        else:
+            if tell:
+                note(f"{price_of_counts(statement.values(rows.y_true.size)).capitalize()}.")
+            attempt = Ledger(ledger, delta).attempt(
+                rows.y_true,
+                rows if rows.y_pred is None else rows.y_pred,
+                rows=rows.X if rows.ids is None else rows.ids,
+                at_most=at_most,
+                recall=recall,
+                precision=precision,
+                pos_label=positive,
+                name=name or predicted or Path(str(model)).name,
+                tell=tell,
+            )
+            level, found = attempt.delta, attempt.to_dict()
+    if json:
+        print_json(found)
+    else:
+        print_lines(found["text"], _meaning(level, ledger))
+    if not found["passed"]:
+        raise typer.Exit(NO_GUARANTEE)
+
+
+@dataclass(eq=False)
+class _Rows:
+    """Validation rows with their labels as strings, and a model that predicts them, or its predictions."""
+
+    y_true: "NDArray[Any]"
+    is_text: bool
+    y_pred: "NDArray[Any] | None" = None
+    ids: "NDArray[Any] | None" = None
+    X: Any = None
+    model: Any = None
+
+    @classmethod
+    def read(
+        cls, data: Path, columns: dict[str, str], cells: "Cells", note: "Note", model: Path | None, trust: bool
+    ) -> "_Rows":
+        """Read a file, and a saved model; raise if the model was fitted with these rows."""
+        from pacbayes.certificates.ledger import check_not_trained_on
+        from pacbayes.cli.new_rows import TARGET, in_one_spelling, load_saved, read_labels, unknown_rows
+
+        labels, is_text = read_labels(data, columns, cells, _GAP)
+        rows = cls(labels[columns[TARGET]], is_text)
+        if "--id" in columns:
+            rows.ids = labels[columns["--id"]]
+        if model is None:
+            predictions = labels[columns["--predicted"]]
+            rows.y_pred = in_one_spelling(rows.y_true, [("--predicted", predictions, False)], is_text)[0]
+            return rows
+        rows.model = load_saved(model, trust)
+        rows.X = unknown_rows(rows.model, model, data, cells, note, "use rows that no model was trained on")
+        check_not_trained_on(rows.model, rows.X)
+        return rows
+
+    def predict(self, X: Any = None) -> "NDArray[Any]":
+        """Predict the rows, in the spelling of the true classes."""
+        import numpy as np
+
+        from pacbayes.cli.new_rows import in_one_spelling
+        from pacbayes.data.class_names import as_labels
+
+        if self.y_pred is not None:
+            return self.y_pred
+        of_text = all(isinstance(label, str) for label in self.model.classes_.tolist())
+        # With all classes: the predictions of a few rows may all be wrong.
+        predictions = np.concatenate([as_labels(self.model.predict(self.X)), as_labels(self.model.classes_)])
+        (aligned,) = in_one_spelling(self.y_true, [("--model", predictions, of_text)], self.is_text)
+        return np.asarray(aligned[: self.y_true.size])
+
+
+def _one_attempt(statement: "Statement", rows: _Rows, delta: float) -> dict[str, Any]:
+    """Test once, at the whole of delta."""
+    from dataclasses import asdict
+
+    from pacbayes._utils.checks import check_level
+    from pacbayes.certificates.difference import certified_by_groups
+
+    if certified_by_groups(rows.model):
+        raise ValueError("the model was certified by groups, and what passes is proved for independent rows")
+    passed = statement.is_proved(statement.counts(rows.y_true, rows.predict()), check_level(delta))
+    text = f"{'Passed' if passed else 'Not passed'}: {statement}."
+    return {"passed": passed, "statement": asdict(statement), "rows": rows.y_true.size, "delta": delta, "text": text}
+
+
+def _meaning(delta: float, ledger: Path | None) -> str:
+    from pacbayes._utils.words import confidence
+
+    sure = f"With probability at least {confidence(delta)},"
+    if ledger is None:
+        return f"{sure} a false statement does not pass. This holds for one attempt on these rows: for more, --ledger."
+    return f"{sure} no statement that passes in this ledger is false. Assumes independent rows, used for nothing else."
+
+
+def _print_history(ledger: Path | None, note: "Note", json: bool) -> None:
+    """Print the attempts of a ledger."""
+    from pacbayes._utils.words import format_level, format_share
+    from pacbayes.certificates.ledger import Ledger
+    from pacbayes.cli.show import print_json, print_tables
+    from pacbayes.report.tables import TextTable
+
+    if ledger is None or not ledger.exists():
+        raise ValueError("--history must have --ledger FILE, a file that pacbayes gate wrote")
+    attempts = Ledger(ledger).attempts
+    if json:
+        print_json([attempt.to_dict() for attempt in attempts])
+        return
+    header = ("attempt", "time", "name", "statement", "outcome", "rows", "level", "delta left")
+    rows = tuple(
+        (
+            *(str(one.number), one.time, one.name, str(one.statement), "passed" if one.passed else "not passed"),
+            *(str(one.rows), format_level(one.level), format_share(one.left / one.delta)),
+        )
+        for one in attempts
+    )
+    print_tables([TextTable(f"Ledger {ledger}", header, rows)], note)
