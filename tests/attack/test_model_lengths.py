@@ -160,7 +160,7 @@ def test_a_split_of_more_rows_than_predictions_is_rejected_before_it_is_drawn(tm
     forged["plan.split.n_rows"], forged["plan.row_fingerprints"] = rows, None
     forged["plan.split.n_train"] = rows - forged["plan.split.m"]
     path = forged.write(tmp_path / "model")
-    assert peak_of(path, r"must be about the rows that validate") < 20 * 2**20
+    assert peak_of(path, r"must have a column for each validation row") < 20 * 2**20
 
 
 def schema_with(content, parts=()):

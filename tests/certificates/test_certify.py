@@ -359,7 +359,7 @@ def test_a_distance_that_was_not_planned_is_refused():
 def test_evidence_of_other_rows_is_refused():
     plan, _ = fixed_rules(a_set(ERRORS, M))
     _, other = fixed_rules(a_set(ERRORS, 60))
-    with pytest.raises(ValueError, match="ValidationPredictions must be about the rows that validate"):
+    with pytest.raises(ValueError, match="ValidationPredictions must have a column for each validation row"):
         fit_posteriors(plan, other)
     losses = ClassifierSet.from_losses(np.ones((3, 100)))
     with pytest.raises(ValueError, match="made from losses: it holds risks, not error counts"):

@@ -72,7 +72,7 @@ ARGUMENTS = {
     "{data} --candidates magic": "must be auto, some of svm, forest, boosting, logistic, neighbours, or one full name",
     "{data} --candidates sklearn.os.System": "under sklearn",
     "{data} --candidates sklearn.linear_model.LinearRegression": "must be a classifier",
-    "{data} --candidates sklearn.ensemble.VotingClassifier": "cannot be made without further arguments",
+    "{data} --candidates sklearn.ensemble.VotingClassifier": "cannot be created without arguments",
     "{data} --candidates logistic --kernel linear": "--kernel are for svm; other families have none",
     "{data} --candidates {tree} --kernel linear": "the grid of {tree} is --grid",
     "{data} --candidates forrest": "did you mean 'forest'",

@@ -18,6 +18,8 @@ def test_from_fitted():
     classifiers = ClassifierSet.from_fitted(iter(fitted), X[1::2], names[1::2])
     assert len(classifiers) == 4
     assert classifiers.m == 75
+    assert classifiers.prefit
+    assert [rows.tolist() for rows in classifiers.splits(0)] == [[], list(range(75))]
     assert classifiers.params[1]["max_depth"] == 2
     for i, classifier in enumerate(fitted):
         assert classifiers[i] is classifier

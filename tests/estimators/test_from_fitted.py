@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import Abstain, CertifiedClassifier, ClassifierSet, Grid, load, optimal_posterior, save
+from pacbayes import Abstain, CertifiedClassifier, Grid, load, optimal_posterior, save
 
 MODELS = (DecisionTreeClassifier(max_depth=1), DecisionTreeClassifier(max_depth=3, random_state=0), GaussianNB())
 
@@ -248,14 +248,6 @@ def test_bad_input(change, error, message):
         return
     with pytest.raises(error, match=message):
         CertifiedClassifier.from_fitted(**arguments)
-
-
-def test_classifier_set_from_fitted_has_no_training_rows():
-    fitted, X, y = fitted_classifiers()
-    classifiers = ClassifierSet.from_fitted(fitted, X, y)
-    assert classifiers.prefit
-    assert classifiers.splits(0)[0].size == 0
-    assert np.array_equal(classifiers.splits(0)[1], np.arange(len(y)))
 
 
 def test_parameters_are_kept():

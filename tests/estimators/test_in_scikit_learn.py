@@ -142,14 +142,6 @@ def test_svc_stores_support_vectors_only():
         assert len(pickle.dumps(clf)) < X.nbytes / 2
 
 
-@pytest.mark.parametrize("split", ["shared", "independent"])
-def test_results_do_not_depend_on_n_jobs(split):
-    X, y = three_classes()
-    one, two = (StochasticSVC(LAMBDAS, split=split, n_jobs=jobs, random_state=0).fit(X, y) for jobs in (1, 2))
-    assert one.certificates_ == two.certificates_
-    assert np.array_equal(one.predict(X), two.predict(X))
-
-
 def test_feature_names():
     X, y = three_classes()
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])

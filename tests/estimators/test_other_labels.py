@@ -74,14 +74,6 @@ def test_votings_return_other_labels(mark):
     assert shares.sum(axis=1).min() < 1.0
 
 
-def test_other_labels_are_errors():
-    X, y = rows()
-    grid = {"limit": [0.0, 0.5]}
-    clf = by_draws(Grid(OutlierClassifier(), grid)).fit(X, y)
-    validation = clf.classifiers_.splits(0)[1]
-    assert clf.classifiers_.errors.tolist() == [int((X[validation, 1] > limit).sum()) for limit in (0.0, 0.5)]
-
-
 @pytest.mark.parametrize("how", VOTINGS)
 @pytest.mark.parametrize(("names", "mark"), [((0, 1), -1), (("no", "yes"), "neither")])
 def test_unanimous_other_labels(how, names, mark):

@@ -51,7 +51,7 @@ def test_stochastic_predicts_with_the_drawn_classifier(kind, data, split, hedge)
 
 @pytest.mark.parametrize(("kind", "data", "split", "hedge"), MODELS)
 def test_majority_is_the_weighted_vote(kind, data, split, hedge):
-    clf, X = fitted(kind, data, split, hedge), data()[0]
+    clf, (X, y) = fitted(kind, data, split, hedge), data()
     predictions, weights = clf.classifiers_.predict(X), voting(clf, "majority").weights_
     shares = np.stack([weights @ (predictions == label) for label in clf.classes_], axis=1)
     model = voting(clf, "majority")
@@ -59,18 +59,10 @@ def test_majority_is_the_weighted_vote(kind, data, split, hedge):
     assert np.array_equal(model.predict_proba(X), shares)
     assert (shares.sum(axis=1) == 1.0).all()
     assert np.array_equal(model.predict(X), clf.classes_[shares.argmax(axis=1)])
-
-
-@pytest.mark.parametrize(("kind", "data", "split", "hedge"), MODELS)
-def test_errors_of_the_vote(kind, data, split, hedge):
-    clf, (X, y) = fitted(kind, data, split, hedge), data()
-    if split == "independent":  # no common validation rows
-        assert clf.vote_errors_ is None
-        return
-    rows = clf.classifiers_.splits(0)[1]
-    predictions, weights = clf.classifiers_.predict(X[rows]), voting(clf, "majority").weights_
-    shares = np.stack([weights @ (predictions == label) for label in clf.classes_], axis=1)
-    assert clf.vote_errors_ == np.count_nonzero(clf.classes_[shares.argmax(axis=1)] != y[rows])
+    validation = clf.classifiers_.splits(0)[1]
+    # Independent splits have no common validation rows.
+    errors = None if split == "independent" else np.count_nonzero(model.predict(X[validation]) != y[validation])
+    assert clf.vote_errors_ == errors
 
 
 @pytest.mark.parametrize(("kind", "data", "split", "hedge"), MODELS)

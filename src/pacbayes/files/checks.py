@@ -453,7 +453,11 @@ def check_fitted(fitted: Fitted) -> None:
 def _check_answered(split: Split, predictions: ValidationPredictions) -> None:
     """Raise unless each classifier has an answer to the rows that validate it, and to no others."""
     y_pred, absent = predictions.y_pred, predictions.not_evaluated
-    need(y_pred.shape[1] == split.n_validating, "ValidationPredictions.y_pred", "must be about the rows that validate")
+    need(
+        y_pred.shape[1] == split.n_validating,
+        "ValidationPredictions.y_pred",
+        "must have a column for each validation row",
+    )
     if split.shared is not None:
         own = all(absent not in line for line in y_pred)
     else:
