@@ -452,14 +452,14 @@ def check_fitted(fitted: Fitted) -> None:
 
 def _check_answered(split: Split, predictions: ValidationPredictions) -> None:
     """Raise unless each classifier has an answer to the rows that validate it, and to no others."""
-    y_pred, absent = predictions.y_pred, predictions.not_evaluated
+    y_pred, not_evaluated = predictions.y_pred, predictions.not_evaluated
     need(
         y_pred.shape[1] == split.n_validating,
         "ValidationPredictions.y_pred",
         "must have a column for each validation row",
     )
     if split.shared is not None:
-        own = all(absent not in line for line in y_pred)
+        own = all(not_evaluated not in line for line in y_pred)
     else:
-        own = all(np.array_equal(np.flatnonzero(line != absent), split(i)[1]) for i, line in enumerate(y_pred))
+        own = all(np.array_equal(np.flatnonzero(line != not_evaluated), split(i)[1]) for i, line in enumerate(y_pred))
     need(own, "ValidationPredictions.y_pred", "must be of the rows that validate each")
