@@ -74,7 +74,7 @@ def test_which_errors(run):
     assert limits[2].rows > max(limit.rows for limit in limits[:2])
     assert gaps[2] < min(gaps[:2])
     assert min(limit.bound for limit in limits) > 0.8
-    assert "of class 'malignant' it missed" in printed
+    assert "Class 'malignant': " in printed
 
 
 def test_answer_where_sure(run):
@@ -266,10 +266,12 @@ def run_cells(name):
 
 def test_certify_your_classifier(capsys):
     names, printed = run_cells("certify-your-classifier"), capsys.readouterr().out
-    assert printed.startswith("With probability at least 95 %, the soft vote errs on at most 4.2 % of new examples.")
+    assert printed.startswith(
+        "With 95 % confidence, the error rate of this classifier on new examples is at most 4.2 %."
+    )
     assert names["recall"].certificate_.decision.passed
     wrong = int(re.search(r"observed errors: (\d+)", printed)[1])
-    assert wrong <= int(re.search(r"at most (\d+) of these 1000 answers", printed)[1])
+    assert wrong <= int(re.search(r"at most (\d+) of these 1000 predictions", printed)[1])
     assert names["again"].certificate_ == names["clf"].certificate_
 
 
@@ -281,4 +283,4 @@ def test_pac_bayes_in_ten_cells(capsys):
     assert share > 0.9
     assert sum(names["fails"]() for _ in range(100)) <= 5
     assert best.lower_bound <= best.bound <= min(bounds) < best.bound + 1e-4
-    assert "errs on at most 4.2 % of new examples" in printed
+    assert "error rate of this classifier on new examples is at most 4.2 %" in printed

@@ -38,7 +38,7 @@ def called(tmp_path_factory) -> list[str]:
         text = str(clf.certificate_)
     finally:
         sys.setprofile(before)
-    assert text.startswith("With probability at least 95 %")
+    assert text.startswith("With 95 % confidence, the error rate")
     return list(calls)
 
 

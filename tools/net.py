@@ -30,11 +30,17 @@ RENAMED = {
     "answers": "accepts",
     "beats_constant": "beats_baseline",
     "constant": "majority_class",
+    "hits": "true_positives",
     "hold-out": "holdout",
     "limits": "metrics",
     "max_error": "required",
+    "most frequent class": "majority class",
+    # "answered" was a field of thresholds, too.
+    "predicted_positives": "decision",
     "proposal": "primary",
     "reached": "decision",
+    "rows": "accepted",
+    "share": "acceptance_rate",
     "smallest_target": "smallest_max_error",
     "target": "required",
 }

@@ -7,7 +7,7 @@ import pytest
 from pacbayes.bounds.binomial import hypergeometric_upper
 from pacbayes.certificates import Batch
 
-ONE_STATEMENT = "This batch is one statement, beside the certificate and not at once with it."
+ONE_BATCH = "This holds for one batch, not jointly with the certificate."
 
 
 def a_batch(**choices):
@@ -29,42 +29,41 @@ def test_answers_that_are_not_covered_are_added():
 
 
 @pytest.mark.parametrize(
-    ("choices", "said"),
+    ("choices", "claim"),
     [
-        ({}, "at most 53 of these 1000 answers are wrong."),
-        (
-            {"not_covered": 11},
-            "at most 64 of these 1000 answers are wrong. 11 are not covered, and counted among these.",
-        ),
-        ({"not_covered": 1}, "at most 54 of these 1000 answers are wrong. 1 is not covered, and counted among these."),
-        ({"rows": 2, "errors": 0}, "none of these 2 answers is wrong."),
-        ({"rows": 1, "errors": 0}, "this answer is right."),
+        ({}, "at most 53 of these 1000 predictions are wrong."),
+        ({"not_covered": 11}, "at most 64 of these 1000 predictions are wrong, counting 11 not covered."),
+        ({"rows": 2, "errors": 0}, "none of these 2 predictions is wrong."),
+        ({"rows": 1, "errors": 0}, "this prediction is correct."),
     ],
 )
-def test_in_words(choices, said):
-    begin = "With probability at least 95 % over sample and batch, "
-    assert str(a_batch(**choices)) == f"{begin}{said} {ONE_STATEMENT}"
+def test_text(choices, claim):
+    assert str(a_batch(**choices)) == f"With 95 % confidence over sample and batch, {claim} {ONE_BATCH}"
 
 
-def test_where_all_may_be_wrong_nothing_is_said():
-    nothing = "With probability at least 95 % nothing can be said of "
-    assert str(a_batch(rows=1, errors=200)) == f"{nothing}this one answer: it may be wrong."
-    assert str(a_batch(rows=5, errors=284)) == f"{nothing}these 5 answers: all may be wrong."
+@pytest.mark.parametrize(
+    ("rows", "errors", "end"),
+    [(1, 200, ": the prediction may be wrong."), (5, 284, ": all 5 predictions may be wrong.")],
+)
+def test_text_without_a_useful_bound(rows, errors, end):
+    start = "With 95 % confidence over sample and batch, there is no useful bound"
+    assert str(a_batch(rows=rows, errors=errors)) == start + end
 
 
-def test_rows_that_equal_known_ones_are_said():
+def test_rows_equal_to_fitted_rows_are_reported():
     assert str(a_batch(seen=3)).endswith(
-        f"{ONE_STATEMENT} 3 rows equal rows behind the model: if they are the same examples, it does not hold."
+        f"{ONE_BATCH} 3 rows equal rows that the model was fitted with: if they are the same examples, the bound does "
+        "not hold."
     )
-    assert "1 row equals a row behind the model" in str(a_batch(seen=1))
+    assert "1 row equals a row that the model was fitted with" in str(a_batch(seen=1))
 
 
 def test_explained():
     lines = a_batch(errors=1).explain().splitlines()
     assert lines[0] == str(a_batch(errors=1))
     assert "from 1 error on 284 validation rows, at level 0.049." in lines[1]
-    assert all(line.startswith("Assumed: ") for line in lines[2:])
-    assert "for k of them at once fit with delta / k" in lines[-1]
+    assert all(line.startswith("Assumption: ") for line in lines[2:])
+    assert "for k joint statements, fit with delta / k" in lines[-1]
 
 
 def test_as_json():

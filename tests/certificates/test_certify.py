@@ -1,4 +1,4 @@
-"""Certificates against their definitions: computed anew from raw answers, and from nothing else."""
+"""Certificates compared with independent computations from raw predictions."""
 
 import math
 from dataclasses import replace
@@ -15,19 +15,19 @@ from pacbayes.certificates.metrics import parse_metrics
 from pacbayes.ensemble.validation import ErrorCounts
 
 ERRORS, M = np.array([8, 9, 9, 12, 40]), 150
-METRICS = ERRORS / M
+RISKS = ERRORS / M
 PRIOR = np.array([0.1, 0.2, 0.0, 0.3, 0.4])
 
 
 def certificates(distance="kl", delta=0.05, prior=None, constant="exact", errors=ERRORS):
-    """Return the posterior of a set with these errors, and its certificates."""
+    """The posterior of a set with these errors, and its certificates."""
     several = (distance,) if isinstance(distance, str) else tuple(distance)
     plan, predictions = fixed_rules(a_set(errors, M), delta=delta, prior=prior, distance=several, constant=constant)
     found = fit_posteriors(plan, predictions)
     return found.posterior, certify(plan, predictions, found)
 
 
-# -- from raw answers ------------------------------------------------------------------------------------------------
+# -- from raw predictions --------------------------------------------------------------------------------------------
 
 
 def clopper(errors, m, level):
@@ -53,18 +53,18 @@ def pac_bayes(risk, weights, prior, m, level):
     return kl_inverse(risk, (divergence + math.log(constant / level)) / m)
 
 
-def an_election(seed=0, classifiers=8, m=240):
-    """Return answers in three classes, some that are none, and the truth; equal weights are exact."""
+def election(seed=0, classifiers=8, m=240):
+    """Predictions in three classes, some outside them, and the labels; equal weights are exact."""
     rng = np.random.default_rng(seed)
-    truth = rng.integers(3, size=m)
+    y_true = rng.integers(3, size=m)
     wrong = rng.random((classifiers, m)) < rng.uniform(0.05, 0.35, (classifiers, 1))
-    return np.where(wrong, (truth + rng.integers(1, 4, (classifiers, m))) % 4, truth), truth
+    return np.where(wrong, (y_true + rng.integers(1, 4, (classifiers, m))) % 4, y_true), y_true
 
 
-def vote_by_hand(answers, weights):
-    """The label with most weight, of several the least."""
-    labels = np.unique(answers)
-    behind = np.array([[weights[answers[:, j] == label].sum() for label in labels] for j in range(answers.shape[1])])
+def weighted_vote(y_pred, weights):
+    """The label with the largest weight, the first of several."""
+    labels = np.unique(y_pred)
+    behind = np.array([[weights[y_pred[:, j] == label].sum() for label in labels] for j in range(y_pred.shape[1])])
     return labels[behind.argmax(axis=1)]
 
 
@@ -72,14 +72,14 @@ def vote_by_hand(answers, weights):
     "prior", [None, np.array([0.3, 0.1, 0.1, 0.15, 0.1, 0.1, 0.1, 0.05])], ids=["uniform", "given"]
 )
 @pytest.mark.parametrize("seed", range(3))
-def test_every_claim_from_raw_answers(seed, prior):
-    answers, truth = an_election(seed)
-    wrong, m, primary = answers != truth, truth.size, np.array([0.5, 0.25, 0.25, 0, 0, 0, 0, 0])
-    plan, predictions = fixed_rules(ClassifierSet.from_predictions(answers, truth), primary, prior=prior)
+def test_every_claim_from_raw_predictions(seed, prior):
+    y_pred, y_true = election(seed)
+    wrong, m, primary = y_pred != y_true, y_true.size, np.array([0.5, 0.25, 0.25, 0, 0, 0, 0, 0])
+    plan, predictions = fixed_rules(ClassifierSet.from_predictions(y_pred, y_true), primary, prior=prior)
     found = fit_posteriors(plan, predictions)
     p = np.full(8, 1 / 8) if prior is None else prior
     certificate = certify(plan, predictions, found)
-    # Of delta, nine tenths are the proposal's; the others have equal parts of the rest.
+    # The primary rule has nine tenths of delta; the others share the rest equally.
     claims = claims_of(certificate["best"])
     occam = min(clopper(k, m, 0.005 * one) for k, one in zip(wrong.sum(axis=1), p, strict=True))
     assert claims == {
@@ -89,7 +89,7 @@ def test_every_claim_from_raw_answers(seed, prior):
     q = found.posterior.weights
     third = 0.005 / 3
     votes = {"primary": primary, "single": primary > 0.4, "equal vote": np.full(8, 1 / 8)}
-    errors = {name: np.count_nonzero(vote_by_hand(answers, weights) != truth) for name, weights in votes.items()}
+    errors = {name: np.count_nonzero(weighted_vote(y_pred, weights) != y_true) for name, weights in votes.items()}
     expected = {
         "primary": (clopper(errors["primary"], m, 0.045), 0.045),
         "single": (clopper(errors["single"], m, third), third),
@@ -100,29 +100,29 @@ def test_every_claim_from_raw_answers(seed, prior):
         name: pytest.approx(claim, rel=1e-8) for name, claim in expected.items()
     }
     drawn = claims_of(certificate["stochastic"])
-    said = np.count_nonzero(predictions.labels[predictions.rule_predictions[0]] != truth)
-    assert drawn["primary"] == pytest.approx((clopper(said, m, 0.045), 0.045), rel=1e-9)
+    errors_of_draws = np.count_nonzero(predictions.labels[predictions.rule_predictions[0]] != y_true)
+    assert drawn["primary"] == pytest.approx((clopper(errors_of_draws, m, 0.045), 0.045), rel=1e-9)
     exact = pac_bayes(q @ wrong.mean(axis=1), q, p, m, 0.005)
     assert drawn["posterior"] == pytest.approx((exact, 0.005), rel=1e-8)
     for one in certificate.values():
         assert one.bound == min(number for number, _ in claims_of(one).values())
 
 
-def test_limits_by_class_from_raw_answers():
-    answers, truth = an_election()
-    classifiers = ClassifierSet.from_predictions(answers, truth)
+def test_metrics_from_raw_predictions():
+    y_pred, y_true = election()
+    classifiers = ClassifierSet.from_predictions(y_pred, y_true)
     found = certified(*fixed_rules(classifiers, 0, metrics=parse_metrics(("error",))))["best"]
     assert found.rule == "primary"
-    assert found.bound == pytest.approx(clopper(np.sum(answers[0] != truth), truth.size, 0.045 * 0.8), rel=1e-9)
+    assert found.bound == pytest.approx(clopper(np.sum(y_pred[0] != y_true), y_true.size, 0.045 * 0.8), rel=1e-9)
     for limit in found.metrics:
-        mine = truth == limit.of
-        errors = int(np.sum(answers[0][mine] != limit.of))
+        mine = y_true == limit.of
+        errors = int(np.sum(y_pred[0][mine] != limit.of))
         assert (limit.rows, limit.count) == (mine.sum(), errors)
         assert limit.bound == pytest.approx(clopper(errors, mine.sum(), 0.045 * 0.2 / 3), rel=1e-9)
 
 
-def test_it_is_a_pure_function():
-    classifiers = ClassifierSet.from_predictions(*an_election())
+def test_certify_is_a_pure_function():
+    classifiers = ClassifierSet.from_predictions(*election())
     plan, predictions = fixed_rules(
         classifiers, 2, metrics=parse_metrics(("error", "balanced_error")), metrics_share=0.1
     )
@@ -135,10 +135,10 @@ def test_it_is_a_pure_function():
 
 
 def test_the_order_of_the_classifiers_does_not_matter():
-    (answers, truth), prior = an_election(), np.array([0.3, 0.1, 0.15, 0.1, 0.05, 0.1, 0.1, 0.1])
+    (y_pred, y_true), prior = election(), np.array([0.3, 0.1, 0.15, 0.1, 0.05, 0.1, 0.1, 0.1])
     order = np.array([5, 2, 0, 6, 1, 7, 4, 3])
-    plan, predictions = fixed_rules(ClassifierSet.from_predictions(answers, truth), 3, prior=prior)
-    classifiers = ClassifierSet.from_predictions(answers[order], truth)
+    plan, predictions = fixed_rules(ClassifierSet.from_predictions(y_pred, y_true), 3, prior=prior)
+    classifiers = ClassifierSet.from_predictions(y_pred[order], y_true)
     other, moved = fixed_rules(classifiers, int(np.flatnonzero(order == 3)[0]), prior=prior[order])
     found = fit_posteriors(plan, predictions)
     reordered = Posteriors(replace(found.posterior, weights=found.posterior.weights[order]))
@@ -166,7 +166,7 @@ def test_three_certificates(distance, prior, constant):
     assert found["stochastic"].bound == min(recomputed, 1.0)
     assert (
         found["stochastic"].bound
-        <= optimal_posterior(METRICS, M, distance=distance, prior=prior, constant=constant).bound + 1e-9
+        <= optimal_posterior(RISKS, M, distance=distance, prior=prior, constant=constant).bound + 1e-9
     )
     assert found["majority"].bound == min(2 * recomputed, 1.0)
     weights = np.full(5, 0.2) if prior is None else prior
@@ -179,7 +179,7 @@ def test_three_certificates(distance, prior, constant):
 @pytest.mark.parametrize("distance", ["kl", "squared", "pinsker", "ch"])
 def test_lower_root_is_where_the_distance_reaches_the_threshold(distance):
     posterior, found = certificates(distance)
-    L, m = float(posterior.weights @ METRICS), M
+    L, m = float(posterior.weights @ RISKS), M
     n = 2 * m - 1 if distance == "ch" else m
     x = (posterior.kl + log_constant(distance, m) - np.log(0.05)) / n
     lower = found["stochastic"].lower
@@ -213,7 +213,7 @@ def test_lower_roots_above_zero(distance):
 def test_delta_is_divided_among_distances():
     names = ["squared", "kl", "linear"]
     posterior, found = certificates(names, 0.06)
-    alone = [optimal_posterior(METRICS, M, distance=name, delta=0.02).bound for name in names]
+    alone = [optimal_posterior(RISKS, M, distance=name, delta=0.02).bound for name in names]
     assert posterior.distance == "kl"
     assert found["stochastic"].bound == pytest.approx(min(alone), rel=1e-9)
     assert (found["stochastic"].delta, found["stochastic"].distance) == (0.06, "kl")
@@ -221,12 +221,12 @@ def test_delta_is_divided_among_distances():
     assert 3 * posterior.delta <= 0.06
 
 
-def test_majority_is_vacuous_long_before_the_stochastic_classifier():
+def test_the_majority_vote_of_a_posterior_is_vacuous_first():
     _, found = certificates(errors=[70, 80])
     assert found["majority"].bound == 1.0
     assert found["majority"].vacuous
     assert not found["stochastic"].vacuous
-    assert "says nothing" in str(found["majority"])
+    assert "no useful guarantee" in str(found["majority"])
 
 
 # -- which rule wins -------------------------------------------------------------------------------------------------
@@ -236,28 +236,28 @@ HALVES = np.array([0.5, 0.5, 0.0])
 
 
 def with_errors(draws=9, vote=7, single=9, best=9, prior=None):
-    """Certificates of three classifiers, and rules that err so often on 100 rows."""
+    """Certificates of three classifiers, with these errors of rules on 100 rows."""
     plan, predictions = fixed_rules(a_set(THREE), HALVES, prior=prior)
     errors = {("stochastic", "primary"): draws, ("best", "primary"): best}
     errors |= {("majority", "primary"): vote, ("majority", "single"): single, ("majority", "equal vote"): 50}
     return certified(plan, erring(plan, predictions, errors))
 
 
-def test_the_smallest_bound_wins_and_the_first_of_several():
+def test_the_first_rule_with_the_smallest_bound_is_certified():
     found = with_errors()
     assert [one.rule for one in found.values()] == ["primary", "primary", "primary"]
     names = [claim.rule for claim in found["majority"].alternatives]
     assert names == ["single", "equal vote", "posterior"]
-    # Proposals that fail: the posterior, another vote and Occam are there.
+    # Primary rules with many errors: the posterior, another vote and Occam have smaller bounds.
     found = with_errors(draws=60, vote=60, single=2, best=60)
     assert [one.rule for one in found.values()] == ["posterior", "single", "Occam"]
     assert {one.source for one in found.values()} == {"validation rows"}
-    # All are wrong everywhere: all bounds are one, and the first is the proposal.
+    # All bounds are one: the first rule is the primary one.
     everywhere = erring(*fixed_rules(a_set([100, 100]), 0), {("best", "primary"): 100})
     assert certified(fixed_rules(a_set([100, 100]), 0)[0], everywhere)["best"].rule == "primary"
 
 
-def test_a_rule_whose_level_is_smaller_has_the_larger_limit():
+def test_a_smaller_level_gives_a_larger_bound():
     found = with_errors(vote=9, single=9)["majority"]
     claims = claims_of(found)
     assert claims["primary"] == pytest.approx((clopper(9, 100, 0.045), 0.045), rel=1e-9)
@@ -266,7 +266,7 @@ def test_a_rule_whose_level_is_smaller_has_the_larger_limit():
 
 
 @pytest.mark.parametrize("errors", [0, 3, 50, 99, 100])
-def test_a_claim_is_the_exact_limit_of_the_rules_own_errors(errors):
+def test_a_claim_is_the_exact_bound_of_the_errors_of_its_rule(errors):
     found = certified(*_one_rule(errors))["best"]
     assert found.bound == pytest.approx(clopper(errors, 100, 0.05), rel=1e-9)
     assert found.empirical_risk == pytest.approx(errors / 100)
@@ -279,16 +279,17 @@ def _one_rule(errors):
     return plan, erring(plan, predictions, {("best", "primary"): errors})
 
 
-def test_the_words_say_for_which_key():
+def test_sentences_name_the_key_of_draws():
     found = with_errors()
-    assert "the stochastic classifier with its key errs on at most" in str(found["stochastic"])
+    assert "the error rate of the stochastic classifier with its key on new examples is at most" in str(
+        found["stochastic"]
+    )
     assert any("for the draws of this key" in one for one in found["stochastic"].assumptions)
-    assert "certified for this key" in found["stochastic"].explain()
     drawn = with_errors(draws=90)["stochastic"]
-    assert "the stochastic classifier errs on at most" in str(drawn)
-    assert any("average over the draws" in one for one in drawn.assumptions)
+    assert "the error rate of the stochastic classifier on new examples is at most" in str(drawn)
+    assert any("average over random draws" in one for one in drawn.assumptions)
     assert drawn.lower is not None
-    assert "Beside it primary: at most" in drawn.explain()
+    assert "Alternative: primary: at most" in drawn.explain()
     assert "primary: at most" in drawn._repr_html_()
     assert [one["rule"] for one in drawn.to_dict()["alternatives"]] == ["primary"]
 
@@ -296,7 +297,7 @@ def test_the_words_say_for_which_key():
 # -- groups ------------------------------------------------------------------
 
 
-def test_groups_have_chernoffs_limit():
+def test_groups_have_chernoff_bounds():
     prior, classifiers = np.array([0.2, 0.7, 0.1]), grouped(copies=2)
     risks = np.array([1 + 3 / 2 + 4 / 5, 2 / 2 + 11 / 5, 6 + 12 / 2 + 20 / 5]) / 30
     limits = [kl_inverse(risk, -math.log(0.05 * p) / 30) for risk, p in zip(risks, prior, strict=True)]
@@ -313,7 +314,7 @@ def test_groups_have_chernoffs_limit():
     assert found["best"].distance == "chernoff"
     assert "Chernoff" in found["best"].theorem
     assert {one.copies for one in found.values()} == {2}
-    assert "Validation rows that equal a training row in features and class: 2." in found["best"].explain()
+    assert "Validation rows equal to a training row in features and class: 2." in found["best"].explain()
 
 
 def test_a_classifier_without_prior_weight_is_never_the_best():
@@ -321,11 +322,11 @@ def test_a_classifier_without_prior_weight_is_never_the_best():
     assert best_single(counted, 0.05, np.array([0.0, 1.0])).index == 1
 
 
-# -- what was found is weights, and nothing that is said of them counts ------------------------------------------------
+# -- posteriors are weights: their own numbers are recomputed ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_a_posterior_that_says_too_little_is_certified_with_what_is_true(distance):
+def test_forged_numbers_of_a_posterior_are_recomputed(distance):
     plan, predictions = fixed_rules(a_set(ERRORS, M), distance=(distance,))
     posterior = fit_posteriors(plan, predictions).posterior
     true = certify(plan, predictions, Posteriors(posterior))
@@ -333,9 +334,9 @@ def test_a_posterior_that_says_too_little_is_certified_with_what_is_true(distanc
     forged = [
         {"bound": math.nextafter(posterior.bound, 0.0)},
         {"bound": 0.0, "delta": 1e-300},
-        {"delta": level, "bound": bound(posterior.weights, METRICS, M, distance=distance, delta=level)},
+        {"delta": level, "bound": bound(posterior.weights, RISKS, M, distance=distance, delta=level)},
         {"m": 10**6, "constant": "paper"},
-        # The lower limit is computed from these two.
+        # The lower bound is computed from these two.
         {"kl": 0.0},
         {"empirical_risk": 2 * posterior.empirical_risk},
     ]
@@ -343,20 +344,20 @@ def test_a_posterior_that_says_too_little_is_certified_with_what_is_true(distanc
         assert certify(plan, predictions, Posteriors(replace(posterior, **fields))) == true
 
 
-def test_a_posterior_of_another_set_has_the_bound_that_is_true_here():
+def test_a_posterior_of_another_set_has_the_bound_of_this_one():
     plan, predictions = fixed_rules(a_set(ERRORS, M))
     other = optimal_posterior(np.zeros(5), M, prior=PRIOR, delta=0.5)
     true = certify(plan, predictions, Posteriors(other))["stochastic"].bound
-    assert true == pytest.approx(pac_bayes(PRIOR @ METRICS, PRIOR, np.full(5, 0.2), M, 0.05), rel=1e-6)
+    assert true == pytest.approx(pac_bayes(PRIOR @ RISKS, PRIOR, np.full(5, 0.2), M, 0.05), rel=1e-6)
 
 
-def test_a_distance_that_was_not_planned_is_refused():
+def test_a_distance_that_is_not_in_the_plan_is_rejected():
     plan, predictions = fixed_rules(a_set(ERRORS, M), distance=("squared",))
     with pytest.raises(ValueError, match=r"Posteriors\.posterior must be for a distance of the plan"):
-        certify(plan, predictions, Posteriors(optimal_posterior(METRICS, M)))["stochastic"]
+        certify(plan, predictions, Posteriors(optimal_posterior(RISKS, M)))["stochastic"]
 
 
-def test_evidence_of_other_rows_is_refused():
+def test_predictions_of_other_rows_are_rejected():
     plan, _ = fixed_rules(a_set(ERRORS, M))
     _, other = fixed_rules(a_set(ERRORS, 60))
     with pytest.raises(ValueError, match="ValidationPredictions must have a column for each validation row"):

@@ -1,4 +1,4 @@
-"""What does not go together is refused by one sentence, in Python's words and in the command line's."""
+"""Incompatible parameters raise one message, with parameters as in Python or on the command line."""
 
 import re
 
@@ -6,24 +6,24 @@ import numpy as np
 import pytest
 
 from pacbayes import Abstain, CertifiedClassifier, Cost, StochasticSVC, Threshold
-from pacbayes.certificates.compatibility import _REFUSALS, Choices
+from pacbayes.certificates.compatibility import INCOMPATIBLE, Choices
 from pacbayes.certificates.metrics import parse_metrics
 from pacbayes.cli.options import in_words_of_options
 
-METRICS_ASSUMPTION = {"metrics": parse_metrics(("recall",))}
-APART = {"split": "independent"}
-# For each line of the table what it refuses, and the parameters by which both name it.
+RECALL = {"metrics": parse_metrics(("recall",))}
+INDEPENDENT = {"split": "independent"}
+# For each entry of the table, parameters that it rejects, and how both messages begin.
 CASES = [
-    ({"hedge": 0.1, "cv": None}, "hedge=0.1 keeps", "--hedge 0.1 keeps"),
+    ({"hedge": 0.1, "cv": None}, "hedge=0.1 needs", "--hedge 0.1 needs"),
     (
         {"decision": Threshold(recall=0.9), "voting": "best"},
         "decision=Threshold(recall=0.9) is not for voting='best'",
         "--recall 0.9 is not for --voting best",
     ),
-    ({"voting": "soft", **APART}, "voting='soft' needs", "--voting soft needs"),
+    ({"voting": "soft", **INDEPENDENT}, "voting='soft' needs", "--voting soft needs"),
     ({"decision": Abstain(0.1), "hedge": 1}, "decision=Abstain(max_error=0.1) needs", "--max-error 0.1 needs"),
-    ({**METRICS_ASSUMPTION, "hedge": 1}, "metrics need", "--metrics (and --by-class, --slice, --cost) need"),
-    ({**METRICS_ASSUMPTION, "decision": Abstain(0.1)}, "metrics are not for decision=", "are not for --max-error 0.1"),
+    ({**RECALL, "hedge": 1}, "metrics need", "--metrics (and --by-class, --slice, --cost) need"),
+    ({**RECALL, "decision": Abstain(0.1)}, "metrics are not for decision=", "are not for --max-error 0.1"),
     ({"refit": True, "hedge": 1}, "refit=True needs", "--refit needs"),
     (
         {"refit": True, "voting": "stochastic"},
@@ -35,12 +35,16 @@ CASES = [
         "refit=True is not for decision=",
         "--refit is not for --max-error 0.1",
     ),
-    ({"refit": True, **METRICS_ASSUMPTION}, "metrics with refit=True", "with --refit must be among"),
-    ({"prior": "cross-validation", **APART}, "prior='cross-validation' comes", "--prior cross-validation comes"),
+    ({"refit": True, **RECALL}, "metrics with refit=True", "with --refit must be among"),
     (
-        {"distance": ["kl", "catoni"], **APART},
-        "distance=['kl', 'catoni'] takes",
-        "--distance kl --distance catoni takes",
+        {"prior": "cross-validation", **INDEPENDENT},
+        "prior='cross-validation' is computed",
+        "--prior cross-validation is computed",
+    ),
+    (
+        {"distance": ["kl", "catoni"], **INDEPENDENT},
+        "distance=['kl', 'catoni'] computes C",
+        "--distance kl --distance catoni computes C",
     ),
     (
         {"duplicates": "together", "groups": True},
@@ -48,10 +52,10 @@ CASES = [
         "--duplicates together is not for --group",
     ),
     ({"decision": Abstain(0.1), "groups": True}, "is not for groups", "--max-error 0.1 is not for --group"),
-    ({**METRICS_ASSUMPTION, "groups": True}, "metrics are not for groups", "are not for --group"),
-    ({**METRICS_ASSUMPTION, "slices": True}, "slices are for limits of errors", "--slice are for limits of errors"),
+    ({**RECALL, "groups": True}, "metrics are not for groups", "are not for --group"),
+    ({**RECALL, "slices": True}, "slices need bounds", "--slice need bounds"),
     (
-        {"validation": True, **APART},
+        {"validation": True, **INDEPENDENT},
         "validation is not for split='independent'",
         "--validation (and --validation-column) is not for --split independent",
     ),
@@ -59,65 +63,75 @@ CASES = [
 
 
 @pytest.mark.parametrize("place", range(len(CASES)))
-def test_each_line_refuses_what_it_is_for(place):
-    asked, python, options = CASES[place]
-    together = Choices(**asked)
-    # A line that nothing reaches, or that another hides, would be no refusal.
-    assert [refused(together) and True for refused, _ in _REFUSALS].index(True) == place
+def test_each_entry_is_reached(place):
+    parameters, python, options = CASES[place]
+    choices = Choices(**parameters)
+    # No earlier entry hides it.
+    assert [bool(applies(choices)) for applies, _ in INCOMPATIBLE].index(True) == place
     with pytest.raises(ValueError, match=re.escape(python)):
-        together.check()
+        choices.check()
     with pytest.raises(ValueError, match=re.escape(options)) as in_shell:
-        together.check(in_words_of_options)
+        choices.check(in_words_of_options)
     assert "=" not in str(in_shell.value).replace("--distance='catoni(0.4)'", "").replace("metrics=('error',)", "")
 
 
-def test_the_cases_are_all_lines():
-    assert len(CASES) == len(_REFUSALS)
+def test_each_entry_has_a_case():
+    assert len(CASES) == len(INCOMPATIBLE)
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "parameters",
     [
         {},
         {"hedge": 1, "cv": None},
         {"decision": Threshold(recall=0.9), "voting": "soft"},
         {"refit": True, "voting": "majority", "metrics": parse_metrics(("error", Cost([[0, 1], [1, 0]], "ab")))},
         {"metrics": parse_metrics((Cost([[0, 1], [1, 0]], "ab"),)), "groups": True},
-        {"prefit": True, "primary": True, "hedge": 0.1, **METRICS_ASSUMPTION},
+        {"prefit": True, "primary": True, "hedge": 0.1, **RECALL},
     ],
 )
-def test_the_rest_goes_together(asked):
-    Choices(**asked).check()
+def test_compatible_parameters(parameters):
+    Choices(**parameters).check()
 
 
 @pytest.mark.parametrize(
     ("estimator", "fit", "message"),
     [
-        (CertifiedClassifier("logistic", voting="soft", cv=None), {}, "voting='soft' needs what the training rows"),
-        (StochasticSVC(prior="cross-validation", **APART), {}, "prior='cross-validation' comes from the training rows"),
-        (StochasticSVC(**APART), {"validation": np.arange(20) < 10}, "validation is not for split='independent'"),
-        # The parameter that the user set, not what it stands for.
-        (StochasticSVC(max_error=0.1), {}, r"^max_error=0\.1 needs what the .*, but hedge=1 keeps all of delta"),
+        (CertifiedClassifier("logistic", voting="soft", cv=None), {}, "voting='soft' needs a primary rule"),
+        (
+            StochasticSVC(prior="cross-validation", **INDEPENDENT),
+            {},
+            "prior='cross-validation' is computed on the training rows",
+        ),
+        (StochasticSVC(**INDEPENDENT), {"validation": np.arange(20) < 10}, "validation is not for split='independent'"),
+        # The parameter that the user set, not the decision that it stands for.
+        (
+            StochasticSVC(max_error=0.1),
+            {},
+            r"^max_error=0\.1 needs a primary rule, but hedge=1 leaves it no share of delta",
+        ),
         (
             CertifiedClassifier("svm", decision=0.02),
             {},
             "The 'decision' parameter of CertifiedClassifier must be .*Abstain",
         ),
-        (StochasticSVC(hedge=0.1, cv=None), {}, r"^hedge=0\.1 .* cv=None leaves .* hedge must be 'auto' or 1"),
+        (StochasticSVC(hedge=0.1, cv=None), {}, r"^hedge=0\.1 .* cv=None omits .* hedge must be 'auto' or 1"),
         (
             CertifiedClassifier("svm", refit=True, metrics=("error", "recall")),
             {},
-            "must be among error, balanced_error, cost, got 'recall': only losses of single predictions",
+            "must be among error, balanced_error, cost, got 'recall': only means of losses",
         ),
     ],
 )
-def test_estimators_ask_the_table_before_any_work(estimator, fit, message):
+def test_estimators_check_parameters_before_any_work(estimator, fit, message):
     with pytest.raises(ValueError, match=message):
         estimator.fit("no rows", "no labels", **fit)
 
 
-def test_prefit_classifiers_leave_nothing_to_training_rows():
-    with pytest.raises(ValueError, match=r"voting='soft' needs .*, but the classifiers were trained on rows that"):
+def test_prefit_classifiers_have_no_training_rows():
+    with pytest.raises(
+        ValueError, match=r"voting='soft' needs .*, but the training rows of prefit classifiers are unknown"
+    ):
         Choices(prefit=True, primary=True, voting="soft").check()
-    with pytest.raises(ValueError, match="metrics need what is proposed beforehand, but there is no primary"):
-        Choices(prefit=True, **METRICS_ASSUMPTION).check()
+    with pytest.raises(ValueError, match="metrics need a primary rule, but there is no primary"):
+        Choices(prefit=True, **RECALL).check()

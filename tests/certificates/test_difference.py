@@ -1,4 +1,4 @@
-"""Two models compared: words with the right signs, refusals, and how it shows itself."""
+"""Comparisons of two classifiers: sentences with the right signs, groups, and invalid input."""
 
 import json
 
@@ -22,27 +22,27 @@ def rows(m, only_a, only_b, both=0):
     return wrong_a, wrong_b
 
 
-def said(lower, upper):
-    return str(Difference(lower, upper, 0.05, 100, 1, 2, 3)).partition("%, ")[2]
+def text_of(lower, upper):
+    return str(Difference(lower, upper, 0.05, 100, 1, 2, 3)).partition("confidence, the error rate of B is ")[2]
 
 
 @pytest.mark.parametrize(
     ("lower", "upper", "expected"),
     [
-        (-0.0011, 0.0041, "B errs at most 0.5 percentage points more often than A, and at most 0.2 less often."),
-        (-0.0121, -0.0019, "B errs at least 0.1 percentage points less often than A, and at most 1.3."),
-        (0.0019, 0.0121, "B errs at least 0.1 percentage points more often than A, and at most 1.3."),
-        (0.0, 0.01, "B errs at most 1.0 percentage points more often than A, and at most 0.0 less often."),
-        (-1.0, 1.0, "B errs at most 100.0 percentage points more often than A, and at most 100.0 less often."),
-        (-0.01, -1e-9, "B errs at least 0.0 percentage points less often than A, and at most 1.0."),
+        (-0.0011, 0.0041, "at most 0.5 percentage points higher and at most 0.2 lower than that of A."),
+        (-0.0121, -0.0019, "at least 0.1 and at most 1.3 percentage points lower than that of A."),
+        (0.0019, 0.0121, "at least 0.1 and at most 1.3 percentage points higher than that of A."),
+        (0.0, 0.01, "at most 1.1 percentage points higher and at most 0.0 lower than that of A."),
+        (-1.0, 1.0, "at most 100.0 percentage points higher and at most 100.0 lower than that of A."),
+        (-0.01, -1e-9, "at least 0.0 and at most 1.1 percentage points lower than that of A."),
     ],
 )
-def test_words_are_rounded_outward_with_the_right_signs(lower, upper, expected):
+def test_sentences_are_rounded_conservatively(lower, upper, expected):
     # 0.01 as a double is above 1/100.
-    assert said(lower, upper) == expected.replace("1.0 per", "1.1 per").replace("most 1.0.", "most 1.1.")
+    assert text_of(lower, upper) == expected
 
 
-def test_it_counts_the_discordant_rows_and_exchanging_mirrors_it():
+def test_exchanging_the_classifiers_mirrors_the_difference():
     a, b = rows(300, 12, 8, both=20)
     found, other = certify_difference(a, b, 0.1), certify_difference(b, a, 0.1)
     assert (found.only_a, found.only_b, found.both, found.m) == (12, 8, 20, 300)
@@ -54,12 +54,12 @@ def test_it_counts_the_discordant_rows_and_exchanging_mirrors_it():
     assert certify_difference(*rows(300, 5, 40), names=("old", "new")).better == "old"
 
 
-def test_rows_on_which_both_err_say_nothing():
+def test_common_errors_do_not_matter():
     assert certify_difference(*rows(300, 3, 5)).upper == certify_difference(*rows(300, 3, 5, both=200)).upper
 
 
 @pytest.mark.parametrize("kind", [bool, int, float, list, np.uint8])
-def test_kinds_of_errors(kind):
+def test_types_of_errors(kind):
     a, b = rows(50, 4, 2)
     expected = certify_difference(a, b)
     assert certify_difference(*((list(x) if kind is list else x.astype(kind)) for x in (a, b))) == expected
@@ -77,19 +77,19 @@ def test_kinds_of_errors(kind):
         ([[0, 1]], [[0, 1]], ValueError, r"got shape \(1, 2\)"),
     ],
 )
-def test_refusals(wrong_a, wrong_b, error, message):
+def test_invalid_errors(wrong_a, wrong_b, error, message):
     with pytest.raises(error, match=message):
         certify_difference(wrong_a, wrong_b)
 
 
-def test_refusals_of_level_and_names():
+def test_invalid_levels_and_names():
     with pytest.raises(ValueError, match="delta must be strictly"):
         certify_difference([0], [1], 1.0)
     with pytest.raises(TypeError, match="names must be two non-empty strings"):
         certify_difference([0], [1], names=("A",))
     with pytest.raises(ValueError, match="'A' twice"):
         certify_difference([0], [1], names=("A", "A"))
-    # A level that cannot be halved leaves the limits that always hold.
+    # At a level that cannot be halved, the bounds are trivial.
     found = certify_difference([0, 1], [1, 0], 5e-324)
     assert (found.lower, found.upper) == (-1.0, 1.0)
 
@@ -110,20 +110,20 @@ def test_classifiers_and_their_predictions():
 
 
 @pytest.mark.parametrize(
-    ("said", "error", "message"),
+    ("y_pred", "error", "message"),
     [
         (["0", "1"] * 10, TypeError, "b must be labels like those of y"),  # never equal to a number: all wrong
         ([0, None] * 10, TypeError, "b must be labels like those of y"),
         ([0.0, np.nan] * 10, ValueError, "b must have a label for every row, got none for row 1"),
     ],
 )
-def test_labels_that_cannot_be_right_are_refused(said, error, message):
+def test_invalid_predictions(y_pred, error, message):
     with pytest.raises(error, match=message):
-        compare_classifiers([0, 1] * 10, said, None, [0, 1] * 10)
+        compare_classifiers([0, 1] * 10, y_pred, None, [0, 1] * 10)
 
 
 @pytest.mark.parametrize(
-    "truth",
+    "y_true",
     [
         np.array([0.0, np.nan] * 10),
         np.array([0, None] * 10, dtype=object),
@@ -131,13 +131,13 @@ def test_labels_that_cannot_be_right_are_refused(said, error, message):
         pd.Categorical(["0", None] * 10),
     ],
 )
-def test_rows_without_a_true_class_are_refused(truth):
-    # Both would count as wrong there, and so many rows on which neither errs alone make the difference small.
+def test_missing_labels_are_rejected(y_true):
+    # Both would count as wrong there, and common errors make the difference small.
     with pytest.raises(ValueError, match=r"^Input y contains NaN or None: row 1 has no label \(10 missing\)"):
-        compare_classifiers([0, 1] * 10, [1, 1] * 10, None, truth)
+        compare_classifiers([0, 1] * 10, [1, 1] * 10, None, y_true)
 
 
-def test_masked_entries_are_refused():
+def test_masked_entries_are_rejected():
     masked, plain = np.ma.array([0, 1] * 10, mask=[False, True] * 10), [0, 1] * 10
     with pytest.raises(ValueError, match="y must not have masked entries"):
         compare_classifiers(plain, plain, None, masked)
@@ -147,14 +147,14 @@ def test_masked_entries_are_refused():
         certify_difference(plain, masked)
 
 
-def test_rows_that_a_model_was_fitted_with_are_refused():
+def test_training_rows_are_rejected():
     X, y = make_classification(400, 5, random_state=0)
     clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X[:200], y[:200])
     with pytest.raises(ValueError, match=r"^X must hold rows that b was not fitted with, but 200 of 200 rows equal"):
         compare_classifiers(y[:200], clf, X[:200], y[:200])
     with pytest.warns(UserWarning, match="of X, 40 of 240 rows equal a row that a was fitted with"):
         compare_classifiers(clf, y[160:], X[160:], y[160:])
-    # Where rows have few values, and those to fit with were freed of equal ones, new ones may all be among them.
+    # With few distinct values, all new rows may equal a distinct training row.
     few = np.unique(np.random.default_rng(0).integers(0, 3, (500, 3)), axis=0)
     small = StochasticSVC([1.0], random_state=0).fit(few, np.arange(len(few)) % 2)
     with pytest.warns(UserWarning, match="of X, 200 of 200 rows equal a row that a was fitted with"):
@@ -164,7 +164,7 @@ def test_rows_that_a_model_was_fitted_with_are_refused():
 # -- groups ------------------------------------------------------------------------------------------------------------
 
 
-def test_groups_count_once_whatever_their_size():
+def test_groups_have_equal_weights():
     # B errs on all 8 rows of the first group, A on one of two rows of the second; 30 groups without an error.
     wrong_b, wrong_a = np.arange(70) < 8, np.arange(70) == 9
     groups = np.repeat([f"g{i}" for i in range(32)], [8, *[2] * 31])
@@ -176,19 +176,19 @@ def test_groups_count_once_whatever_their_size():
     assert certify_difference(wrong_a[mixed], wrong_b[mixed], 0.1, groups=groups[mixed], names=("old", "new")) == found
     other = certify_difference(wrong_b, wrong_a, 0.1, groups=groups)
     assert (other.lower, other.upper) == (-found.upper, -found.lower)
-    # Groups of one row are rows, whose exact limits are smaller.
+    # Groups of one row have wider bounds than rows, whose bounds are exact.
     alone, rows = (certify_difference(wrong_a, wrong_b, groups=one) for one in (np.arange(70), None))
     assert alone.lower < rows.lower < rows.upper < alone.upper
     assert alone.observed == pytest.approx(rows.observed)
 
 
-def test_words_of_groups():
+def test_sentences_of_groups():
     found = certify_difference([0, 1] * 30, [0, 0] * 30, groups=np.arange(60) // 6, names=("old", "new"))
     assert str(found).startswith(
-        "With probability at least 95 %, on the rows of a new group, on average over groups, new errs at "
+        "With 95 % confidence, the per-group error rate of new, averaged over new groups, is at "
     )
-    assert "Of 60 rows in 10 groups, old errs on 30" in found.explain()
-    assert "every group counts once" in found.explain()
+    assert "Errors on 60 rows in 10 groups: 30 (50.0 %) of old" in found.explain()
+    assert "every group has the same weight" in found.explain()
     assert "m=60, groups=10, delta=0.05" in repr(found)
     assert "groups" in found._repr_html_()
     assert json.loads(json.dumps(found.to_dict()))["groups"] == 10
@@ -208,7 +208,7 @@ def test_models_certified_by_groups_are_compared_by_groups():
         found = compare_classifiers(*models, X[240:], y[240:], groups=groups[240:])
         wrong = [one.predict(X[240:]) != y[240:] for one in models]
         assert found == certify_difference(*wrong, groups=groups[240:])
-    # Predictions do not tell how a model was certified, and rows may be groups for a model that knows of none.
+    # Predictions have no certificate, and a model certified by rows may be compared by groups.
     assert compare_classifiers(a.predict(X), other, X, y).groups is None
     assert compare_classifiers(other, other, X, y, groups=groups).groups == 100
 
@@ -222,21 +222,21 @@ def test_models_certified_by_groups_are_compared_by_groups():
         ([1, 1, 2], {"risk": "recall", "y": [0, 1, 1], "pos_label": 1}, ValueError, "must be None for risk='recall'"),
     ],
 )
-def test_refusals_of_groups(groups, choices, error, message):
+def test_invalid_groups(groups, choices, error, message):
     with pytest.raises(error, match=message):
         certify_difference([0, 1, 0], [1, 0, 0], groups=groups, **choices)
 
 
-def test_how_it_shows_itself():
+def test_representations():
     found = certify_difference(*rows(300, 40, 5), names=("<old>", "new"))
     assert json.loads(json.dumps(found.to_dict()))["better"] == "new"
     card = found._repr_html_()
-    assert "new errs less often" in card
+    assert "new has the lower error rate" in card
     assert "&lt;old&gt;" in card
     assert "<old>" not in card
     assert repr(found).startswith("Difference(new less <old> in [-0.")
-    assert found.explain().count("Assumed: ") == 3
-    assert "<old> alone on 40" in found.explain()
+    assert found.explain().count("Assumption: ") == 3
+    assert "40 of <old> alone" in found.explain()
 
 
 def test_recall_is_compared_on_the_rows_of_a_class():
@@ -247,7 +247,7 @@ def test_recall_is_compared_on_the_rows_of_a_class():
     mine = y == 1
     plain = certify_difference((a != y)[mine], (b != y)[mine])
     assert (found.lower, found.upper, found.m, found.of) == (plain.lower, plain.upper, mine.sum(), 1)
-    assert "on examples of class 1 B errs" in str(found)
+    assert "the error rate of B on examples of class 1 is" in str(found)
     assert found == certify_difference(a != y, b != y, risk="recall", y=y, pos_label=1)
 
 
@@ -260,6 +260,6 @@ def test_recall_is_compared_on_the_rows_of_a_class():
         ({"risk": "recall", "pos_label": 7}, "must have rows of class 7"),
     ],
 )
-def test_other_risks_are_refused_by_name(choices, message):
+def test_other_metrics_are_rejected(choices, message):
     with pytest.raises(ValueError, match=message):
         compare_classifiers([0, 1], [1, 1], None, [0, 1], **choices)

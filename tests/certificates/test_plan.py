@@ -1,4 +1,4 @@
-"""A plan: its levels sum to at most delta, and what does not follow from the rest, or is not proved, is refused."""
+"""Plans: levels sum to at most delta; forged and unproved plans are rejected."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -36,7 +36,7 @@ GROUPED = validation_split(200, GROUP, np.arange(200) // 2)
 THRESHOLDS = ConfidenceGrid(np.array([0.5, -np.inf]), np.array([50, 100]), np.array([1, 9]))
 
 
-def counted(totals=(9, 7, 7, 12), votes=(8, 7, 7, 7, 8, 9, 7), families=None):
+def cross_validated(totals=(9, 7, 7, 12), votes=(8, 7, 7, 7, 8, 9, 7), families=None):
     """Cross-validation with these errors, all in its first fold, and twice as much log-loss."""
     number = len(totals)
     errors = np.zeros((number, 2), dtype=np.int64)
@@ -45,36 +45,36 @@ def counted(totals=(9, 7, 7, 12), votes=(8, 7, 7, 7, 8, 9, 7), families=None):
     return CrossValidation(np.arange(number), errors, np.array([50, 50]), votes, 2.0 * errors[:, 0], families)
 
 
-def maps(chosen, slope=1.0):
-    """How two classes become probable by the scores of some classifiers."""
-    own = {i: Calibration(DECISIONS, 100, slope, np.zeros(2), np.zeros(2)) for i in chosen}
-    return Calibrations(np.array([0, 1]), own)
+def maps(indices, slope=1.0):
+    """Calibrations of some classifiers for two classes."""
+    calibrations = {i: Calibration(DECISIONS, 100, slope, np.zeros(2), np.zeros(2)) for i in indices}
+    return Calibrations(np.array([0, 1]), calibrations)
 
 
-def proposed(found):
-    """The rules that cross-validation proposes."""
+def primary_rules(found):
+    """Rules that follow from cross-validation."""
     number = found.candidates.size
     hard = primary_weights(found.candidates, found.totals, number, found.errors_of_votes)
     return primary_soft_vote(found, number, 100, maps(range(number))), *hard
 
 
 def a_plan(found=None, hedge=0.1, **choices):
-    """A plan for what cross-validation proposes."""
-    found = counted() if found is None else found
-    rules = proposed(found) if hedge > 0.0 else without_hedge(proposed(found))
+    """A plan with the rules that follow from cross-validation."""
+    found = cross_validated() if found is None else found
+    rules = primary_rules(found) if hedge > 0.0 else without_hedge(primary_rules(found))
     given = {"split": SHARED, "hedge": hedge, "fixed_rules": rules, "cross_validation": found}
     return checked(**given | choices)
 
 
 def checked(*args, **choices):
-    """A plan as a file may hold it."""
+    """A plan that is checked as if from a file."""
     plan = Plan(*args, **choices)
     check(plan)
     return plan
 
 
 def levels(plan):
-    """The exact sum of the levels of all rules by way of predicting."""
+    """The exact sum of the levels of the rules of each voting."""
     shares = plan.levels.items()
     return {voting: sum(Fraction(level) for one, level in shares if one.voting == voting) for voting in plan.votings}
 
@@ -88,32 +88,32 @@ def levels(plan):
     st.floats(0.0, 1.0, exclude_max=True),
     st.lists(st.integers(0, 50), min_size=1, max_size=60),
 )
-def test_levels_of_all_rules_of_a_way_sum_to_at_most_delta(delta, hedge, share, totals):
+def test_levels_of_a_voting_sum_to_at_most_delta(delta, hedge, share, totals):
     plan = a_plan(
-        counted(totals),
+        cross_validated(totals),
         hedge,
         delta=delta,
         metrics=parse_metrics(("error",)) if share else (),
         metrics_share=share or 0.2,
     )
     assert plan.votings == VOTINGS
-    # What is left of delta is for the limits by class.
+    # The rest of delta is for metrics.
     most = Fraction(delta) * (1 - Fraction(share))
     for voting, total in levels(plan).items():
         assert total <= most
         assert total >= most * (1 - Fraction(1, 10**12)) - Fraction(1, 10**300), voting
 
 
-def test_of_several_rules_each_has_its_place_and_level():
+def test_order_and_levels_of_the_rules():
     plan = a_plan(delta=0.05)
     votes = [rule for rule in plan.levels if rule.voting == "majority"]
     names = ["primary", *(f"vote s={s:g}" for s in STRENGTHS[:-1]), "single", "posterior"]
     assert [rule.name for rule in votes] == names
     assert [type(rule) for rule in votes] == [Vote] * 8 + [PosteriorVote]
     assert plan.levels[votes[0]] == pytest.approx(0.045)
-    # A tenth of delta, in equal parts for the eight others.
+    # The eight others share a tenth of delta equally.
     assert {plan.levels[rule] for rule in votes[1:]} == {hedged_level(0.05, 0.1, 8)}
-    # Nothing stands beside a soft vote, and nothing is kept for it.
+    # A soft vote has no alternatives, and all of delta.
     assert [level for rule, level in plan.levels.items() if rule.voting == "soft"] == [0.05]
     assert [(rule.voting, rule.name) for rule in plan.levels if rule.voting != "majority"] == [
         ("soft", "primary"),
@@ -125,25 +125,25 @@ def test_of_several_rules_each_has_its_place_and_level():
 
 
 @pytest.mark.parametrize("kind", [SHARED, INDEPENDENT, GROUPED, validation_split(50)])
-def test_without_a_proposal_delta_is_for_what_is_found(kind):
+def test_without_a_primary_rule_posteriors_have_all_of_delta(kind):
     plan = Plan(kind, delta=0.1)
     # There are no probabilities, and no soft vote.
     assert levels(plan) == dict.fromkeys(("stochastic", "majority", "best"), Fraction(0.1))
     assert [rule.name for rule in plan.levels if rule.voting == "majority"] == ["posterior"]
 
 
-def test_without_a_reserve_it_is_for_proposals():
+def test_with_a_hedge_of_0_primary_rules_have_all_of_delta():
     plan = a_plan(hedge=0.0, delta=0.1)
     assert [(rule.voting, rule.name, level) for rule, level in plan.levels.items()] == [
         (voting, "primary", 0.1) for voting in VOTINGS
     ]
 
 
-# -- what does not follow --------------------------------------------------------------------------------------------
+# -- forged plans ----------------------------------------------------------------------------------------------------
 
 
 def forged_rules(rules):
-    """Yield what somebody may have made of the rules, each with a word for it."""
+    """Yield forged rules, each with a name."""
     vote = next(i for i, rule in enumerate(rules) if (rule.voting, rule.name) == ("majority", PRIMARY))
     moved = rules[vote].weights + np.array([2**30, -(2**30), 0, 0])
     yield "other weights", replace_at(rules, vote, replace(rules[vote], weights=moved))
@@ -151,14 +151,14 @@ def forged_rules(rules):
     yield "one rule fewer", tuple(rule for rule in rules if rule.name != "vote s=4")
     yield "one rule more", (*rules, Vote("mine", integer_weights(np.array([1.0, 0, 0, 0]))))
     yield "the same twice", (*rules, rules[0])
-    yield "no proposed draws", tuple(rule for rule in rules if not isinstance(rule, Draws))
+    yield "no primary draws", tuple(rule for rule in rules if not isinstance(rule, Draws))
     yield "no soft vote", tuple(rule for rule in rules if not isinstance(rule, SoftVote))
     soft = rules[0].weights + np.array([2**30, -(2**30), 0, 0])
     yield "other weights of the soft vote", (replace(rules[0], weights=soft), *rules[1:])
     alone = single_weight(1, 4)
     yield "a soft vote of one", (replace(rules[0], weights=alone, soft=maps([1])), *rules[1:])
     yield "other names", replace_at(rules, vote + 1, replace(rules[vote + 1], name="vote s=9"))
-    yield "fewer classifiers", proposed(counted((9, 7, 7)))
+    yield "fewer classifiers", primary_rules(cross_validated((9, 7, 7)))
 
 
 def replace_at(rules, place, rule):
@@ -169,60 +169,60 @@ FORGED = dict(forged_rules(a_plan().fixed_rules))
 
 
 @pytest.mark.parametrize("name", FORGED)
-def test_forged_rules_are_refused(name):
+def test_forged_rules_are_rejected(name):
     assert a_plan(fixed_rules=a_plan().fixed_rules).levels
     with pytest.raises(ValueError, match=r"Rule\.weights must follow from the stored cross-validation|must be class"):
         a_plan(fixed_rules=FORGED[name])
 
 
 @pytest.mark.parametrize(
-    "changed",
+    "fields",
     [
         {"log_losses": np.array([18.0, 18.0, 14.0, 24.0])},
-        # Of each family one takes part: here of the first two the first.
+        # One classifier of each family votes: the first of the first two.
         {"families": np.array([0, 0, 2, 3]), "log_losses": np.array([14.0, 18.0, 14.0, 24.0])},
         {"families": np.array([0, 0, 0, 0])},
     ],
 )
-def test_forged_losses_and_families_are_refused(changed):
+def test_forged_losses_and_families_are_rejected(fields):
     with pytest.raises(ValueError, match=r"Rule\.weights must follow from the stored cross-validation"):
-        a_plan(cross_validation=replace(counted(), **changed))
+        a_plan(cross_validation=replace(cross_validated(), **fields))
 
 
 def test_a_soft_vote_needs_log_losses():
     with pytest.raises(ValueError, match=r"CrossValidation\.log_losses must be there for a proposal"):
-        a_plan(cross_validation=replace(counted(), log_losses=None, families=None))
+        a_plan(cross_validation=replace(cross_validated(), log_losses=None, families=None))
 
 
-def test_of_each_family_one_has_a_part_in_the_soft_vote():
-    plan = a_plan(counted((9, 7, 7, 12), families=(0, 0, 1, 1)))
+def test_one_classifier_of_each_family_is_in_the_soft_vote():
+    plan = a_plan(cross_validated((9, 7, 7, 12), families=(0, 0, 1, 1)))
     assert np.flatnonzero(plan.fixed_rules[0].weights).tolist() == [1, 2]
     assert sorted(plan.fixed_rules[0].soft.maps) == [1, 2]
 
 
-def test_weights_that_another_machine_rounded_are_not():
+def test_weights_with_other_rounding_are_accepted():
     rules = a_plan().fixed_rules
     vote = next(i for i, rule in enumerate(rules) if (rule.voting, rule.name) == ("majority", PRIMARY))
     rounded = replace(rules[vote], weights=rules[vote].weights + np.array([9, -9, 0, 0]))
     assert a_plan(fixed_rules=replace_at(rules, vote, rounded)).fixed_rules[vote] is rounded
 
 
-def test_forged_rules_of_a_given_proposal_are_refused():
+def test_forged_rules_of_prefit_classifiers_are_rejected():
     rules, rows = prefit_rules(np.array([0.5, 0.25, 0.25]), 3), validation_split(100)
     assert checked(rows, hedge=0.1, fixed_rules=rules).levels
-    # Draws by the weights of one proposal, and a vote by those of another.
+    # Draws and vote follow from different primary weights.
     others = prefit_rules(2, 3)
     with pytest.raises(ValueError, match=r"Rule\.weights must follow from the proposal"):
         checked(rows, hedge=0.1, fixed_rules=(rules[0], *others[1:]))
 
 
-def test_votes_that_were_not_all_tried_are_refused():
+def test_errors_of_all_votes_are_required():
     with pytest.raises(ValueError, match=r"CrossValidation\.errors_of_votes is not"):
-        check(replace(counted(), errors_of_votes=(1, 2)))
+        check(replace(cross_validated(), errors_of_votes=(1, 2)))
 
 
-def test_a_forged_prior_is_refused():
-    found = counted()
+def test_a_forged_prior_is_rejected():
+    found = cross_validated()
     prior = cross_validation_prior(found, 4, 1.0)
     assert a_plan(prior=prior, prior_kind=CROSS_VALIDATION).prior is prior
     with pytest.raises(ValueError, match=r"Plan\.prior must follow from cross-validation"):
@@ -232,7 +232,7 @@ def test_a_forged_prior_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("choices", "message"),
+    ("fields", "message"),
     [
         ({"prior": np.array([0.5, 0.6]), "prior_kind": "given"}, "must sum to 1"),
         ({"prior": np.array([1.5, -0.5]), "prior_kind": "given"}, "non-negative"),
@@ -245,18 +245,18 @@ def test_a_forged_prior_is_refused():
         ({"hedge": 0.5}, r"Plan\.fixed_rules must be empty without a proposal, and only then"),
         ({"constant": "largest"}, "constant"),
         ({"row_fingerprints": np.arange(3)}, r"Plan\.row_fingerprints is not"),
-        # Limits by class and targets are proved of rules that were fixed, and of rows.
-        ({"metrics": parse_metrics(("error",))}, "metrics need what is proposed beforehand, but hedge=1.0"),
-        ({"decision": Abstain(0.1), "thresholds": THRESHOLDS}, "needs what the training rows propose, but hedge=1.0"),
+        # Metrics and decisions are proved for primary rules only.
+        ({"metrics": parse_metrics(("error",))}, "metrics need a primary rule, but hedge=1.0"),
+        ({"decision": Abstain(0.1), "thresholds": THRESHOLDS}, "needs a primary rule, but hedge=1.0"),
     ],
 )
-def test_what_cannot_be_or_is_not_proved_is_refused(choices, message):
+def test_invalid_plans_without_primary_rules(fields, message):
     with pytest.raises(ValueError, match=message):
-        checked(SHARED, **choices)
+        checked(SHARED, **fields)
 
 
 @pytest.mark.parametrize(
-    ("choices", "message"),
+    ("fields", "message"),
     [
         ({"metrics": parse_metrics(("error",)), "metrics_share": 1.0}, r"Plan\.metrics_share is not"),
         ({"decision": Abstain(0.1)}, r"Plan\.thresholds must be those of the decision"),
@@ -275,31 +275,36 @@ def test_what_cannot_be_or_is_not_proved_is_refused(choices, message):
         ({"hedge": 1.0}, r"Plan\.fixed_rules must be empty without a proposal"),
     ],
 )
-def test_nor_beside_a_proposal(choices, message):
+def test_invalid_plans_with_primary_rules(fields, message):
     with pytest.raises(ValueError, match=message):
         checked(
-            **{"split": SHARED, "hedge": 0.1, "fixed_rules": a_plan().fixed_rules, "cross_validation": counted()}
-            | choices
+            **{
+                "split": SHARED,
+                "hedge": 0.1,
+                "fixed_rules": a_plan().fixed_rules,
+                "cross_validation": cross_validated(),
+            }
+            | fields
         )
 
 
-def test_a_proposal_needs_rows_that_validate_nobody():
-    with pytest.raises(ValueError, match="with split='independent' every row validates some classifier"):
+def test_primary_rules_need_a_shared_split():
+    with pytest.raises(ValueError, match="with split='independent' every row is a validation row of some classifier"):
         a_plan(split=INDEPENDENT)
     with pytest.raises(ValueError, match=r"CrossValidation\.sizes must be training rows"):
-        checked(INDEPENDENT, cross_validation=counted())
+        checked(INDEPENDENT, cross_validation=cross_validated())
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("fields", "message"),
     [
         ({"metrics": parse_metrics((Cost([[0, 1], [1, 0]], [0, 1]), "f1"))}, "metrics are not for groups"),
-        ({"decision": Abstain(0.1), "thresholds": THRESHOLDS}, "trained on rows that are not here"),
+        ({"decision": Abstain(0.1), "thresholds": THRESHOLDS}, "training rows of prefit classifiers are unknown"),
     ],
 )
-def test_groups_are_asked_of_costs_alone(asked, message):
+def test_groups_have_bounds_of_costs_only(fields, message):
     with pytest.raises(ValueError, match=message):
-        checked(GROUPED, hedge=0.1, fixed_rules=prefit_rules(0, 2), **asked)
+        checked(GROUPED, hedge=0.1, fixed_rules=prefit_rules(0, 2), **fields)
     checked(
         GROUPED, hedge=0.1, fixed_rules=prefit_rules(0, 2), metrics=parse_metrics((Cost([[0, 1], [1, 0]], [0, 1]),))
     )
@@ -321,7 +326,7 @@ def test_groups_are_asked_of_costs_alone(asked, message):
         (SoftVote, {"soft": maps([0, 1, 2])}, "soft is not"),
     ],
 )
-def test_rules_that_cannot_be(kind, fields, message):
+def test_invalid_rules(kind, fields, message):
     given = {"name": "mine", "weights": np.array([2**51, 2**51])}
     check(Vote(**given))
     with pytest.raises(ValueError, match=message):

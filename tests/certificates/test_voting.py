@@ -1,4 +1,4 @@
-"""What rules say of rows: votes against sums by hand, and the same from answers as from classifiers."""
+"""Predictions of rules, compared with sums in integers; from classifiers and from their predictions."""
 
 import numpy as np
 import pytest
@@ -15,8 +15,8 @@ from pacbayes.files.checks import check
 KEY = draw_key(3)
 
 
-def by_hand(table, parts):
-    """The label with the largest sum of whole numbers, of several the first in the alphabet."""
+def weighted_vote(table, parts):
+    """The label with the largest sum of integers, the first in the alphabet of several."""
     winners = []
     for column in table.T:
         behind = {
@@ -27,36 +27,36 @@ def by_hand(table, parts):
 
 
 def both(rule, members, X):
-    """Return the labels of a rule by asking its classifiers anew, and from the answers of all."""
+    """Labels that a rule predicts with its classifiers, and from the predictions of all."""
     coding = Coding(members.classes)
-    answers = members.predict(X, np.arange(len(members)), coding)
+    y_pred = members.predict(X, np.arange(len(members)), coding)
     codes = rule.predict(members, X, lambda: row_hashes(X, KEY), coding)
-    return coding.labels[codes], coding.labels[rule.combine(answers, coding.labels, lambda: row_hashes(X, KEY))]
+    return coding.labels[codes], coding.labels[rule.combine(y_pred, coding.labels, lambda: row_hashes(X, KEY))]
 
 
 @pytest.mark.parametrize("block", [20, 4_000_000])
 @pytest.mark.parametrize("seed", range(3))
-def test_votes_are_exact_ties_and_labels_that_are_no_class_included(seed, block, monkeypatch):
+def test_votes_are_exact_with_ties_and_unknown_labels(seed, block, monkeypatch):
     monkeypatch.setattr(module, "_BLOCK_SIZE", block)
     table, members, X = recording_members(seed, n_classifiers=8)
     unequal = np.random.default_rng(seed).dirichlet(np.ones(8))
     some = [integer_weights(np.ones(8)), integer_weights(unequal), single_weight(3, 8)]
     for parts in some:
-        for said in both(Vote("mine", parts), members, X):
-            np.testing.assert_array_equal(said, by_hand(table, parts))
+        for labels in both(Vote("mine", parts), members, X):
+            np.testing.assert_array_equal(labels, weighted_vote(table, parts))
 
 
-def test_draws_and_single_classifiers_are_the_same_from_both():
+def test_draws_and_single_classifiers():
     table, members, X = recording_members()
     parts = integer_weights(np.random.default_rng(1).dirichlet(np.ones(9)))
     which = draw_classifiers(row_hashes(X, KEY), parts)
-    for said in both(Draws("mine", parts), members, X):
-        np.testing.assert_array_equal(said, table[which, np.arange(len(X))])
-    for said in both(Single("mine", single_weight(4, 9)), members, X):
-        np.testing.assert_array_equal(said, table[4])
+    for labels in both(Draws("mine", parts), members, X):
+        np.testing.assert_array_equal(labels, table[which, np.arange(len(X))])
+    for labels in both(Single("mine", single_weight(4, 9)), members, X):
+        np.testing.assert_array_equal(labels, table[4])
 
 
-def test_weights_are_whole_parts():
+def test_weights_are_integers():
     rng = np.random.default_rng(0)
     for size in (1, 2, 7, 1990):
         weights = rng.dirichlet(np.full(size, 0.1))
@@ -66,11 +66,11 @@ def test_weights_are_whole_parts():
         check(Vote("mine", parts))
         np.testing.assert_allclose(float_weights(parts), weights, atol=size * 2.0**-BITS)
         assert float_weights(parts)[rng.permutation(size)].sum() == 1.0
-        # What is whole already stays as it is.
+        # Integer weights are unchanged.
         np.testing.assert_array_equal(integer_weights(float_weights(parts)), parts)
 
 
-def test_what_is_no_whole_weights_is_refused():
+def test_invalid_integer_weights():
     # In 64 bits this sum is 2^52 as well.
     overflowing = np.array([2**63 - 1, 2**63 - 1, 2, 2**52], dtype=np.int64)
     assert overflowing.sum() == 2**52

@@ -65,9 +65,9 @@ def test_tables_to_stdout_and_everything_else_to_stderr(files, capsys):
     assert tables[0][0][-1] == "test error"
     ways = ["soft vote", "stochastic classifier", "majority vote", "best single classifier", "majority class ('yes')"]
     assert [row[0] for row in tables[0][1:]] == ways
-    assert "Of all these rules the one with the smallest bound predicts." in done.err
+    assert "The rule with the smallest bound predicts." in done.err
     assert "Predicts the class with the highest probability, averaged over all 45 classifiers." in done.err
-    assert guarantee.startswith("With probability at least 95 %, the soft vote errs on at most")
+    assert guarantee.startswith("With 95 % confidence, the error rate of this classifier on new examples is at most")
     assert "Fix distance and delta before validation" in done.err
     assert "The class is the last column, 'kind'" in done.err
 

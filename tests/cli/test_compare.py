@@ -30,13 +30,13 @@ def test_columns(table, capsys):
     done = in_process(words, capsys)
     assert done.code == 0
     assert done.out.splitlines()[0] == str(found)
-    assert "less often than old" in str(found)
+    assert "lower than that of old" in str(found)
     assert "independent draws" in done.out.splitlines()[1]
     assert f"only old\t{found.only_a}" in done.out
     values = json.loads(in_process([*words, "--json", "--delta", "0.2"], capsys).out)
     assert values["upper"] < found.upper
     assert values["better"] == "new"
-    assert values["text"].startswith("With probability at least 80 %")
+    assert values["text"].startswith("With 80 % confidence")
 
 
 def test_one_class_in_two_spellings(tmp_path, capsys):

@@ -19,8 +19,8 @@ from pacbayes.report.record import grid_remarks
 from pacbayes.report.view import ReportView
 
 QUICK = ["--lambdas", "0.1,1"]
-SENTENCE = "With probability at least 95 %, the soft vote errs on at most "
-ASSUMED = "This assumes that the rows are independent draws from the distribution that new examples come from."
+SENTENCE = "With 95 % confidence, the error rate of this classifier on new examples is at most "
+ASSUMED = "Assumes that the rows are independent draws from the distribution of new examples."
 
 
 @pytest.fixture

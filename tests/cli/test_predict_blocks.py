@@ -123,7 +123,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, ending):
     assert peaks[1] - peaks[0] < 0.5 * 80_000 * 40 * 8
 
 
-SAID = "of these 150 answers are wrong. This batch is one statement, beside the certificate and not at once with it."
+SAID = "of these 150 predictions are wrong. This holds for one batch, not jointly with the certificate."
 
 
 def rows_of_units(rows, seed):
@@ -175,7 +175,7 @@ def test_rows_behind_the_model(files, capsys):
     said = "How many answers are wrong at most is said of new examples alone: "
     said += "200 of 200 rows equal a row behind the model."
     assert done.err.splitlines().count(said) == 1
-    assert "one statement" not in done.err
+    assert "one batch" not in done.err
 
 
 @pytest.mark.parametrize(
@@ -191,6 +191,6 @@ def test_nothing_is_said_where_it_is_not_proved(files, capsys, words, data):
     model = certified(files, capsys, *words, data=data)
     done = in_process(["predict", model, files / "new.csv"], capsys)
     assert done.code == 0, done.err
-    assert "With probability at least 95 %" in done.err
-    assert "one statement" not in done.err + done.out
+    assert "With 95 % confidence" in done.err
+    assert "one batch" not in done.err + done.out
     assert "are wrong at most" not in done.err + done.out

@@ -41,7 +41,7 @@ def test_without_a_proposal(path, capsys):
     )
     assert found["settings"]["candidates"] == "predictions"
     assert found["settings"]["training_examples"] == 0
-    assert found["certificates"]["stochastic"]["baselines"]["most frequent class"]["bound"] is None
+    assert found["certificates"]["stochastic"]["baselines"]["majority class"]["bound"] is None
     assert found["weights"][0]["label"] == "column = 'forest'"
 
 
@@ -51,7 +51,7 @@ def test_a_proposal_is_tested_at_most_of_delta(path, capsys):
     expected = beta.ppf(0.95, errors[1] + 1, 200 - errors[1])
     for certificate in found["certificates"].values():
         assert certificate["bound"] == pytest.approx(expected)
-        assert certificate["source"] == "fixed beforehand"
+        assert certificate["source"] == "fixed before validation"
 
 
 def test_tables_and_report(path, tmp_path, capsys):
@@ -61,7 +61,7 @@ def test_tables_and_report(path, tmp_path, capsys):
     assert "200 examples, predictions of 3 classifiers, 3 classes" in done.err
     assert "The true class is the last column, 'animal'" in done.err
     assert "primary classifier" in done.out
-    assert "trained, tuned and chose nothing" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "were not used to train, tune or choose anything" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_numbers_and_other_separators(tmp_path, capsys):
@@ -91,7 +91,7 @@ REFUSED = {
     "--dataset wdbc --test other.csv": "leave out --dataset, --test",
     "--candidates forest": "leave out --candidates",
     "--candidates sklearn.tree.DecisionTreeClassifier --grid g.json": "leave out --candidates, --grid",
-    "--voting soft": "--voting soft needs what the training rows propose",
+    "--voting soft": "--voting soft needs a primary rule",
     "--candidates svm --split independent": "leave out --split, --candidates",
     "--validation-size 0.3 --jobs 2": "leave out --validation-size, --jobs",
     "--keep forest --missing ?": "leave out --keep, --missing",

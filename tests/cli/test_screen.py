@@ -142,7 +142,7 @@ def test_with_little_address_space_a_command_ends_by_itself():
     """Either there is a certificate or one line: no thread that cannot start, no library that ends the process."""
     done = with_address_space(850_000, "certify", "--candidates", "boosting", "-q")
     assert done.returncode in (0, 2), done.stderr
-    assert (done.returncode == 0) == done.stdout.startswith("With probability at least")
+    assert (done.returncode == 0) == done.stdout.startswith("With 95 % confidence")
     assert done.returncode == 0 or "too little memory: the address space" in done.stderr.splitlines()[-1]
 
 

@@ -110,7 +110,7 @@ def test_rows_that_are_not_answered_do_not_count(tmp_path, capsys):
     wrong = (clf.predict(frame[["a", "b"]]) != frame["kind"])[answered]
     done = in_process(["watch", path, written(tmp_path, frame), "--target", "kind"], capsys)
     assert f"{(~answered).sum()} of 200 rows are not answered" in done.err
-    expected = Monitor(0.06, about="the soft vote, where it answers").update_errors(wrong)
+    expected = Monitor(0.06, about="the soft vote, on accepted rows").update_errors(wrong)
     assert str(expected) in done.out
     mixed = frame.assign(when=range(200)).sample(frac=1.0, random_state=0)
     words = ["watch", path, written(tmp_path, mixed), "--target", "kind", "--order", "when", "--json"]

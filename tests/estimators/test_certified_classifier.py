@@ -310,7 +310,9 @@ def test_soft_vote_has_a_clopper_pearson_bound(data):
     assert clf.hedge_ == 0.02
     assert clf.certificate_.level == pytest.approx(0.05, rel=1e-12)
     assert clf.certificate_.bound == pytest.approx(float(binomial_upper(errors, rows.size, 0.05)), rel=1e-9)
-    assert clf.certificate_.sentence.startswith("With probability at least 95 %, the soft vote errs on at")
+    assert clf.certificate_.sentence.startswith(
+        "With 95 % confidence, the error rate of this classifier on new examples is at most "
+    )
     assert clf.certificate_.alternatives == ()
 
 

@@ -54,7 +54,7 @@ def test_posterior_without_a_primary_rule(loaded):
     assert clf.certificate_.source == "validation rows"
     assert clf.certificates_["best"].bound == pytest.approx(clopper_pearson(errors.min(), len(y), 0.05 / 3), abs=1e-9)
     assert clf.certificate_.baselines["holdout"].bound is None
-    assert "no classifier was proposed" in clf.certificate_.baselines["holdout"].note
+    assert "no primary classifier" in clf.certificate_.baselines["holdout"].note
     assert np.array_equal(clf.classes_, np.unique(y))
     assert clf.n_features_in_ == X.shape[1]
 
@@ -96,10 +96,10 @@ def test_primary_weights_are_those_of_draws_and_vote():
 def test_assumptions():
     assumptions = " ".join(from_fitted(primary=1).certificate_.assumptions)
     for words in (
-        "trained, tuned and chose nothing",
+        "were not used to train, tune or choose anything",
         "early stopping",
         "without looking at the labels",
-        "what was proposed beforehand",
+        "fixed before the errors were known",
     ):
         assert words in assumptions
     assert "trained all classifiers" not in assumptions
@@ -108,11 +108,11 @@ def test_assumptions():
 
 def test_majority_class_is_given_by_the_user():
     assert from_fitted().majority_class_ is None
-    assert from_fitted().certificate_.baselines["most frequent class"].bound is None
+    assert from_fitted().certificate_.baselines["majority class"].bound is None
     clf = from_fitted(most_frequent=1)
     y = fitted_classifiers()[2]
     assert clf.majority_class_ == 1
-    assert clf.certificate_.baselines["most frequent class"].empirical_risk == pytest.approx((y != 1).mean())
+    assert clf.certificate_.baselines["majority class"].empirical_risk == pytest.approx((y != 1).mean())
     with pytest.raises(ValueError, match=r"most_frequent must be one of the classes \[0, 1\], got 'benign'"):
         from_fitted(most_frequent="benign")
 
@@ -141,7 +141,7 @@ def test_save_pickle_and_report(options, voting, tmp_path):
         assert np.array_equal(other.predict(X), clf.predict(X))
         assert np.array_equal(other.vote_share(X), clf.vote_share(X))
     page = clf.report(tmp_path / "page.html", test=(1.01 * X, y)).read_text(encoding="utf-8")
-    assert "trained, tuned and chose nothing" in page
+    assert "were not used to train, tune or choose anything" in page
     assert "Cross-validation within the training rows" not in page
 
 
@@ -225,18 +225,22 @@ def test_classes_without_validation_rows():
         ({"primary": [0.5, 0.6, 0.5]}, ValueError, "primary must sum to 1"),
         ({"primary": "best"}, TypeError, "index of a classifier"),
         ({"primary": True}, TypeError, "index of a classifier"),
-        ({"hedge": 0.1}, ValueError, "hedge=0.1 keeps a part of delta for a rule .* but there is no primary"),
-        ({"metrics": ("error",)}, ValueError, "metrics need what is proposed beforehand, but there is no primary"),
+        ({"hedge": 0.1}, ValueError, "hedge=0.1 needs a primary rule, but there is no primary"),
+        ({"metrics": ("error",)}, ValueError, "metrics need a primary rule, but there is no primary"),
         (
             {"decision": Abstain(0.05), "primary": 0},
             ValueError,
-            r"decision=Abstain\(.* trained on rows that are not here",
+            r"decision=Abstain\(.* training rows of prefit classifiers are unknown",
         ),
-        ({"prior": "cross-validation"}, ValueError, "trained on rows that are not here"),
+        ({"prior": "cross-validation"}, ValueError, "training rows of prefit classifiers are unknown"),
         ({"prior": lambda params, X, y: None}, ValueError, "prior must not use training rows"),
-        ({"distance": "catoni"}, ValueError, "trained on rows that are not here: fix C"),
+        ({"distance": "catoni"}, ValueError, "training rows of prefit classifiers are unknown: fix C"),
         ({"voting": "loud"}, ValueError, "The 'voting' parameter of CertifiedClassifier must be"),
-        ({"voting": "soft", "primary": 0}, ValueError, "voting='soft' needs .* trained on rows that are not here"),
+        (
+            {"voting": "soft", "primary": 0},
+            ValueError,
+            "voting='soft' needs .* training rows of prefit classifiers are unknown",
+        ),
         ({"groups": [1, 2]}, ValueError, "groups must hold one entry per row"),
     ],
 )
@@ -333,9 +337,9 @@ def single_classifier(errors, rows, **options):
 def test_single_classifier_has_a_clopper_pearson_bound():
     clf = single_classifier(5, 100)
     assert clf.certificate_.sentence == (
-        "With probability at least 95 %, the classifier errs on at most 10.3 % of new examples."
+        "With 95 % confidence, the error rate of this classifier on new examples is at most 10.3 %."
     )
-    assert clf.certificate_.assumptions[0].startswith("These 100 rows trained, tuned and chose nothing")
+    assert clf.certificate_.assumptions[0].startswith("These 100 rows were not used to train")
     assert clf.hedge_ == 0.0
     assert {certificate.bound for certificate in clf.certificates_.values()} == {clf.certificate_.bound}
     assert CertifiedClassifier.from_fitted([Column()], np.eye(100)[:, :1], np.arange(100) % 2).hedge_ == 0.0

@@ -21,7 +21,7 @@ from pacbayes.estimators import planning
 from pacbayes.report import report_html
 
 LAMBDAS = np.geomspace(0.01, 10.0, 5).tolist()
-SENTENCE = "errs on at most {} of the rows of a new group, on average over groups."
+SENTENCE = "averaged over new groups, is at most {}."
 
 
 def svc(**options):
@@ -40,7 +40,7 @@ def test_certificate_is_for_new_groups(make, options, tmp_path):
     certificate = clf.certificate_
     assert (certificate.unit, certificate.m, certificate.copies) == ("group", 30, 0)
     assert SENTENCE.format(percent_up(certificate.bound)) in certificate.sentence
-    assert any("not the share of errors among all rows" in line for line in certificate.assumptions)
+    assert any("not on the error rate of all rows" in line for line in certificate.assumptions)
     assert any("30" in line and "groups" in line for line in certificate.assumptions)
     best = clf.best_index_
     train, validation = clf.classifiers_.splits(best)
@@ -100,7 +100,7 @@ def test_holdout_keeps_groups_in_one_fold(make, monkeypatch):
         chernoff_upper(baseline.empirical_risk, 30, 0.05) if plan.bet is None else bet_upper(losses, plan.bet, 0.05)
     )
     assert baseline.bound == pytest.approx(float(expected), rel=1e-12)
-    assert "of a validation group, on average" in str(baseline)
+    assert "errors per validation group" in str(baseline)
 
 
 @pytest.mark.parametrize("make", [svc, grid])
@@ -111,7 +111,7 @@ def test_groups_of_single_rows(make):
     assert rows.certificate_.bound == grouped.certificate_.bound
     assert rows.certificates_["best"].bound < grouped.certificates_["best"].bound
     assert rows.certificate_.unit == "example"
-    assert "of new examples." in rows.certificate_.sentence
+    assert "on new examples is at most" in rows.certificate_.sentence
 
 
 def test_vote_risk_is_a_mean_over_groups(tmp_path):
@@ -122,7 +122,7 @@ def test_vote_risk_is_a_mean_over_groups(tmp_path):
     assert is_rounded_up(clf.vote_risk_, exact)
     assert clf.vote_errors_ == np.count_nonzero(clf.predict(X[validation]) != y[validation])
     constant = exact_risk(y[validation] != clf.majority_class_, groups[validation])
-    assert is_rounded_up(clf.certificate_.baselines["most frequent class"].empirical_risk, constant)
+    assert is_rounded_up(clf.certificate_.baselines["majority class"].empirical_risk, constant)
 
 
 def test_report_with_groups():
@@ -131,11 +131,11 @@ def test_report_with_groups():
     assert "m=30" in repr(clf.classifiers_)
     page = report_html(clf, test=(X[:20] + 0.01, y[:20]), data=(X, y))
     for words in (
-        "rows of a new group, on average over groups",
+        "averaged over new groups",
         "validation groups m",
         "Every group counts once, whatever its size",
         "The groups are independent, and new groups come from the same distribution.",
-        "% of the rows of 30 validation groups, on average.",
+        "% errors per validation group, averaged over 30 groups.",
         "validation rows with a duplicate (features and class) in the training set",
     ):
         assert words in page
@@ -151,8 +151,8 @@ def test_duplicates_are_counted_or_kept_together(make, tmp_path):
     once = make(duplicates="together").fit(rows, labels)
     assert (once.certificate_.copies, once.certificate_.m) == (0, y.size // 2)
     assert once.certificate_.unit == "distinct example"
-    assert "of new examples, each counted once however often it is copied." in once.certificate_.sentence
-    assert "independent draws from the distribution that new originals come from" in once.certificate_.explain()
+    assert "on new examples, duplicates counted once, is at most" in once.certificate_.sentence
+    assert "independent draws from the distribution of new originals" in once.certificate_.explain()
     assert once.certificate_.bound > kept.certificate_.bound
     assert once.get_params()["duplicates"] == "together"
     save(once, tmp_path / "model")

@@ -39,13 +39,13 @@ def test_rejected_rows_do_not_count():
     monitor = model.monitor().update(X, y)
     assert monitor.bound == 0.1
     assert monitor.losses.tolist() == (model.predict(X) != y)[accepted].tolist()
-    assert "where it answers" in str(monitor)
+    assert "on accepted rows" in str(monitor)
 
 
 def test_model_that_abstains_on_all_rows_is_rejected():
     X, y = rows(200, 5, 0.45)
     model = CertifiedClassifier("logistic", decision=Abstain(0.01), random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="nothing to watch"):
+    with pytest.raises(ValueError, match="cannot be monitored"):
         model.monitor()
 
 

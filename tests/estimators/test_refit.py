@@ -60,10 +60,11 @@ def test_bound_is_that_of_the_certified_vote(both):
     assert refitted.bound == certified.bound
     assert refitted.level == certified.level
     assert refitted.sentence == (
-        "With probability at least 95 %, at most 5.1 % of all new examples get an answer that is covered and wrong."
+        "With 95 % confidence, at most 5.1 % of new examples get a wrong prediction on which the refitted and the "
+        "certified model agree."
     )
-    assert refitted.headline == "At most 5.1 % of the predictions are covered and wrong"
-    assert "covered(X) says which are" in refitted.explain()
+    assert refitted.headline == "At most 5.1 % of predictions covered and wrong"
+    assert "covered(X) is the mask" in refitted.explain()
     assert refitted.to_dict()["refit"] is True
     # Other votings keep the certified classifiers.
     assert not both[0].certificates_["best"].refit
@@ -91,7 +92,7 @@ def test_metrics_of_covered_predictions():
 def test_groups_and_duplicates():
     groups = np.arange(len(Y)) // 3
     grouped = fit(GRID, groups=groups)
-    assert "of the rows of a new group, on average over groups, get an answer that is covered and wrong" in str(
+    assert "of the rows of a new group, averaged over groups, get a wrong prediction on which" in str(
         grouped.certificate_
     )
     together = fit(GRID, (np.vstack([X, X[:50]]), np.r_[Y, Y[:50]]), duplicates="together")
@@ -151,7 +152,7 @@ def test_batch_counts_uncovered_rows(both):
     assert uncovered > 0
     assert (batch.not_covered, certified_batch.not_covered) == (uncovered, 0)
     assert batch.wrong == certified_batch.wrong + uncovered
-    assert f"{uncovered} are not covered, and counted among these" in str(batch)
+    assert f"counting {uncovered} not covered" in str(batch)
 
 
 def test_monitor_counts_covered_errors(both):
@@ -167,16 +168,16 @@ def test_sentences_refer_to_covered_predictions():
     certificate = fit(metrics=("error", "balanced_error", COST)).certificate_
     assert all(metric.covered for metric in certificate.metrics)
     sentences = [str(metric) for metric in certificate.metrics]
-    assert "of it get an answer that is covered and wrong" in sentences[0]
-    assert all("of covered answers alone" in sentence for sentence in sentences[2:])
-    assert "errs on" not in certificate.explain().partition("Details:")[2].partition("Assumed")[0]
+    assert "covered and wrong" in sentences[0]
+    assert all("counting covered predictions only" in sentence for sentence in sentences[2:])
+    assert "error rate at most" not in certificate.explain().partition("Details:")[2].partition("Assumption")[0]
     assert "covered and wrong" in str(certificate.with_class_shares({0: 0.5, 1: 0.5}))
 
 
 def test_monitor_of_the_certificate_is_rejected(both):
-    with pytest.raises(ValueError, match="the certificate is about covered answers"):
+    with pytest.raises(ValueError, match="the certificate is about covered predictions"):
         both[0].certificate_.monitor()
-    assert "covered answers of a refit" in repr(both[0].certificate_)
+    assert "covered predictions of a refit" in repr(both[0].certificate_)
 
 
 def test_command_line_marks_covered_rows(both, tmp_path, capsys):

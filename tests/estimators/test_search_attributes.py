@@ -98,7 +98,7 @@ def test_missing_cv_results_are_explained():
     assert not hasattr(clf, "cv_results_")
     with pytest.raises(AttributeError, match=r"'cv_results_': cv=None"):
         clf.cv_results_  # noqa: B018
-    with pytest.raises(AttributeError, match="every row validates some classifier"):
+    with pytest.raises(AttributeError, match="every row is a validation row of some classifier"):
         fitted("svc", two_classes, "independent").cv_results_  # noqa: B018
 
 

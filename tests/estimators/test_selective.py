@@ -13,7 +13,7 @@ from tests.files.model_files import Forged
 from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, load, save
 from pacbayes._utils.words import percent_up
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates.certify import threshold_counts
+from pacbayes.certificates.certify import abstention_counts
 
 VOTINGS = ("soft", "stochastic", "majority", "best")
 
@@ -53,7 +53,7 @@ def test_bounds_by_class_and_slice_are_those_of_the_rule(voting, with_metrics):
     assert certificate.delta == 0.05
     # All bounds together use the rule's share of delta.
     assert certificate.level <= 0.05 * (1.0 if voting == "soft" else 0.9) * 0.8
-    assert "In class 0 (false positives)" in certificate.explain()
+    assert "Class 0 (false positives)" in certificate.explain()
     assert json.loads(json.dumps(certificate.to_dict()))["metrics"][0]["rows"] == parts[0].sum()
     card = certificate._repr_html_()
     for metric in certificate.metrics:
@@ -80,14 +80,14 @@ def test_maximum_error_is_tested_on_accepted_rows(voting, with_max_error):
     rows = clf.classifiers_.splits(0)[1]
     accepted, wrong = clf.accepts(X[rows]), clf.predict(X[rows]) != y[rows]
     result = clf.certificate_.decision
-    assert (result.rows, result.errors) == (accepted.sum(), wrong[accepted].sum())
-    assert float(binomial_upper(result.errors, result.rows, 0.05)) <= 0.05 == clf.certificate_.bound
+    assert (result.accepted, result.errors) == (accepted.sum(), wrong[accepted].sum())
+    assert float(binomial_upper(result.errors, result.accepted, 0.05)) <= 0.05 == clf.certificate_.bound
     assert clf.certificate_.rule == "primary"
     assert clf.certificate_.level == clf.delta_ == 0.05
-    assert "of the examples that it answers; it answered" in clf.certificate_.sentence
-    assert "Not at once with it" in clf.certificate_.explain()
+    assert "on the examples that it accepts is at most" in clf.certificate_.sentence
+    assert "Not jointly, on all examples" in clf.certificate_.explain()
     stored = json.loads(json.dumps(clf.certificate_.to_dict(), allow_nan=False))["decision"]
-    assert (stored["rows"], stored["errors"], stored["max_error"]) == (result.rows, result.errors, 0.05)
+    assert (stored["accepted"], stored["errors"], stored["max_error"]) == (result.accepted, result.errors, 0.05)
 
 
 class NanClassifier(ClassifierMixin, BaseEstimator):
@@ -127,10 +127,10 @@ def test_rows_with_nan_probabilities_are_uninformative():
     assert len(np.unique(probabilities, axis=0)) == 1
     assert np.abs(probabilities - 0.5).max() < 0.05
     for voting in clf.certificates_:
-        assert threshold_counts(plan, predictions, voting)[0][-1] == rows.size
+        assert abstention_counts(plan, predictions, voting)[0][-1] == rows.size
         accepted, result = clf.set_params(voting=voting).accepts(X[rows]), clf.certificate_.decision
         wrong = clf.predict(X[rows]) != y[rows]
-        assert (result.rows, result.errors) == (accepted.sum(), wrong[accepted].sum())
+        assert (result.accepted, result.errors) == (accepted.sum(), wrong[accepted].sum())
         assert result.passed
     assert np.array_equal(X, before)
 
@@ -148,14 +148,14 @@ def test_draws_of_the_primary_rule_depend_on_the_key():
     certificate = clf.certificates_["stochastic"]
     assert certificate.alternatives[0].rule == "posterior"
     assert any("draws of this key" in assumption for assumption in certificate.assumptions)
-    assert not any("average over the draws" in assumption for assumption in certificate.assumptions)
+    assert not any("average over random draws" in assumption for assumption in certificate.assumptions)
 
 
 def test_infinite_threshold_is_valid_json(tmp_path):
     clf = svc(max_error=np.float32(0.5)).fit(*two_classes())
     assert clf.certificate_.decision.threshold == -np.inf
     decision = json.loads(json.dumps(clf.certificate_.to_dict(), allow_nan=False))["decision"]
-    assert (decision["threshold"], decision["passed"], decision["share"]) == (None, True, 1.0)
+    assert (decision["threshold"], decision["passed"], decision["acceptance_rate"]) == (None, True, 1.0)
     save(clf, tmp_path / "model")
     assert load(tmp_path / "model").certificates_ == clf.certificates_
 
@@ -195,7 +195,7 @@ def test_abstains_on_all_rows():
     clf = trees(decision=Abstain(0.001)).fit(X, y)
     assert not clf.accepts(X).any()
     assert clf.predict(X).shape == y.shape
-    assert "answers no example" in clf.certificate_.sentence
+    assert "accepts no example" in clf.certificate_.sentence
     assert "information and no guarantee" in clf.certificate_.sentence
     assert clf.certificate_.vacuous
 
@@ -234,7 +234,7 @@ def change(place, edit):
         change("plan.thresholds.values", lambda values: np.where(values == values[0], np.nan, values)),
         change("plan.thresholds.values", lambda values: values[::-1].copy()),
         change("plan.thresholds.values", lambda values: values[:-1]),
-        change("plan.thresholds.answered", lambda answered: answered + 1),
+        change("plan.thresholds.accepted", lambda accepted: accepted + 1),
         change("plan.thresholds.wrong", lambda wrong: wrong + 300),
         change("plan.thresholds", lambda thresholds: None),
         change("plan.decision", lambda decision: decision | {"max_error": 7.0}),
@@ -261,7 +261,7 @@ def test_decision_follows_from_stored_scores(tmp_path):
     forged = Forged.of(clf)
     forged["predictions.scores"] = np.full_like(forged["predictions.scores"], -np.inf)
     certificate = load(forged.write(tmp_path / "model")).certificate_
-    assert (certificate.decision.threshold, certificate.decision.rows, certificate.bound) == (None, 0, 1.0)
+    assert (certificate.decision.threshold, certificate.decision.accepted, certificate.bound) == (None, 0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -290,11 +290,11 @@ def test_duplicates_count_once_in_sentences():
     X = rng.normal(size=(300, 2))
     y = (X[:, 0] + 0.3 * rng.normal(size=300) > 0).astype(int)
     rows = np.concatenate([np.arange(300), np.repeat(np.arange(20), 5)])
-    once = "each counted once however often it is copied"
+    once = "duplicates counted once"
     certificate = trees(decision=Abstain(0.3), duplicates="together", voting="best").fit(X[rows], y[rows]).certificate_
     assert certificate.decision.passed
-    assert f"of the examples that it answers, {once}; it answered" in str(certificate)
-    assert "of the validation distinct rows" in str(certificate)
+    assert f"on the examples that it accepts, {once}, is at most" in str(certificate)
+    assert "validation distinct rows (acceptance rate" in str(certificate)
     metrics = trees(metrics=("error",), duplicates="together", voting="best").fit(X[rows], y[rows]).certificate_.metrics
-    assert all(f"of it, {once}; " in str(metric) for metric in metrics)
+    assert all(f", {once}; " in str(metric) for metric in metrics)
     assert all(str(metric).endswith("validation distinct rows") for metric in metrics)

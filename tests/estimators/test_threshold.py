@@ -44,8 +44,8 @@ def test_observed_counts(model):
     y_pred, y_true, result = model.predict(X[validation]), y[validation], model.certificate_.decision
     assert result.m == validation.size
     assert result.positives == (y_true == "late").sum()
-    assert result.answered == (y_pred == "late").sum()
-    assert result.hits == ((y_pred == "late") & (y_true == "late")).sum()
+    assert result.predicted_positives == (y_pred == "late").sum()
+    assert result.true_positives == ((y_pred == "late") & (y_true == "late")).sum()
     assert model.certificate_.empirical_risk == pytest.approx((y_pred != y_true).mean())
 
 
@@ -65,7 +65,7 @@ def test_thresholds_do_not_depend_on_validation_rows(model):
     other_X[validation] = 10 * rng.normal(size=(validation.size, X.shape[1]))
     other_y[validation] = rng.permutation(y[validation])
     other = fitted(Threshold(recall=0.8)).fit(other_X, other_y)._fitted.plan
-    for name in ("values", "answered", "hits"):
+    for name in ("values", "predicted_positives", "true_positives"):
         assert np.array_equal(getattr(plan.thresholds, name), getattr(other.thresholds, name))
 
 
@@ -77,10 +77,10 @@ def test_positive_class(pos_label):
 
 def test_sentences(model):
     sentence = model.certificate_.sentence
-    assert sentence.startswith("With probability at least 95 %, at the threshold 0.")
+    assert sentence.startswith("With 95 % confidence, at the threshold 0.")
     assert sentence.endswith(" recall of class 'late' is at least 80.0 %.")
     assert model.certificate_.headline == "Recall at least 80.0 %"
-    assert "and not guaranteed: recall" in model.certificate_.explain()
+    assert "not guaranteed: recall" in model.certificate_.explain()
     assert not model.certificate_.vacuous
     assert json.loads(json.dumps(model.certificate_.to_dict()))["decision"]["required"] == {"recall": 0.8}
 
@@ -88,11 +88,11 @@ def test_sentences(model):
 @pytest.mark.parametrize(
     ("share", "why"),
     [
-        (0.95, r"At the one that was tested first, .* and its precision at least .*: this is information"),
+        (0.95, r"At the first threshold tested, .* and its precision at least .*\. This is information"),
         # 131 of 450 validation rows are late: .05 ** (1 / 131) = .9774, and log(.05) / log(.99) = 298.1.
         (
             0.99,
-            r"a recall of 99\.0 % takes at least 299 .* class 'late', there are 131, which can show 97\.7 % at best",
+            r"a recall of 99\.0 % takes at least 299 .* class 'late', there are 131; they can show 97\.7 % at best",
         ),
     ],
 )
@@ -100,8 +100,8 @@ def test_no_threshold_passes(share, why):
     X, y = rows()
     clf = fitted(Threshold(recall=share, precision=share)).fit(X, y)
     sentence = clf.certificate_.sentence
-    words = f"recall of class 'late' is at least {100 * share:.1f} %"
-    assert sentence.startswith(f"No threshold was shown to reach the target: {words}")
+    words = f"the recall of class 'late' is at least {100 * share:.1f} %"
+    assert sentence.startswith(f"No threshold could be certified at which {words}")
     assert re.search(why, sentence), sentence
     assert "Observed" not in str(clf.certificate_)
     assert clf.certificate_.vacuous
@@ -147,4 +147,4 @@ def test_duplicates_count_once():
     assert (result.unit, result.m) == ("distinct example", clf.certificate_.m)
     assert result.m <= 300
     assert result.passed
-    assert clf.certificate_.sentence.endswith("at least 70.0 %. Each example counts once, however often it is copied.")
+    assert clf.certificate_.sentence.endswith("at least 70.0 %, duplicates counted once.")

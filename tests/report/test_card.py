@@ -76,7 +76,7 @@ def test_after_a_refit_all_rows_trained_and_the_baseline_is_compared():
     assert found["training_data"]["training_rows"] == 569
     assert found["training_data"]["training_rows_of_the_certified_classifier"] == 285
     always = found["caveats_and_recommendations"]["majority_class_baseline"]
-    assert always.startswith("at most 38.8 % (33.8 % of the validation rows): majority class of the training rows (1);")
+    assert always.startswith("at most 38.8 % (33.8 % errors on the validation rows): majority-class baseline (1);")
     assert always.endswith("is for covered predictions only")
 
 
@@ -86,7 +86,7 @@ def test_after_a_refit_all_rows_trained_and_the_baseline_is_compared():
         ("soft", "; its bound is above that of this model"),
         ("abstain", "is for accepted predictions only"),
         ("threshold", "not compared"),
-        ("rare", "That is no better than the majority class of the training rows ('ok'): error rate at most"),
+        ("rare", "No better than the majority-class baseline ('ok'): at most"),
     ],
 )
 def test_the_majority_class_is_compared_where_the_bounds_are_of_the_same_examples(name, said):

@@ -18,16 +18,16 @@ from pacbayes.report import report_html
 SEEN = {
     "soft": r"^Predicts the class with the highest probability, averaged over \d+ of 12 trained classifiers\.",
     "hedge 0": r"drawn at random with fixed weights\..*validation rows only counted its errors",
-    "hedge 0.1": "Of delta, 90.0 % was given to what the training rows proposed and 10.0 % to what the validation rows",
-    "posterior": "Its classifiers erred on .* % of 150 validation rows, on.*bound of the majority vote is twice",
-    "metrics": r"It erred on \d+ of 227 validation rows\. Majority class of the training rows",
+    "hedge 0.1": "The primary rule, fixed on the training rows, has 90.0 % of delta; the rules that the validation",
+    "posterior": "% errors on 150 validation rows, averaged.*bound of the majority vote is twice",
+    "metrics": r"\d+ errors on 227 validation rows\. Majority-class baseline",
     "one classifier": r"^Predicts with a single classifier\.",
     "threshold": r"Predicts 'malignant' if its probability, .*, is at least 0\.\d+.*Only the soft vote predicts",
-    "abstain": r"on \d+ of the \d+ that it answered\. The acceptance rate on new examples is not.*all of delta",
+    "abstain": r"\d+ errors? on \d+ accepted of \d+ .*\. The acceptance rate on new examples is not.*all of delta",
     "nothing answered": r"Predicts by a weighted majority vote of .* classifiers\. Each",
     "refit": "The model was refitted on all rows. A prediction is covered if .* before the refit",
-    "groups": r"erred on .* % of the rows of \d+ validation groups",
-    "rare": r"It erred on \d+ of \d+ validation rows\. Each.*Not better than the majority-class baseline: the soft",
+    "groups": r"% errors per validation group, averaged over \d+ groups",
+    "rare": r"\d+ errors on \d+ validation rows\. Each.*Not better than the majority-class baseline: the soft",
     "elsewhere": r"^Predicts with a single classifier\.",
 }
 
@@ -171,14 +171,14 @@ def test_where_not_all_are_answered():
     columns = as_columns(page, "certificates")
     assert columns["error rate at most"][1] == "5.0 % of accepted rows"
     assert (columns["acceptance rate"][1], columns["acceptance rate"][-1]) == (
-        f"{100 * answered.share:.1f} %",
+        f"{100 * answered.acceptance_rate:.1f} %",
         "100.0 %",
     )
 
 
 def test_where_nothing_is_answered():
     page = Page(report_html(model("nothing answered"), test=rows()[1]))
-    assert page.text("headline") == "Answers nothing: 0.1 % was not reached"
+    assert page.text("headline") == "Accepts nothing: 0.1 % was not certified"
     assert "No threshold passed" in page.text("figure-coverage")
     assert "threshold in use" not in page.texts("coverage")
     assert "It accepted 0 of 114 test rows (0.0 %)" in page.text("observed")

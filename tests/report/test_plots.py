@@ -92,7 +92,7 @@ def test_certificate(ax):
     clf, (X, y) = fitted("svc", two_classes), two_classes()
     assert plot_certificate(clf, ax, test=(1.01 * X, y)) is ax
     certificate = clf.certificate_
-    others = [certificate.baselines[name] for name in ("holdout", "most frequent class")]
+    others = [certificate.baselines[name] for name in ("holdout", "majority class")]
     expected = [number for one in (certificate, *others) for number in (one.bound, one.empirical_risk)]
     assert [bar.get_width() for bar in ax.patches] == expected
     assert line(ax, "test error").get_xdata()[0] == np.mean(clf.predict(1.01 * X) != y)
@@ -111,7 +111,10 @@ def test_coverage(ax):
     np.testing.assert_allclose(limits, np.where(wrong < rows, beta.isf(0.05, wrong + 1, rows - wrong), 1.0), rtol=1e-9)
     answered = clf.certificate_.decision
     point = line(ax, "threshold in use")
-    assert (point.get_xdata()[0], point.get_ydata()[0]) == (answered.share, answered.errors / answered.rows)
+    assert (point.get_xdata()[0], point.get_ydata()[0]) == (
+        answered.acceptance_rate,
+        answered.errors / answered.accepted,
+    )
     assert line(ax, "maximum").get_ydata()[0] == 0.02
     ax.clear()
     assert len(plot_coverage(model("nothing answered"), ax).lines) == 3

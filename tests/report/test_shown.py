@@ -61,8 +61,8 @@ def test_a_fitted_estimator_shows_its_certificate_above_the_diagram():
     for page in (clf._repr_html_(), clf._repr_mimebundle_()["text/html"]):
         card, diagram, rest = page.partition("<style>")
         assert clf.certificate_.sentence in card
-        assert "Compare" not in card
-        assert "Majority class of the training rows (1)" in card
+        assert "Baseline, " not in card
+        assert "Majority-class baseline (1)" in card
         assert diagram
         assert "StochasticSVC" in rest
     assert clf._repr_mimebundle_()["text/plain"] == repr(clf)
@@ -72,7 +72,7 @@ def test_with_another_way_of_predicting_it_shows_that_certificate():
     clf = clone(fitted("grid", two_classes)).set_params(voting="best").fit(*two_classes())
     assert clf.certificates_["best"].sentence in clf._repr_html_()
     # A wrong one is said when predicting, not when looking.
-    assert "errs on at most" not in clf.set_params(voting="loudest")._repr_html_()
+    assert "the error rate" not in clf.set_params(voting="loudest")._repr_html_()
     with pytest.raises(AttributeError, match=r"voting='loudest'.* known are auto, soft, stochastic"):
         clf.certificate_  # noqa: B018  (the access is the test)
 

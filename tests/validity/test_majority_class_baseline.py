@@ -7,7 +7,7 @@ import pytest
 from tests.validity.square import DELTA, largest
 
 from pacbayes.certificates import Plan, fixed_label_baseline, most_frequent
-from pacbayes.certificates.certify import majority_class
+from pacbayes.certificates.certify import majority_class_baseline
 from pacbayes.certificates.plan import without_hedge
 from pacbayes.certificates.primary import prefit_rules
 from pacbayes.data.dataset import Dataset
@@ -55,5 +55,5 @@ def test_the_baseline_of_groups_keeps_delta(share):
         rules = tuple(replace(rule, bet=0.89) for rule in without_hedge(prefit_rules(0, 1)))
         plan = Plan(all_validate(data, "keep"), delta=0.2, hedge=0.0, fixed_rules=rules, majority_class=0)
         predictions = ValidationPredictions(data.classes, 2, np.zeros((1, 480), dtype=np.uint8), y_true)
-        failures += majority_class(plan, predictions).bound < share
+        failures += majority_class_baseline(plan, predictions).bound < share
     assert failures <= largest(trials, 0.2)

@@ -120,7 +120,7 @@ def chosen_on_validation_rows(grid, scores, positive, decision):
 def ordered_by_validation_rows(grid, scores, positive, decision):
     """Test thresholds in the order of their own p-values."""
     counted = ConfusionCounts.at(grid.values, scores, positive)
-    bounds = counted.metrics("precision", DELTA)
+    bounds = counted.bounds("precision", DELTA)
     best = int(np.argmin(bounds))
     return float(grid.values[best]) if bounds[best] <= max_error_rate("precision", decision.precision) else None
 
@@ -154,8 +154,8 @@ def test_a_sequence_for_each_requirement_is_caught():
         )
         values = np.array([0.6, 0.4])
         counted = ConfusionCounts.at(values, scores, positive)
-        by_recall = counted.metrics("recall", DELTA) <= max_error_rate("recall", recall)
-        by_precision = counted.metrics("precision", DELTA) <= max_error_rate("precision", precision)
+        by_recall = counted.bounds("recall", DELTA) <= max_error_rate("recall", recall)
+        by_precision = counted.bounds("precision", DELTA) <= max_error_rate("precision", precision)
         failed += bool(_passed(by_recall, [1, 0]) & _passed(by_precision, [0, 1]))
         certified_failed += bool(_passed(by_recall & by_precision, [0, 1]))
     assert failed > allowed(draws)
@@ -184,7 +184,7 @@ def test_a_bound_at_the_chosen_threshold_is_caught():
         passed = _passed(counted.passes(decision, DELTA), grid.order(decision, counted.rows, DELTA))
         if not passed:
             continue
-        bounds = counted.metrics("precision", DELTA)
+        bounds = counted.bounds("precision", DELTA)
         best = min(passed, key=lambda place: bounds[place])
         missed += true_measures(world, grid.values[best])["precision"] < 1.0 - bounds[best]
         failed += violates(world, grid.values[best], decision)

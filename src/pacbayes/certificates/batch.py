@@ -38,8 +38,8 @@ class Batch:
     >>> batch.wrong
     53
     >>> print(batch)  # doctest: +NORMALIZE_WHITESPACE
-    With probability at least 95 % over sample and batch, at most 53 of these 1000 answers are wrong. This batch is one
-    statement, beside the certificate and not at once with it.
+    With 95 % confidence over sample and batch, at most 53 of these 1000 predictions are wrong. This holds for one
+    batch, not jointly with the certificate.
     """
 
     #: The number of new rows.
@@ -93,11 +93,11 @@ class Batch:
         --------
         >>> print(Batch(rows=100, errors=2, m=50, level=0.045, delta=0.05, not_covered=3).explain())
         ... # doctest: +NORMALIZE_WHITESPACE, +ELLIPSIS
-        With probability at least 95 % over sample and batch, at most 17 of these 100 answers are wrong. 3 are not
-        covered, and counted among these. This batch is one statement, beside the certificate and not at once with it.
-        The exact limit of a hypergeometric distribution, from 2 errors on 50 validation rows, at level 0.045.
-        Assumed: The rows of the batch are independent draws ...
-        Assumed: ...
+        With 95 % confidence over sample and batch, at most 17 of these 100 predictions are wrong, counting 3 not
+        covered. This holds for one batch, not jointly with the certificate.
+        Exact hypergeometric bound from 2 errors on 50 validation rows, at level 0.045.
+        Assumption: The rows of the batch are independent draws ...
+        Assumption: ...
         """
         return sentences.batch_explained(self)
 

@@ -1,4 +1,4 @@
-"""From what was planned, observed and found to certificates, each computed when it is asked for."""
+"""Compute certificates from plan, validation predictions and posteriors, each when it is requested."""
 
 from __future__ import annotations
 
@@ -12,14 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pacbayes._utils.arrays import Codes, FloatArray, cached_property
 from pacbayes.bounds.bets import DEFAULT_BET, bet_upper
 from pacbayes.certificates import sentences
-from pacbayes.certificates.certificate import (
-    CONSTANT,
-    TRAINING,
-    Baseline,
-    Certificate,
-    Claim,
-    Missed,
-)
+from pacbayes.certificates.certificate import MAJORITY_CLASS, TRAINING, Baseline, Certificate, Claim, Missed
 from pacbayes.certificates.decisions import Abstain, Threshold
 from pacbayes.certificates.levels import best_single, plain
 from pacbayes.certificates.metrics import bound_metrics
@@ -32,35 +25,38 @@ from pacbayes.certificates.thresholds import (
     ThresholdGrid,
     certify_abstention,
     certify_threshold,
-    counted_at,
+    count_at_thresholds,
 )
 from pacbayes.certificates.voting import PRIMARY, SOFT
 from pacbayes.ensemble.cross_validation import evenly_spaced
 from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions, unit_losses
 
-# Why there is no holdout.
-NOT_SHARED = "every row validates some classifier"
-NOT_ASKED = "cv=None: not asked for"
-NO_PRIMARY = "no classifier was proposed beforehand"
+# Reasons why there is no holdout baseline.
+NOT_SHARED = "every row is a validation row of some classifier"
+NO_CV = "cv=None"
+NO_PRIMARY = "no primary classifier"
 
 
 def certify(
-    plan: Plan, predictions: ValidationPredictions, found: Posteriors, params: Sequence[dict[str, Any]] | None = None
+    plan: Plan,
+    predictions: ValidationPredictions,
+    posteriors: Posteriors,
+    params: Sequence[dict[str, Any]] | None = None,
 ) -> Certificates:
-    r"""Return the certificates of a set by way of predicting; each holds alone at level ``plan.delta``.
+    r"""Compute a certificate for each voting rule; each holds on its own at level ``plan.delta``.
 
-    For each way, rules share delta (`Plan.levels`), and the one with the smallest bound is certified:
+    For each voting, rules share delta (`Plan.levels`), and the one with the smallest bound is certified:
 
-    * soft: the vote by mean probabilities that was planned, alone.
-    * stochastic: draws that were planned, and the posterior with its PAC-Bayesian bound `B` (and the lower root where
-      the theorem has two sides).
-    * majority: votes that were planned, and that of the posterior with `2 B`.  Where a weighted vote errs, ties
-      included, classifiers of at least half the weight err, so that it errs at most twice as often as the stochastic
+    * soft: the primary vote by mean probabilities, with all of delta.
+    * stochastic: the primary draws, and the posterior with its PAC-Bayes bound `B` (and the lower bound, if the theorem
+      has two sides).
+    * majority: the primary votes, and that of the posterior with `2 B`.  Where a weighted vote is wrong, ties included,
+      classifiers of at least half the weight are wrong: its error rate is at most twice that of the stochastic
       classifier.
-    * best: the classifier that was planned, and Occam's bound: for each classifier the exact binomial limit (for
-      groups, Chernoff's) at its level times :math:`p_i`; all hold at once, hence the smallest does, whichever it is.
+    * best: the primary classifier, and the Occam bound: the exact bound of each classifier (Chernoff's for groups) at
+      its level times :math:`p_i`; all hold jointly, hence the smallest does.
 
-    `params`, what distinguishes the classifiers, stand in words only.
+    `params`, the parameters of the classifiers, appear in sentences only.
 
     Examples
     --------
@@ -75,11 +71,11 @@ def certify(
     the majority vote 0.4224
     the best single classifier 0.1581
     """
-    return Certificates(plan, predictions, found, params)
+    return Certificates(plan, predictions, posteriors, params)
 
 
 class Certificates(Mapping[str, Certificate]):
-    """Certificates by way of predicting, each computed when it is first asked for.
+    """Certificates by voting rule, each computed on first access.
 
     Examples
     --------
@@ -96,10 +92,10 @@ class Certificates(Mapping[str, Certificate]):
         self,
         plan: Plan,
         predictions: ValidationPredictions,
-        found: Posteriors,
+        posteriors: Posteriors,
         params: Sequence[dict[str, Any]] | None = None,
     ) -> None:
-        self.plan, self.case = plan, Case(plan.split, predictions, found.posterior, plan.fixed_rules, plan.levels)
+        self.plan, self.case = plan, Case(plan.split, predictions, posteriors.posterior, plan.fixed_rules, plan.levels)
         self._params = [{}] * len(predictions) if params is None else params
         self._claims: dict[str, dict[Rule, Claim]] = {}
         self._computed: dict[str, Certificate] = {}
@@ -121,16 +117,13 @@ class Certificates(Mapping[str, Certificate]):
         return repr(dict(self))
 
     def claims(self, voting: str) -> dict[Rule, Claim]:
-        """Return what each rule of a way of predicting guarantees."""
+        """Compute the claim of each rule of a voting."""
         if voting not in self._claims:
             self._claims[voting] = {rule: rule.bound(self.case) for rule in self.plan.levels if rule.voting == voting}
         return self._claims[voting]
 
     def rule(self, voting: str) -> Rule:
-        """Return the rule that predicts: the one with the smallest bound, the first of several.
-
-        With a target that is the proposal, whose answers were tested.
-        """
+        """Rule that predicts: the first with the smallest bound; with a decision, the primary rule that was tested."""
         if self.plan.decision is not None:
             return self.plan.primary_rules[voting]
         claims = self.claims(voting)
@@ -139,46 +132,46 @@ class Certificates(Mapping[str, Certificate]):
     # -- certificates ------------------------------------------------------------------------------------------------
 
     def _certify(self, voting: str) -> Certificate:
-        plan, certificate = self.plan, self._bounded(voting)
+        plan, certificate = self.plan, self._certify_error_rate(voting)
         if isinstance(plan.decision, Abstain):
-            certificate = self._with_abstention(voting, certificate)
+            certificate = self._add_abstention(voting, certificate)
         elif plan.decision is not None:
-            certificate = self._with_threshold(certificate) if voting == SOFT else certificate
+            certificate = self._add_threshold(certificate) if voting == SOFT else certificate
         elif plan.metrics:
-            certificate = self._with_metrics(voting, certificate)
+            certificate = self._add_metrics(voting, certificate)
         if plan.refit == voting:
-            metrics = tuple(replace(one, covered=True) for one in certificate.metrics)
+            metrics = tuple(replace(metric, covered=True) for metric in certificate.metrics)
             assumptions = (*certificate.assumptions, sentences.REFIT)
             certificate = replace(certificate, refit=True, assumptions=assumptions, metrics=metrics)
         return certificate
 
-    def _bounded(self, voting: str) -> Certificate:
-        """Return the certificate of the claim with the smallest bound, the first of several."""
+    def _certify_error_rate(self, voting: str) -> Certificate:
+        """Certificate of the claim with the smallest bound, the first of several."""
         plan, split, claims = self.plan, self.plan.split, self.claims(voting)
         rule = min(claims, key=lambda rule: claims[rule].bound)
-        won, keyed = claims[rule], isinstance(rule, Draws)
+        smallest, keyed = claims[rule], isinstance(rule, Draws)
         shares = sentences.shares_of_delta(plan.hedge_of(voting), split.prefit)
-        assumptions = (*sentences.roles(split), sentences.PRIORS[plan.prior_kind], *shares)
+        assumptions = (*sentences.split_assumptions(split), sentences.PRIORS[plan.prior_kind], *shares)
         assumptions = (*assumptions, sentences.BY_ROW, sentences.ALONE)
         if voting == "stochastic":
             assumptions = (*assumptions, sentences.KEYED if keyed else sentences.AVERAGED)
         return Certificate(
-            **vars(won),
+            **vars(smallest),
             delta=plan.delta,
             m=split.m,
             holds_for=sentences.holds_for(voting, keyed, len(self.case.predictions) == 1),
             assumptions=assumptions,
-            baselines={name: one for name, one in self._baselines.items() if (voting, name) != ("best", "Occam")},
+            baselines={name: other for name, other in self._baselines.items() if (voting, name) != ("best", "Occam")},
             unit=split.unit,
             copies=split.copies,
-            alternatives=tuple(claim for claim in claims.values() if claim is not won),
-            missed=() if plan.decision is not None else self._missed(rule, won),
+            alternatives=tuple(claim for claim in claims.values() if claim is not smallest),
+            missed=() if plan.decision is not None else self._missed(rule, smallest),
             positive=plan.positive,
         )
 
-    def _missed(self, rule: Rule, won: Claim) -> tuple[Missed, ...]:
-        """Return what the rule that predicts missed of each class; nothing of a posterior, whose draws vary."""
-        predictions, tested = self.case.predictions, rule.validation_predictions(self.case, won.level)
+    def _missed(self, rule: Rule, claim: Claim) -> tuple[Missed, ...]:
+        """Count the misclassified rows of each class; empty for a posterior, whose draws vary."""
+        predictions, tested = self.case.predictions, rule.validation_predictions(self.case, claim.level)
         if tested is None or predictions.evaluated_mask() is not None:
             return ()
         number = predictions.n_classes
@@ -187,109 +180,108 @@ class Certificates(Mapping[str, Certificate]):
         counts = zip(predictions.classes, rows.tolist(), missed.tolist(), strict=True)
         return tuple(Missed(plain(label), n, k) for label, n, k in counts if n > 0)
 
-    def _with_metrics(self, voting: str, found: Certificate) -> Certificate:
-        """Return a certificate with limits of other risks; without for a posterior, of which none are proved."""
-        assert found.level is not None
-        tested = self.rule(voting).validation_predictions(self.case, found.level)
+    def _add_metrics(self, voting: str, certificate: Certificate) -> Certificate:
+        """Add the bounds of metrics; a posterior has none, as none are proved."""
+        assert certificate.level is not None
+        tested = self.rule(voting).validation_predictions(self.case, certificate.level)
         if tested is None:
-            return replace(found, assumptions=(*found.assumptions, sentences.NO_METRICS))
-        said, level = tested
+            return replace(certificate, assumptions=(*certificate.assumptions, sentences.NO_METRICS))
+        y_pred, level = tested
         whole = level / (1.0 - self.plan.share) * (1.0 - 1e-12)
-        assumed = sentences.METRICS_ASSUMPTION.format(share=self.plan.share)
-        metrics = bound_metrics(said, self.plan, self.case.predictions, whole)
-        return replace(found, assumptions=(*found.assumptions, assumed), metrics=metrics)
+        assumption = sentences.METRICS_ASSUMPTION.format(share=self.plan.share)
+        metrics = bound_metrics(y_pred, self.plan, self.case.predictions, whole)
+        return replace(certificate, assumptions=(*certificate.assumptions, assumption), metrics=metrics)
 
-    def _with_abstention(self, voting: str, found: Certificate) -> Certificate:
-        """Return the certificate of the proposal where it answers, at the whole of delta."""
+    def _add_abstention(self, voting: str, certificate: Certificate) -> Certificate:
+        """Replace the bound by that of the primary rule on accepted rows, at the whole of delta."""
         plan = self.plan
         assert isinstance(plan.decision, Abstain)
         assert isinstance(plan.thresholds, ConfidenceGrid)
-        counted, most = threshold_counts(plan, self.case.predictions, voting), plan.decision.max_error
-        answered = certify_abstention(plan.thresholds, counted, plan.split.m, most, plan.delta)
-        own = min(self.claims(voting).values(), key=lambda claim: claim.bound)
-        # What was said of delta and of draws is about the rule with the smallest bound, which may be another.
+        counts, max_error = abstention_counts(plan, self.case.predictions, voting), plan.decision.max_error
+        result = certify_abstention(plan.thresholds, counts, plan.split.m, max_error, plan.delta)
+        overall = min(self.claims(voting).values(), key=lambda claim: claim.bound)
+        # Sentences on delta and draws are about the rule with the smallest bound, which may be another.
         shares = sentences.shares_of_delta(plan.hedge_of(voting), False)
         keyed = {sentences.AVERAGED: sentences.KEYED}
-        assumed = (keyed.get(one, one) for one in found.assumptions if one not in shares)
+        assumptions = (keyed.get(sentence, sentence) for sentence in certificate.assumptions if sentence not in shares)
         return replace(
-            found,
-            bound=most if answered.passed else 1.0,
+            certificate,
+            bound=max_error if result.passed else 1.0,
             lower=None,
             distance="binomial",
-            empirical_risk=answered.errors / answered.rows if answered.passed else 0.0,
+            empirical_risk=result.errors / result.accepted if result.passed else 0.0,
             kl=0.0,
             holds_for=sentences.holds_for(voting, voting == Draws.voting, False),
-            theorem="Exact binomial tests of a target, in a fixed order, of a rule fixed on the training rows.",
-            assumptions=(*assumed, sentences.TARGET),
+            theorem="Exact binomial tests of the error rate on accepted rows, in a fixed order.",
+            assumptions=(*assumptions, sentences.ABSTENTION_ASSUMPTION),
             rule=PRIMARY,
             level=plan.delta,
             source=TRAINING,
-            alternatives=(own, *found.alternatives),
-            decision=replace(answered, unit=found.unit),
+            alternatives=(overall, *certificate.alternatives),
+            decision=replace(result, unit=certificate.unit),
         )
 
-    def _with_threshold(self, found: Certificate) -> Certificate:
-        """Return the certificate of the soft vote with a threshold: its targets, and no limit of anything else."""
+    def _add_threshold(self, certificate: Certificate) -> Certificate:
+        """Replace the bound of the soft vote by the requirements at its threshold."""
         plan = self.plan
         assert isinstance(plan.decision, Threshold)
         assert isinstance(plan.thresholds, ThresholdGrid)
-        reached = certify_threshold(
-            plan.thresholds, threshold_grid_counts(plan, self.case.predictions), plan.decision, plan.delta
-        )
+        counts = threshold_counts(plan, self.case.predictions)
+        result = certify_threshold(plan.thresholds, counts, plan.decision, plan.delta)
         return replace(
-            found,
+            certificate,
             bound=1.0,
             lower=None,
             distance="binomial",
-            empirical_risk=reached.errors / reached.m if reached.passed else found.empirical_risk,
-            theorem="Exact binomial tests of targets, in a fixed order, of a rule fixed on the training rows.",
-            assumptions=(*found.assumptions, sentences.THRESHOLD),
+            empirical_risk=result.errors / result.m if result.passed else certificate.empirical_risk,
+            theorem="Exact binomial tests of the requirements at thresholds, in a fixed order.",
+            assumptions=(*certificate.assumptions, sentences.THRESHOLD_ASSUMPTION),
             baselines={},
             level=plan.delta,
-            decision=replace(reached, unit=found.unit),
+            decision=replace(result, unit=certificate.unit),
         )
 
     # -- baselines ---------------------------------------------------------------------------------------------------
 
     @cached_property
     def _baselines(self) -> dict[str, Baseline]:
-        """What a certificate is compared with; all hold at the whole level, each alone."""
+        """The baselines, each at the whole level on its own."""
         plan, counted = self.plan, self.case.counted
         best = best_single(counted, plan.main_level, plan.prior)
-        found = {
+        baselines = {
             "Occam": Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows"),
             "holdout": self._holdout(),
-            CONSTANT: majority_class(plan, self.case.predictions),
+            MAJORITY_CLASS: majority_class_baseline(plan, self.case.predictions),
         }
-        return {name: replace(one, unit=plan.split.unit) for name, one in found.items()}
+        return {name: replace(baseline, unit=plan.split.unit) for name, baseline in baselines.items()}
 
     def _holdout(self) -> Baseline:
-        """Return the baseline for the classifier chosen within the training rows."""
+        """Baseline of one classifier, chosen without the validation rows."""
         plan, counted, chosen = self.plan, self.case.counted, self.plan.holdout
         if chosen is None:
-            shared = NO_PRIMARY if plan.split.prefit else NOT_ASKED
+            shared = NO_PRIMARY if plan.split.prefit else NO_CV
             return Baseline(None, None, shared if plan.split.kind == "shared" else NOT_SHARED)
-        found, own = plan.cross_validation, counted[chosen]
-        note = sentences.classifier(chosen, self._params[chosen])
-        if found is None:
-            note += ", proposed beforehand"
+        validated, errors = plan.cross_validation, counted[chosen]
+        note = sentences.format_classifier(chosen, self._params[chosen])
+        if validated is None:
+            note += ", fixed before validation"
         else:
-            tried = max(found.candidates.size, evenly_spaced(len(counted)).size)
-            note = sentences.chosen_within(note, tried, len(counted), found.sizes.size)
-        baseline = Baseline(float(own.upper(plan.delta)[0]), float(own.risks[0]), note)
+            tried = max(validated.candidates.size, evenly_spaced(len(counted)).size)
+            note = sentences.chosen_by_cv(note, tried, len(counted), validated.sizes.size)
+        baseline = Baseline(float(errors.upper(plan.delta)[0]), float(errors.risks[0]), note)
         if plan.bet is None:
             return baseline
         wrong = self.case.predictions.y_pred[chosen] != self.case.predictions.y_true
-        return replace(baseline, bound=bet_upper(_losses(wrong, plan), plan.bet, plan.delta))
+        return replace(baseline, bound=bet_upper(_group_losses(wrong, plan), plan.bet, plan.delta))
 
 
-def _losses(wrong: NDArray[np.bool_], plan: Plan) -> FloatArray:
-    """Return the losses of groups by the rows that are wrong."""
+def _group_losses(wrong: NDArray[np.bool_], plan: Plan) -> FloatArray:
+    """Error rate of each group."""
     return unit_losses(wrong.astype(np.float64), plan.split)
 
 
 def most_frequent(train: ArrayLike, validation: ArrayLike) -> tuple[Any, int]:
-    """Return the label most frequent in training, the first of several, and the validation labels that are another.
+    """Find the most frequent training label, the first of several, and count the validation labels that differ.
 
     Examples
     --------
@@ -299,53 +291,51 @@ def most_frequent(train: ArrayLike, validation: ArrayLike) -> tuple[Any, int]:
     labels, counts = np.unique(np.asarray(train), return_counts=True)
     label = labels[np.argmax(counts)]
     errors = int(np.count_nonzero(np.asarray(validation) != label))
-    return (label.item() if isinstance(label, np.generic) else label), errors
+    return plain(label), errors
 
 
 def fixed_label_baseline(label: Any, counted: ErrorCounts, delta: float) -> Baseline:
-    """Return what always answering `label` errs on: the share of errors on validation rows, and its upper limit.
+    """Baseline that always predicts `label`, which was chosen without the validation rows, as by `most_frequent`.
 
-    The label must be chosen before any of these rows is seen, as `most_frequent` does.  Then it is one classifier, and
-    its limit (exact, of groups Chernoff's) holds at the whole level `delta`.
+    It is a single classifier: its bound (exact; Chernoff's for groups) holds at the whole level `delta`.
 
     Examples
     --------
     >>> print(fixed_label_baseline("no", ErrorCounts(np.array([[6]]), None, 1000), 0.05))
-    at most 1.2 % (0.60 % of the validation rows): majority class of the training rows ('no')
+    at most 1.2 % (0.60 % errors on the validation rows): majority-class baseline ('no')
     """
-    note = f"majority class of the training rows ({sentences.format_label(label)})"
+    note = f"majority-class baseline ({sentences.format_label(label)})"
     return Baseline(float(counted.upper(delta)[0]), float(counted.risks[0]), note)
 
 
-def majority_class(plan: Plan, predictions: ValidationPredictions) -> Baseline:
-    """Return what always answering the most frequent training label errs on, on the first classifier's rows."""
+def majority_class_baseline(plan: Plan, predictions: ValidationPredictions) -> Baseline:
+    """Baseline that always predicts the majority class, on the first classifier's validation rows."""
     if plan.majority_class is None:
-        return Baseline(None, None, "the training rows are not here")
+        return Baseline(None, None, "the training rows are unknown")
     code = predictions.code_of(plan.majority_class)
     counted = predictions.count_constant_errors(code, plan.split)
     baseline = fixed_label_baseline(plan.majority_class, counted, plan.delta)
     if plan.bet is None:
         return baseline
-    # Compared with limits by bets it must not look worse than it is: Chernoff's limit is smaller where many groups err,
-    # that of a bet where few do.  Each has half of delta.
+    # It must not look worse than it is beside betting bounds: Chernoff's bound is smaller if many groups have errors, a
+    # betting bound if few have.  Each gets half of delta.
     half = 0.5 * plan.delta
-    by_bet = bet_upper(_losses(predictions.y_true != code, plan), DEFAULT_BET, half)
-    return replace(baseline, bound=min(by_bet or 1.0, float(counted.upper(half)[0])))
+    betting = bet_upper(_group_losses(predictions.y_true != code, plan), DEFAULT_BET, half)
+    return replace(baseline, bound=min(betting or 1.0, float(counted.upper(half)[0])))
 
 
-def threshold_counts(plan: Plan, predictions: ValidationPredictions, voting: str) -> tuple[Codes, Codes]:
-    """Return for each threshold the validation rows that a way's proposal answers, and its errors among them."""
+def abstention_counts(plan: Plan, predictions: ValidationPredictions, voting: str) -> tuple[Codes, Codes]:
+    """Count the validation rows that the primary rule accepts at each threshold, and its errors among them."""
     assert isinstance(plan.thresholds, ConfidenceGrid)
     assert predictions.rule_predictions is not None
     assert predictions.scores is not None
     place = plan.fixed_rules.index(plan.primary_rules[voting])
-    return counted_at(
-        plan.thresholds.values, predictions.scores[place], predictions.rule_predictions[place] != predictions.y_true
-    )
+    wrong = predictions.rule_predictions[place] != predictions.y_true
+    return count_at_thresholds(plan.thresholds.values, predictions.scores[place], wrong)
 
 
-def threshold_grid_counts(plan: Plan, predictions: ValidationPredictions) -> ConfusionCounts:
-    """Return what is counted of the validation rows at each threshold of the positive class's probability."""
+def threshold_counts(plan: Plan, predictions: ValidationPredictions) -> ConfusionCounts:
+    """Count the validation rows at each threshold on the probability of the positive class."""
     assert isinstance(plan.thresholds, ThresholdGrid)
     assert predictions.scores is not None
     positive = predictions.y_true == predictions.code_of(plan.thresholds.positive)

@@ -1,14 +1,14 @@
-r"""Decisions: what may be required of a classifier instead of a bound of all its errors, and what became of it.
+r"""Decisions: requirements instead of a bound on the overall error rate, and their results.
 
-`Abstain`: of the validation rows :math:`a_t` have at least the confidence `t`, and :math:`k_t` of these are wrong:
-given :math:`a_t` binomial with the risk among answered rows.  `Threshold`: a row is answered "positive" if its
-probability of that class is at least `t`.  Given which validation rows are positive (recall), answered so (precision)
-or not positive (false alarms), the errors among these are binomial.
+`Abstain`: :math:`a_t` validation rows have at least the confidence `t`, of which :math:`k_t` are wrong: given
+:math:`a_t`, binomial with the error rate on accepted rows.  `Threshold`: the positive class is predicted if its
+probability is at least `t`.  Given the positive rows (recall), those predicted positive (precision) or the negative
+rows (false positive rate), the errors among them are binomial.
 
-Thresholds, and an order of them, are fixed on the training rows.  A threshold passes if every required metric passes
-its exact test at the whole of :math:`\delta`; thresholds are tested in their order, up to the first that does
-not pass.  With probability :math:`1 - \delta` every threshold that passed keeps all targets: equation (fixed-sequence)
-and equation (threshold-targets) of docs/mathematics.md.
+Thresholds and their order are fixed on the training rows.  A threshold passes if it passes the exact test of every
+requirement at the whole of :math:`\delta`; thresholds are tested in order, up to the first failure.  With probability
+:math:`1 - \delta`, all thresholds that passed meet all requirements: equation (fixed-sequence) and equation
+(threshold-targets) of docs/mathematics.md.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ PREFERENCES = (AUTO, "recall", "precision", "f1")
 
 @dataclass(frozen=True)
 class Abstain:
-    """A target: answer only where sure, so that of the answers at most a share is wrong.
+    """Selective classification: abstain so that the error rate on accepted rows is certified.
 
     Parameters
     ----------
     max_error : float
-        That share, between 0 and 1.
+        Maximum error rate on accepted rows, between 0 and 1.
 
     See Also
     --------
-    Threshold : A target for recall, precision or false alarms of one class.
-    CertifiedClassifier : What takes it as `target`.
+    Threshold : Require recall, precision or false positive rate of one class.
+    CertifiedClassifier : Takes it as `decision`.
 
     References
     ----------
@@ -57,36 +57,36 @@ class Abstain:
     max_error: float
 
     def __post_init__(self) -> None:
-        """Raise unless it is a share."""
+        """Raise unless `max_error` is a share."""
         object.__setattr__(self, "max_error", _share("max_error", self.max_error, 0.02))
 
 
 @dataclass(frozen=True, repr=False)
 class Threshold:
-    r"""A target: a threshold of one class's probability at which its recall, precision or false alarms are certified.
+    r"""Threshold on the probability of the positive class at which recall, precision or false positives are certified.
 
     Parameters
     ----------
     recall : float, optional
-        Of the examples of the class at least this share is answered so.
+        Minimum recall of the positive class.
     precision : float, optional
-        Of the examples answered so at least this share is of the class.
+        Minimum precision of the positive class.
     fpr : float, optional
-        Of the examples of the other class at most this share is answered so.
+        Maximum false positive rate.
     prefer : {"auto", "recall", "precision", "f1"}
-        Which of the thresholds that passed is taken.  "precision": the largest; "recall": the smallest; "f1": the one
-        with the best F1 of the training rows, in cross-validation.  "auto" is "precision" where a recall alone is
-        required, "recall" where none is, else "f1".
+        The threshold to use if several pass.  "precision": the largest; "recall": the smallest; "f1": the one with the
+        best F1 on the training rows, in cross-validation.  "auto" is "precision" if only recall is required, "recall"
+        if recall is not required, else "f1".
 
     See Also
     --------
-    Abstain : A target for the errors among answers.
-    CertifiedClassifier : What takes it as `target`; its `pos_label` is the class.
+    Abstain : Require an error rate on accepted rows.
+    CertifiedClassifier : Takes it as `decision`; its `pos_label` is the positive class.
 
     Notes
     -----
-    The targets hold at the threshold in use, all at once, with probability at least :math:`1 - \delta`.  Nothing else
-    is certified there: a limit that is computed at a threshold which the same rows chose would not hold.
+    The requirements hold jointly at the threshold in use, with probability at least :math:`1 - \delta`.  Nothing else
+    is certified there: a bound at a threshold that was chosen on the same rows would not hold.
 
     References
     ----------
@@ -110,12 +110,9 @@ class Threshold:
     prefer: str = AUTO
 
     def __post_init__(self) -> None:
-        """Raise unless there are targets, all of them shares."""
-        for name in sentences.MEASURES:
-            given = getattr(self, name)
-            if given is None:
-                continue
-            object.__setattr__(self, name, _share(name, given, 0.9))
+        """Raise unless there are requirements, all of them shares."""
+        for name, share in self.required.items():
+            object.__setattr__(self, name, _share(name, share, 0.9))
         if not self.required:
             raise ValueError("Threshold needs at least one of recall, precision and fpr")
         check_choice("prefer", self.prefer, PREFERENCES)
@@ -127,12 +124,13 @@ class Threshold:
 
     @property
     def required(self) -> dict[str, float]:
-        """The targets by name."""
-        return {name: getattr(self, name) for name in sentences.MEASURES if getattr(self, name) is not None}
+        """The required values by metric."""
+        values = {name: getattr(self, name) for name in sentences.THRESHOLD_METRICS}
+        return {name: share for name, share in values.items() if share is not None}
 
     @property
     def preferred(self) -> str:
-        """What `prefer` stands for."""
+        """The value of `prefer`, with "auto" resolved."""
         if self.prefer != AUTO:
             return self.prefer
         if self.recall is None:
@@ -140,30 +138,29 @@ class Threshold:
         return "precision" if len(self.required) == 1 else "f1"
 
     def words(self, positive: Any) -> str:
-        """Return the targets in words.
+        """Format the requirements.
 
         Examples
         --------
         >>> Threshold(recall=0.9, fpr=0.05).words("late")
-        "recall of class 'late' is at least 90.0 % and its false positive rate at most 5.0 %"
+        "the recall of class 'late' is at least 90.0 % and its false positive rate at most 5.0 %"
         """
-        return sentences.targets(self.required, positive)
+        return sentences.requirements(self.required, positive)
 
 
 def _share(name: str, value: Any, example: float) -> float:
-    """Return a target as a float, or raise unless it lies strictly between 0 and 1."""
+    """Convert to a float, or raise unless it lies strictly between 0 and 1."""
     share = check_number(name, value, "a number between 0 and 1, or None")
     if not 0.0 < share < 1.0:
         raise ValueError(f"{name} must lie strictly between 0 and 1 (a share, such as {example}), got {value!r}")
     return share
 
 
-#: What may be required of a classifier instead of a bound of its errors.
 Decision = Abstain | Threshold
 
 
 def check_decision(decision: Any) -> Decision | None:
-    """Return a target, or raise unless it is one or None.
+    """Raise unless `decision` is a decision or None.
 
     Examples
     --------
@@ -177,7 +174,7 @@ def check_decision(decision: Any) -> Decision | None:
 
 
 def positive_class(pos_label: Any, classes: Labels) -> int:
-    """Return the number of the class that a threshold is about: the second where nobody says which, or raise.
+    """Index of the positive class, the second of two by default.
 
     Examples
     --------
@@ -187,19 +184,18 @@ def positive_class(pos_label: Any, classes: Labels) -> int:
     Traceback (most recent call last):
     ValueError: pos_label must be one of the classes ['late', 'punctual'], got 'x'
     """
-    known = classes.tolist()
-    if len(known) != 2:
-        raise ValueError(f"Threshold(...) is for two classes, got {len(known)}; with more use Abstain(...), or limits")
+    labels = classes.tolist()
+    if len(labels) != 2:
+        raise ValueError(f"Threshold(...) is for two classes, got {len(labels)}; with more use Abstain(...) or metrics")
     if pos_label is None:
         return 1
-    found = [place for place, label in enumerate(known) if label == pos_label]
-    if not found:
-        raise ValueError(f"pos_label must be one of the classes {known}, got {pos_label!r}")
-    return found[0]
+    if pos_label not in labels:
+        raise ValueError(f"pos_label must be one of the classes {labels}, got {pos_label!r}")
+    return int(labels.index(pos_label))
 
 
 def max_error_rate(name: str, share: float) -> float:
-    """Return which share of errors a target allows, rounded down: of misses where it is recall.
+    """Maximum share of errors that a requirement allows, rounded down: of false negatives for recall.
 
     Examples
     --------
@@ -210,7 +206,7 @@ def max_error_rate(name: str, share: float) -> float:
 
 
 def rows_to_reach(name: str, share: float, delta: float) -> int:
-    r"""Count the rows that a target takes where none of them is an error: :math:`\log \delta / \log(1 - e)`.
+    r"""Count the rows that meet a requirement if none of them is an error: :math:`\log \delta / \log(1 - e)`.
 
     Examples
     --------
@@ -222,164 +218,166 @@ def rows_to_reach(name: str, share: float, delta: float) -> int:
 
 @dataclass(frozen=True)
 class SelectiveResult:
-    """What became of a target for the errors among answered examples.
+    """Result of selective classification with `Abstain`.
 
     See Also
     --------
-    pacbayes.Abstain : The target.
-    pacbayes.Certificate : Has this as `answered`.
+    pacbayes.Abstain : The requirement.
+    pacbayes.Certificate : Has this as `decision`.
 
     Examples
     --------
     >>> passed = SelectiveResult(0.02, 0.75, 300, 273, 1, 12)
-    >>> print(passed.claim("Surely,", "it"))
-    Surely, it errs on at most 2.0 % of the examples that it answers; it answered 91.0 % of the validation rows.
+    >>> print(passed.claim(0.05, "the vote"))
+    With 95 % confidence, the error rate of the vote on the examples that it accepts is at most 2.0 %.
+    >>> passed.observed
+    '1 error on 273 accepted of 300 validation rows (acceptance rate 91.0 %).'
     >>> failed = SelectiveResult(0.02, None, 300, 0, 0, 1, 0.065)
-    >>> print(failed.claim("Surely,", "the vote"))  # doctest: +NORMALIZE_WHITESPACE
-    The vote answers no example: where the training rows expected at most 2.0 % errors, the validation rows did not
-    confirm it. The smallest target that would have passed is 6.5 %, which is information and no guarantee.
+    >>> print(failed.claim(0.05, "the vote"))  # doctest: +NORMALIZE_WHITESPACE
+    The vote accepts no example: no confidence threshold could be certified at 2.0 %. The smallest error rate that would
+    have passed is 6.5 %. This is information, not a guarantee.
     """
 
-    #: The target.
+    #: Required maximum error rate on accepted rows.
     max_error: float
-    #: An example is answered if its confidence is at least this (minus infinity: every one); None where nothing passed.
+    #: Minimum confidence of accepted examples (minus infinity: all are accepted); None if no threshold passed.
     threshold: float | None
     #: Validation rows.
     m: int
-    #: Those of them that are answered.
-    rows: int
-    #: Errors among these.
+    #: Accepted validation rows.
+    accepted: int
+    #: Errors among them.
     errors: int
-    #: Thresholds that were tested.
+    #: Number of tested thresholds.
     tested: int
-    #: Where nothing passed: the smallest target, in steps of half a percent, that would have; without guarantee.
+    #: If none passed: the smallest error rate, in steps of half a percent, that would have passed; not guaranteed.
     smallest_max_error: float | None = None
-    #: What was drawn, as in the certificate.
+    #: Sampling unit of the certificate.
     unit: str = "example"
 
     @property
-    def share(self) -> float:
-        """The share of validation rows that are answered."""
-        return self.rows / self.m
+    def acceptance_rate(self) -> float:
+        """Accepted share of the validation rows."""
+        return self.accepted / self.m
 
     @property
     def passed(self) -> bool:
-        """Whether any example is answered."""
-        return self.rows > 0
+        """Whether any example is accepted."""
+        return self.accepted > 0
 
     @property
     def headline(self) -> str:
-        """The outcome in the fewest words."""
-        return sentences.answered_headline(self)
+        """The outcome in short."""
+        return sentences.selective_headline(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, ready for JSON.
+        """Convert to plain values for JSON.
 
-        JSON has no infinity: where every example is answered the threshold is None, as where none is; see "passed".
+        JSON has no infinity: the threshold is None if all examples are accepted, and if none is; see "passed".
 
         Examples
         --------
-        >>> found = SelectiveResult(0.2, float("-inf"), 100, 100, 5, 3).to_dict()
-        >>> found["threshold"], found["passed"], found["share"]
+        >>> values = SelectiveResult(0.2, float("-inf"), 100, 100, 5, 3).to_dict()
+        >>> values["threshold"], values["passed"], values["acceptance_rate"]
         (None, True, 1.0)
         """
         finite = self.threshold is not None and isfinite(self.threshold)
-        own = {"threshold": self.threshold if finite else None, "passed": self.passed, "share": self.share}
-        return asdict(self) | own
+        properties = {"passed": self.passed, "acceptance_rate": self.acceptance_rate}
+        return asdict(self) | {"threshold": self.threshold if finite else None} | properties
 
-    def claim(self, sure: str, who: str) -> str:
-        """Return the guarantee in words, after `sure`: with which probability; `who` is what it is about."""
-        return sentences.answered_claim(self, sure, who)
+    def claim(self, delta: float, classifier: str) -> str:
+        """Guarantee about a classifier in words."""
+        return sentences.selective_claim(self, delta, classifier)
 
     @property
     def details(self) -> list[str]:
-        """How it was found, in sentences."""
-        return sentences.answered_details(self)
+        """How the threshold was tested, in sentences."""
+        return sentences.selective_details(self)
 
     @property
     def observed(self) -> str:
-        """What the validation rows showed, in a sentence; empty where nothing is answered."""
-        return f"It erred on {self.errors} of the {self.rows} that it answered." if self.passed else ""
+        """The validation results in a sentence; empty if nothing is accepted."""
+        return sentences.selective_observed(self)
 
 
 @dataclass(frozen=True)
 class ThresholdResult:
-    """What became of targets for one class: at which threshold they hold, and what was seen there.
+    """Result of `Threshold`: the threshold in use, and the counts there.
 
     See Also
     --------
-    pacbayes.Threshold : The targets.
-    pacbayes.Certificate : Has this as `reached`.
+    pacbayes.Threshold : The requirements.
+    pacbayes.Certificate : Has this as `decision`.
 
     Examples
     --------
-    >>> found = ThresholdResult(Threshold(recall=0.9, precision=0.7), "late", True, 0.3125, 500, 100, 120, 96, 9, 0.05)
-    >>> print(found.claim("Surely,", "the soft vote"))  # doctest: +NORMALIZE_WHITESPACE
-    Surely, at the threshold 0.3125 recall of class 'late' is at least 90.0 % and its precision at least 70.0 %.
+    >>> result = ThresholdResult(Threshold(recall=0.9, precision=0.7), "late", True, 0.3125, 500, 100, 120, 96, 9, 0.05)
+    >>> print(result.claim(0.05, "the soft vote"))  # doctest: +NORMALIZE_WHITESPACE
+    With 95 % confidence, at the threshold 0.3125 the recall of class 'late' is at least 90.0 % and its precision at
+    least 70.0 %.
     >>> failed = ThresholdResult(Threshold(recall=0.9), "late", False, 0.0, 50, 9, 50, 9, 1, 0.05)
-    >>> print(failed.claim("Surely,", "the vote"))  # doctest: +NORMALIZE_WHITESPACE
-    No threshold was shown to reach the target: recall of class 'late' is at least 90.0 %. Not enough data: a recall of
-    90.0 % takes at least 29 validation rows of class 'late', there are 9, which can show 71.6 % at best. The vote
-    predicts as without a target.
+    >>> print(failed.claim(0.05, "the vote"))  # doctest: +NORMALIZE_WHITESPACE
+    No threshold could be certified at which the recall of class 'late' is at least 90.0 %. Not enough data: a recall of
+    90.0 % takes at least 29 validation rows of class 'late', there are 9; they can show 71.6 % at best. The vote uses
+    the default threshold.
     """
 
-    #: What was required for.
+    #: The requirements.
     decision: Threshold
-    #: Of which class.
+    #: The positive class.
     positive: Any
-    #: Whether any threshold passed.
+    #: Whether a threshold passed.
     passed: bool
-    #: An example is answered so if its probability is at least this; where nothing passed, what was tested first.
+    #: Minimum probability to predict the positive class; if none passed, the threshold that was tested first.
     threshold: float
-    #: Validation rows, those that are positive, that are answered so at the threshold, and both.
+    #: Validation rows: all, those of the positive class, those predicted positive, and the true positives.
     m: int
     positives: int
-    answered: int
-    hits: int
-    #: Thresholds that were tested.
+    predicted_positives: int
+    true_positives: int
+    #: Number of tested thresholds.
     tested: int
-    #: The level of every test.
+    #: Level of each test.
     delta: float
-    #: What was drawn, as in the certificate.
+    #: Sampling unit of the certificate.
     unit: str = "example"
 
     def counts(self, name: str) -> tuple[int, int]:
-        """Return the rows that a measure is about, and the errors among these."""
-        alarms = self.answered - self.hits
+        """Count the rows in the condition of a metric, and the errors among them."""
         if name == "recall":
-            return self.positives, self.positives - self.hits
-        return (self.answered if name == "precision" else self.m - self.positives), alarms
+            return self.positives, self.positives - self.true_positives
+        return (self.predicted_positives if name == "precision" else self.m - self.positives), self.false_positives
 
-    def limit(self, name: str) -> float:
-        """Return the exact upper limit of the share of errors at the threshold, alone."""
+    def error_bound(self, name: str) -> float:
+        """Exact upper bound of the error share of a metric at the threshold, on its own."""
         rows, errors = self.counts(name)
         return upper_of(errors, rows, self.delta)
 
     @property
     def recall(self) -> float | None:
-        """Observed, and no limit: the share of positive rows that are answered so; None where there is no such row."""
-        return self.hits / self.positives if self.positives else None
+        """Observed recall; None without positive rows."""
+        return self.true_positives / self.positives if self.positives else None
 
     @property
     def precision(self) -> float | None:
-        """Observed, and no limit: the share of rows answered so that are positive."""
-        return self.hits / self.answered if self.answered else None
+        """Observed precision; None if no row is predicted positive."""
+        return self.true_positives / self.predicted_positives if self.predicted_positives else None
 
     @property
     def fpr(self) -> float | None:
-        """Observed, and no limit: the share of the other rows that are answered so."""
-        return self.errors_of_others / (self.m - self.positives) if self.m > self.positives else None
+        """Observed false positive rate; None without negative rows."""
+        return self.false_positives / (self.m - self.positives) if self.m > self.positives else None
 
     @property
-    def errors_of_others(self) -> int:
-        """Rows of the other class that are answered so."""
-        return self.answered - self.hits
+    def false_positives(self) -> int:
+        """Rows of the other class that are predicted positive."""
+        return self.predicted_positives - self.true_positives
 
     @property
     def lacking(self) -> Iterator[tuple[str, int, int, float]]:
-        """The targets that the rows cannot reach, however well they are told apart.
+        """The requirements that this number of rows cannot meet, even without errors.
 
-        With the rows that there are, those that are needed, and the least share of errors that they can show.
+        Each with the rows available, the rows needed, and the smallest error share that can be shown.
         """
         for name, share in self.decision.required.items():
             rows = self.m - self.positives if name == "fpr" else self.positives
@@ -389,31 +387,31 @@ class ThresholdResult:
 
     @property
     def errors(self) -> int:
-        """Validation rows that are answered wrong at the threshold."""
-        return self.positives + self.answered - 2 * self.hits
+        """Errors on the validation rows at the threshold."""
+        return self.positives + self.predicted_positives - 2 * self.true_positives
 
     @property
     def headline(self) -> str:
-        """The outcome in the fewest words."""
-        return sentences.reached_headline(self)
+        """The outcome in short."""
+        return sentences.threshold_headline(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, ready for JSON.
+        """Convert to plain values for JSON.
 
         Examples
         --------
-        >>> found = ThresholdResult(Threshold(fpr=0.1), "late", True, 0.5, 100, 20, 10, 9, 3, 0.05).to_dict()
-        >>> found["required"], found["recall"], found["threshold"]
+        >>> values = ThresholdResult(Threshold(fpr=0.1), "late", True, 0.5, 100, 20, 10, 9, 3, 0.05).to_dict()
+        >>> values["required"], values["recall"], values["threshold"]
         ({'fpr': 0.1}, 0.45, 0.5)
         """
-        names = ("passed", "threshold", "m", "positives", "answered", "hits", "tested", *sentences.MEASURES)
+        names = ("passed", "threshold", "m", "positives", "predicted_positives", "true_positives", "tested")
         return {"required": self.decision.required, "positive": plain(self.positive)} | {
-            name: getattr(self, name) for name in names
+            name: getattr(self, name) for name in (*names, *sentences.THRESHOLD_METRICS)
         }
 
-    def claim(self, sure: str, who: str) -> str:
-        """Return the guarantee in words, after `sure`: with which probability; `who` is what it is about."""
-        return sentences.reached_claim(self, sure, who)
+    def claim(self, delta: float, classifier: str) -> str:
+        """Guarantee about a classifier in words."""
+        return sentences.threshold_claim(self, delta, classifier)
 
     @property
     def shown(self) -> str:
@@ -422,10 +420,10 @@ class ThresholdResult:
 
     @property
     def details(self) -> list[str]:
-        """How it was found, and what was observed, in sentences."""
-        return sentences.reached_details(self)
+        """How the threshold was tested, and the counts there, in sentences."""
+        return sentences.threshold_details(self)
 
     @property
     def observed(self) -> str:
-        """What the validation rows showed at the threshold in use, in a sentence; empty where nothing passed."""
-        return sentences.reached_observed(self)
+        """The observed metrics at the threshold in use, in a sentence; empty if none passed."""
+        return sentences.threshold_observed(self)

@@ -50,8 +50,7 @@ class Difference:
     --------
     >>> difference = Difference(lower=-0.0133, upper=-0.0024, delta=0.05, m=2000, only_a=22, only_b=6, both=178)
     >>> print(difference)  # doctest: +NORMALIZE_WHITESPACE
-    With probability at least 95 %, B errs at least 0.2 percentage points less often than A,
-    and at most 1.4.
+    With 95 % confidence, the error rate of B is at least 0.2 and at most 1.4 percentage points lower than that of A.
     >>> difference
     Difference(B less A in [-0.0133, -0.0023]; m=2000, delta=0.05)
     >>> difference.observed, difference.better
@@ -75,7 +74,7 @@ class Difference:
     #: The names of the classifiers.
     names: tuple[str, str] = ("A", "B")
     #: The assumptions of the guarantee.
-    assumptions: tuple[str, ...] = sentences.ROWS_COMPARED
+    assumptions: tuple[str, ...] = sentences.COMPARISON_ASSUMPTIONS
     #: The class whose recall is compared, by its errors; None if error rates of all examples are compared.
     of: Any = None
     #: The number of groups, if groups are the independent draws; else None.
@@ -108,13 +107,13 @@ class Difference:
         Examples
         --------
         >>> print(certify_difference([0, 1, 0, 1], [0, 1, 0, 0]).explain())  # doctest: +NORMALIZE_WHITESPACE
-        With probability at least 95 %, B errs at most 45.9 percentage points more often than A,
-        and at most 80.8 less often.
-        Of 4 rows, A errs on 2 (50.0 %) and B on 1 (25.0 %): both on 1, A alone on 1, B alone on 0.
-        Both limits are exact, from the rows on which one errs alone, each at half of delta.
-        Assumed: The rows are independent draws from the population that the difference is about.
-        Assumed: Neither classifier was trained, tuned or chosen with these rows.
-        Assumed: What a classifier says of a row depends on that row alone.
+        With 95 % confidence, the error rate of B is at most 45.9 percentage points higher and at most 80.8
+        lower than that of A.
+        Errors on 4 rows: 2 (50.0 %) of A, 1 (25.0 %) of B; 1 of both, 1 of A alone, 0 of B alone.
+        Both bounds are exact, from the rows on which only one errs, each at half of delta.
+        Assumption: The rows are independent draws from the population that the difference is about.
+        Assumption: Neither classifier was trained, tuned or chosen with these rows.
+        Assumption: The prediction for a row depends on that row alone.
         """
         return sentences.difference_explained(self)
 
@@ -202,8 +201,8 @@ def certify_difference(
     >>> wrong_a, wrong_b = np.zeros(1000, dtype=bool), np.zeros(1000, dtype=bool)
     >>> wrong_a[:100] = wrong_b[10:110] = True
     >>> print(certify_difference(wrong_a, wrong_b))  # doctest: +NORMALIZE_WHITESPACE
-    With probability at least 95 %, B errs at most 1.1 percentage points more often than A,
-    and at most 1.1 less often.
+    With 95 % confidence, the error rate of B is at most 1.1 percentage points higher and at most 1.1 lower than
+    that of A.
     """
     level = check_level(delta)
     check_same_order(wrong_a=wrong_a, wrong_b=wrong_b, y=y, groups=groups)
@@ -242,7 +241,7 @@ def _group_bounds(a: NDArray[np.bool_], b: NDArray[np.bool_], groups: Rows, leve
     return {
         "lower": -group_difference_upper(-more, sizes, level),
         "upper": group_difference_upper(more, sizes, level),
-        "assumptions": sentences.GROUPS_COMPARED,
+        "assumptions": sentences.GROUP_COMPARISON_ASSUMPTIONS,
         "groups": int(sizes.size),
         "group_mean": float(np.mean(more / sizes)),
     }

@@ -1,8 +1,8 @@
-"""How delta is divided: between bound and limits by class, proposal and reserve, rules, distances and classifiers.
+"""Division of delta among the main bound and metrics, primary rule and hedge, rules, distances and classifiers.
 
-Every share is rounded down, so that all of them together are at most delta: equation (hedge) and equation (by-class)
-of docs/mathematics.md.  `Plan.rules` hands them out.  Occam's bound divides
-one further, among single classifiers: each has its limit at the level times its prior weight, and the smallest counts.
+Every share is rounded down, so that their sum is at most delta: equation (hedge) and equation (by-class) of
+docs/mathematics.md.  `Plan.levels` has the shares of the rules.  The Occam bound divides its share further, among the
+classifiers by their prior weights.
 """
 
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.ensemble.validation import ErrorCounts
 
 AUTO = "auto"
-# The share kept for what the validation rows may show, where the training rows propose something.
-USUAL = 0.02
+# Default hedge with a primary rule.
+DEFAULT_HEDGE = 0.02
 
 
 def check_hedge(hedge: Any) -> None:
@@ -39,27 +39,28 @@ def check_hedge(hedge: Any) -> None:
 
 
 def resolve_hedge(hedge: Any, no_primary: str | None) -> float:
-    """Return the share of delta that is kept; `no_primary` is why nothing is proposed, None where something is.
+    """Resolve the hedge; `no_primary` is the reason why there is no primary rule, or None.
 
     Examples
     --------
     >>> resolve_hedge("auto", None), resolve_hedge("auto", "cv=None"), resolve_hedge(0, None)
     (0.02, 1.0, 0.0)
-    >>> resolve_hedge(0.1, "cv=None leaves out the cross-validation that proposes")
+    >>> resolve_hedge(0.1, "cv=None")
     Traceback (most recent call last):
-    ValueError: hedge must be 'auto' or 1 where nothing is proposed: cv=None leaves out the cross-validation that
-    proposes; got 0.1
+    ValueError: hedge must be 'auto' or 1 without a primary rule: cv=None; got 0.1
     """
     check_hedge(hedge)
     if isinstance(hedge, str):
-        return USUAL if no_primary is None else 1.0
+        return DEFAULT_HEDGE if no_primary is None else 1.0
     if hedge < 1.0 and no_primary is not None:
-        raise ValueError(f"hedge must be 'auto' or 1 where nothing is proposed: {no_primary}; got {hedge!r}")
+        raise ValueError(f"hedge must be 'auto' or 1 without a primary rule: {no_primary}; got {hedge!r}")
     return float(hedge)
 
 
 def primary_level(delta: float, hedge: float) -> float:
-    """Return (1 - hedge) delta, rounded down: with all that `hedged_level` hands out it is at most delta.
+    """Level of the primary rule, (1 - hedge) delta, rounded down.
+
+    Together with those of `hedged_level` it is at most delta.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def primary_level(delta: float, hedge: float) -> float:
 
 
 def hedged_level(delta: float, hedge: float, number: int) -> float:
-    """Return hedge delta / number, rounded down: what each of so many rules has that share the hedge.
+    """Level of each of `number` rules that share the hedge, hedge delta / number, rounded down.
 
     Examples
     --------
@@ -81,7 +82,7 @@ def hedged_level(delta: float, hedge: float, number: int) -> float:
 
 
 def divide_delta(delta: float, number: int) -> float:
-    """Return delta / number, rounded down so that the shares never sum to more than delta.
+    """Divide delta equally, rounded down so that the sum is at most delta.
 
     Examples
     --------
@@ -92,7 +93,7 @@ def divide_delta(delta: float, number: int) -> float:
 
 
 def main_level(level: float, share: float) -> float:
-    """Level of the main bound, (1 - share) * level, rounded down.
+    """Level of the main bound beside metrics, (1 - share) level, rounded down.
 
     Together with the levels of `level_per_bound` it is at most `level`.
 
@@ -105,7 +106,7 @@ def main_level(level: float, share: float) -> float:
 
 
 def level_per_bound(level: float, share: float, number: int) -> float:
-    """Return share times a level over the number of limits, rounded down.
+    """Level of each of `number` metric bounds, share level / number, rounded down.
 
     Examples
     --------
@@ -116,7 +117,7 @@ def level_per_bound(level: float, share: float, number: int) -> float:
 
 
 def occam_levels(number: int, delta: float, prior: FloatArray | None) -> FloatArray:
-    """Return delta times the prior weight of each of so many classifiers, rounded down.
+    """Level of each classifier in the Occam bound, delta times its prior weight, rounded down.
 
     Examples
     --------
@@ -124,17 +125,17 @@ def occam_levels(number: int, delta: float, prior: FloatArray | None) -> FloatAr
     array([0.025, 0.025])
     """
     with usual_float_errors():
-        # Rounded down: a smaller level makes a larger limit.
+        # Rounded down: a smaller level gives a larger bound.
         return np.maximum(round_down(delta * prior_shares(number, prior), 64.0), 0.0)
 
 
 def prior_shares(number: int, prior: FloatArray | None) -> FloatArray:
-    """Return the prior weights of so many classifiers, with the sum one; None stands for equal ones."""
+    """Normalise the prior weights; None is the uniform prior."""
     return np.full(number, 1.0 / number) if prior is None else prior / prior.sum()
 
 
 def upper_of(count: int, rows: int, level: float) -> float:
-    """Return the exact upper limit of a probability from counts; 1 without rows.
+    """Clopper-Pearson upper bound from counts; 1 without rows.
 
     Examples
     --------
@@ -145,7 +146,7 @@ def upper_of(count: int, rows: int, level: float) -> float:
 
 
 def lower_of(count: int, rows: int, level: float) -> float:
-    """Return the exact lower limit of a probability from counts: one less the upper limit of its opposite.
+    """Clopper-Pearson lower bound from counts, 1 minus the upper bound of the complement; 0 without rows.
 
     Examples
     --------
@@ -157,7 +158,7 @@ def lower_of(count: int, rows: int, level: float) -> float:
 
 @dataclass(frozen=True)
 class SingleBest:
-    """The classifier with the smallest Occam bound, and the numbers behind it."""
+    """Classifier with the smallest Occam bound."""
 
     index: int
     bound: float
@@ -166,9 +167,9 @@ class SingleBest:
 
 
 def best_single(counted: ErrorCounts, delta: float, prior: FloatArray | None) -> SingleBest:
-    """Return the classifier with the smallest Occam bound, the first of several.
+    """Find the classifier with the smallest Occam bound, the first of several.
 
-    Each has its limit at delta times its prior weight.
+    The bound of each classifier is at delta times its prior weight.
 
     Examples
     --------
@@ -185,5 +186,5 @@ def best_single(counted: ErrorCounts, delta: float, prior: FloatArray | None) ->
 
 
 def plain(name: Any) -> Any:
-    """Return a name as a plain Python value, ready for JSON."""
+    """Convert a NumPy scalar to a plain Python value."""
     return name.item() if isinstance(name, np.generic) else name

@@ -90,9 +90,9 @@ class MetricBound:
     Examples
     --------
     >>> print(MetricBound("recall", "ill", "lower", 0.8101, 38, 40, "class"))
-    recall of class 'ill': at least 81.0 %; found 38 of its 40 validation rows
+    recall of class 'ill': at least 81.0 %; 38 true positives among 40 validation rows of the class
     >>> print(MetricBound("error", "ill", "upper", 0.1899, 2, 40, "class", "false negatives"))
-    class 'ill' (false negatives): errs on at most 19.0 % of it; 2 errors on 40 validation rows
+    class 'ill' (false negatives): error rate at most 19.0 %; 2 errors on 40 validation rows
     """
 
     #: The metric: a key of `sentences.WORDS`.
@@ -144,7 +144,7 @@ class MetricBound:
         >>> MetricBound("f1", 1, "lower", 0.2, 2, 40, "class").label
         'F1 of class 1'
         >>> MetricBound("cost", None, "upper", 0.2, 2, 40).label
-        'cost'
+        'mean cost'
         """
         return sentences.metric_label(self)
 
@@ -243,40 +243,18 @@ class Cost:
         return table
 
 
-def with_class_shares(metrics: Sequence[MetricBound], shares: Any, unit: str) -> MetricBound:
+def with_shares(metrics: Sequence[MetricBound], shares: Any, unit: str) -> MetricBound:
     """Upper bound of the error rate for other class shares; see `Certificate.with_class_shares`."""
     classes, bounds = _class_bounds(metrics)
+    if not isinstance(shares, dict) or set(shares) != set(classes):
+        raise ValueError(f"shares must be a dict with a share for each of the classes {classes}, got {shares!r}")
+    normalised, _ = check_distribution("shares", [shares[name] for name in classes], len(classes))
+    bound = min(upper(normalised.tolist()) for upper in bounds)
     counted = (
         _for_every_class(metrics, "error")
         or _for_every_class(metrics, "recall")
         or [metric for metric in metrics if metric.parts is not None]
     )
-    return _with_shares("classes", classes, shares, bounds, counted, unit)
-
-
-def with_slice_shares(metrics: Sequence[MetricBound], shares: Any, unit: str) -> MetricBound:
-    """Upper bound of the error rate for other slice shares; see `Certificate.with_slice_shares`."""
-    by_slice = [metric for metric in metrics if (metric.name, metric.kind) == ("error", SLICE)]
-    if not by_slice:
-        raise ValueError(
-            "with_slice_shares needs a bound for every slice: fit with metrics=('error',) and slices=, a value per row"
-        )
-    bound = partial(mean_up, [metric.bound for metric in by_slice])
-    return _with_shares("slices", [metric.of for metric in by_slice], shares, [bound], by_slice, unit)
-
-
-def _with_shares(
-    what: str,
-    names: list[Any],
-    shares: Any,
-    bounds: Sequence[Callable[[list[float]], float]],
-    counted: Sequence[MetricBound],
-    unit: str,
-) -> MetricBound:
-    if not isinstance(shares, dict) or set(shares) != set(names):
-        raise ValueError(f"shares must be a dict with a share for each of the {what} {names}, got {shares!r}")
-    normalised, _ = check_distribution("shares", [shares[name] for name in names], len(names))
-    bound = min(upper(normalised.tolist()) for upper in bounds)
     errors = sum(metric.count if metric.side == UPPER else metric.rows - metric.count for metric in counted)
     rows, covered = sum(metric.rows for metric in counted), counted[0].covered
     return MetricBound("error", dict(shares), UPPER, bound, int(errors), rows, SHARES, unit=unit, covered=covered)

@@ -477,8 +477,8 @@ def bound_metrics(
     >>> plan = SimpleNamespace(split=validation_split(100), **requested)
     >>> for bound in bound_metrics(y_pred, plan, predictions, 0.05):
     ...     print(bound)
-    class 'healthy' (false positives): errs on at most 17.2 % of it; 3 errors on 60 validation rows
-    class 'ill' (false negatives): errs on at most 21.2 % of it; 2 errors on 40 validation rows
+    class 'healthy' (false positives): error rate at most 17.2 %; 3 errors on 60 validation rows
+    class 'ill' (false negatives): error rate at most 21.2 %; 2 errors on 40 validation rows
     """
     bounds = []
     for spec in plan.metrics:

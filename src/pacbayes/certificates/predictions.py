@@ -1,4 +1,4 @@
-"""Certificates for one prefit classifier, from its predictions or from their counts: no model, no training rows."""
+"""Certify a prefit classifier from its predictions or its confusion matrix, without the model or training rows."""
 
 from __future__ import annotations
 
@@ -45,23 +45,23 @@ def certify_predictions(
     slices: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Certificate:
-    """Certify one classifier, fixed beforehand, by what it said of rows that it was not trained, tuned or chosen with.
+    """Certify a prefit classifier from predictions on rows that were not used to train, tune or choose it.
 
     Parameters
     ----------
     y_true : array_like of shape (m,)
         The true labels.
     y_pred : array_like of shape (m,)
-        What the classifier said.
+        The predicted labels.
     delta : float
-        All that is said together fails with at most this probability.
+        Maximum probability that the certificate, with its metrics, fails.
     metrics, metrics_share, pos_label
-        Limits of other risks, as for `CertifiedClassifier`.
+        Metrics to bound, as for `CertifiedClassifier`.
     groups : array_like of shape (m,), optional
-        The group of every row; the certificate is then about the mean over groups, and limits of costs alone are
-        proved.
+        The group of every row.  The certificate is then on the per-group error rate; of the metrics, only costs have
+        bounds.
     slices : array_like of shape (m,), optional
-        With "error" among `metrics`: a value for every row, each of which has a limit.
+        With "error" among `metrics`: the slice of every row.  Each slice has a bound.
 
     Returns
     -------
@@ -69,13 +69,13 @@ def certify_predictions(
 
     See Also
     --------
-    CertifiedClassifier : Its method `from_fitted` takes several classifiers, of which one is chosen.
+    CertifiedClassifier : Its method `from_fitted` takes several classifiers.
     certify_counts : The same from a confusion matrix.
-    compare_classifiers : Two classifiers on the same rows.
+    compare_classifiers : Compare two classifiers on the same rows.
 
     Notes
     -----
-    Which classes there are, what answers cost and what is asked must not have been decided by looking at these rows.
+    Classes, costs and metrics must be fixed without looking at these rows.
 
     References
     ----------
@@ -86,28 +86,27 @@ def certify_predictions(
     --------
     >>> y_true = ["well"] * 60 + ["ill"] * 40
     >>> y_pred = ["well"] * 58 + ["ill"] * 39 + ["well"] * 3
-    >>> found = certify_predictions(y_true, y_pred, metrics=("recall", "f1"), pos_label="ill")
-    >>> print(found)
-    With probability at least 95 %, the classifier errs on at most 10.6 % of new examples.
-    It erred on 5 of 100 validation rows.
-    Of 40 validation rows of class 'ill' it missed 3.
-    Recall of class 'ill': at least 75.1 %; found 37 of its 40 validation rows.
-    F1 of class 'ill': at least 82.2 %; 37 are right of 42 validation rows of this class or answered so.
-    explain() says what this rests on.
+    >>> print(certify_predictions(y_true, y_pred, metrics=("recall", "f1"), pos_label="ill"))
+    With 95 % confidence, the error rate of this classifier on new examples is at most 10.6 %.
+    5 errors on 100 validation rows.
+    Class 'ill': 3 of 40 validation rows misclassified.
+    Recall of class 'ill': at least 75.1 %; 37 true positives among 40 validation rows of the class.
+    F1 of class 'ill': at least 82.2 %; 37 true positives among 42 validation rows of the class or predicted as it.
+    Assumes that rows are independent (see explain()).
     """
     chosen = _Metrics(metrics, metrics_share, pos_label)
     chosen.check(groups=groups is not None, slices=slices is not None)
     check_same_order(y_true=y_true, y_pred=y_pred, groups=groups, slices=slices)
-    labels, said = _checked(y_true, y_pred)
-    classes = np.unique(np.concatenate([np.unique(labels), np.unique(said)]))
-    # Nobody looks at the rows themselves.
+    labels, predicted = _check_labels(y_true, y_pred)
+    classes = np.unique(np.concatenate([np.unique(labels), np.unique(predicted)]))
+    # The features are never used.
     data = Dataset.checked(np.zeros((labels.size, 1)), labels, groups, slices, classes=classes)
-    kind = smallest_code_dtype(classes.size)
+    dtype = smallest_code_dtype(classes.size)
     predictions = ValidationPredictions(
         classes,
         int(classes.size),
-        np.searchsorted(classes, said).astype(kind)[None],
-        data.codes.astype(kind),
+        np.searchsorted(classes, predicted).astype(dtype)[None],
+        data.codes.astype(dtype),
         slices=None if data.slices is None else data.slices.codes.astype(np.int64),
     )
     return _certified(predictions, all_validate(data, "keep"), delta, chosen, data.slices)
@@ -175,8 +174,8 @@ def certify_counts(
         true.astype(kind),
         multiplicities=table[np.ix_(order, order)].ravel(),
     )
-    found = _certified(predictions, split, delta, chosen)
-    return replace(found, assumptions=(*found.assumptions, sentences.COUNTED))
+    certificate = _certified(predictions, split, delta, chosen)
+    return replace(certificate, assumptions=(*certificate.assumptions, sentences.COUNTS_ASSUMPTION))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -270,14 +269,14 @@ def _checked_table(confusion: ArrayLike, classes: Sequence[Any] | Labels) -> tup
     return table.astype(np.int64), names
 
 
-def _checked(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Labels, Labels]:
-    """Return true and predicted labels, or raise."""
+def _check_labels(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Labels, Labels]:
+    """Convert true and predicted labels to arrays, or raise."""
     labels = np.asarray(check_complete(y_true, "y_true"))
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"y_true must be one-dimensional, with a label for every row, got shape {labels.shape}")
-    said = one_label_each("y_pred", check_complete(y_pred, "y_pred"), labels.size)
-    check_same_kind("y_pred", said, labels, "y_true")
-    for name, given in (("y_true", labels), ("y_pred", said)):
-        if given.dtype.kind == "f" and (given != np.floor(given)).any():
-            raise ValueError(f"{name} must hold labels, got fractions: of probabilities take the most probable class")
-    return labels, said
+    predicted = one_label_each("y_pred", check_complete(y_pred, "y_pred"), labels.size)
+    check_same_kind("y_pred", predicted, labels, "y_true")
+    for name, values in (("y_true", labels), ("y_pred", predicted)):
+        if values.dtype.kind == "f" and (values != np.floor(values)).any():
+            raise ValueError(f"{name} must hold labels, not fractions: convert probabilities to classes")
+    return labels, predicted

@@ -23,7 +23,7 @@ from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.distances import get_distance
 from pacbayes.certificates.certificate import PRESPECIFIED, TRAINING, VALIDATION, Claim
 from pacbayes.certificates.levels import SingleBest, best_single, divide_delta, occam_levels
-from pacbayes.certificates.sentences import FIXED, doubled
+from pacbayes.certificates.sentences import doubled
 from pacbayes.certificates.voting import (
     OCCAM,
     POSTERIOR,
@@ -147,7 +147,7 @@ class FixedRule(Rule):
             empirical_risk=float(errors.risks[0]),
             kl=0.0,
             distance=distance,
-            theorem=f"{method} of the rule's own errors, at its share of delta; {FIXED[self.voting]}.",
+            theorem=f"{method} of the rule's own errors, at its share of delta.",
         )
 
     def resolve(self, case: Case) -> FixedRule:

@@ -1,4 +1,4 @@
-"""Grids of thresholds: what cross-validation counted at each, and the order in which they are tested."""
+"""Grids of thresholds with their counts in cross-validation, and the order in which they are tested."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from pacbayes._utils.checks import read_only
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.decisions import SelectiveResult, Threshold, ThresholdResult, max_error_rate
 
-#: Scores are rounded to multiples of this: where sums of the same numbers differ in their last bits, scores do not.
+#: Scores are rounded to multiples of this, so that sums in another order give equal scores.
 GRID = 2.0**-20
-#: There is a threshold of a confidence for every so many hundredths of the training rows that are answered.
-MOST_THRESHOLDS = 100
-# By how many standard deviations more, or fewer, rows may be answered than expected, where a start is chosen; and at
-# which quantiles a share of errors is looked at that cross-validation leaves uncertain.
-_LUCK = (-1.2, 0.0, 1.2)
+#: Number of confidence thresholds, equally spaced in the acceptance rate on the training rows.
+MAX_THRESHOLDS = 100
+# Uncertainty when the first threshold is chosen: the acceptance rate in standard deviations, and quantiles of the error
+# rate.
+_DEVIATIONS = (-1.2, 0.0, 1.2)
 _QUANTILES = (np.arange(15) + 0.5) / 15
-# At which shares of the positive rows, and of the others, there are thresholds; more of them where these are few.
+# Thresholds are at these shares of the positive and of the negative rows, denser at both ends.
 _ENDS = (0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03)
 _SHARES = np.array([*_ENDS, *(np.arange(1, 25) / 25), *(1.0 - np.array(_ENDS)), 1.0])
-#: Both kinds of rows, and the threshold that every row reaches.
+#: For both classes, and the threshold that every row reaches.
 MAX_GRID_SIZE = 2 * _SHARES.size + 1
 
 
 def on_grid(scores: FloatArray) -> FloatArray:
-    """Return scores rounded to the grid.
+    """Round scores to the grid.
 
     Examples
     --------
@@ -41,10 +41,9 @@ def on_grid(scores: FloatArray) -> FloatArray:
 
 
 def confidence(scores: FloatArray, codes: NDArray[Any]) -> FloatArray:
-    """Return the scores of the labels that a rule says, on the grid; minus infinity where there is none.
+    """Confidence scores of predicted labels, on the grid; minus infinity for labels without a score.
 
-    There is none for a label that is no class, nor for a class that no training row has: such rows are answered only
-    where every row is.
+    Labels that are no class, and classes without training rows, have no score: these rows are accepted only if all are.
 
     Examples
     --------
@@ -52,33 +51,33 @@ def confidence(scores: FloatArray, codes: NDArray[Any]) -> FloatArray:
     array([ 0.5, -1. , -inf, -inf])
     """
     known = codes < scores.shape[1]
-    found = np.full(codes.size, -np.inf)
-    found[known] = on_grid(scores[np.flatnonzero(known), codes[known]])
-    return np.where(np.isnan(found), -np.inf, found)
+    confidences = np.full(codes.size, -np.inf)
+    confidences[known] = on_grid(scores[np.flatnonzero(known), codes[known]])
+    return np.where(np.isnan(confidences), -np.inf, confidences)
 
 
-def counted_at(thresholds: FloatArray, scores: FloatArray, wrong: NDArray[np.bool_]) -> tuple[Codes, Codes]:
-    """Return how many rows have at least each score, and how many of these are wrong.
+def count_at_thresholds(thresholds: FloatArray, scores: FloatArray, wrong: NDArray[np.bool_]) -> tuple[Codes, Codes]:
+    """Count the rows with at least each score, and the errors among them.
 
     Examples
     --------
-    >>> counted_at(np.array([0.5, 0.25, -np.inf]), np.array([0.5, 0.3, 0.1]), np.array([False, True, True]))
+    >>> count_at_thresholds(np.array([0.5, 0.25, -np.inf]), np.array([0.5, 0.3, 0.1]), np.array([False, True, True]))
     (array([1, 2, 3]), array([0, 1, 2]))
     """
     ascending = np.sort(on_grid(scores))
-    bad = np.sort(on_grid(scores[wrong]))
+    of_errors = np.sort(on_grid(scores[wrong]))
     return (
         (ascending.size - np.searchsorted(ascending, thresholds, side="left")).astype(np.int64),
-        (bad.size - np.searchsorted(bad, thresholds, side="left")).astype(np.int64),
+        (of_errors.size - np.searchsorted(of_errors, thresholds, side="left")).astype(np.int64),
     )
 
 
-def plausible_shares(rows: Codes, wrong: Codes) -> FloatArray:
-    """Return shares of errors that are plausible after so many of so many rows, shape (quantiles, T).
+def error_rate_quantiles(rows: Codes, wrong: Codes) -> FloatArray:
+    """Quantiles of the error rate given these counts (Jeffreys' posterior), shape (quantiles, T).
 
     Examples
     --------
-    >>> plausible_shares(np.array([100]), np.array([10]))[[0, 7, 14], 0].round(3)
+    >>> error_rate_quantiles(np.array([100]), np.array([10]))[[0, 7, 14], 0].round(3)
     array([0.055, 0.101, 0.165])
     """
     with usual_float_errors():
@@ -86,194 +85,201 @@ def plausible_shares(rows: Codes, wrong: Codes) -> FloatArray:
 
 
 def chance_to_pass(
-    rows: Codes, wrong: Codes, number: int, m: int, decision: float, delta: float, plausible: FloatArray | None = None
+    rows: Codes,
+    wrong: Codes,
+    n_train: int,
+    m: int,
+    max_error: float,
+    delta: float,
+    quantiles: FloatArray | None = None,
 ) -> FloatArray:
-    """Return how likely each threshold is to pass its test against a share of errors on `m` validation rows.
+    """Estimate the probability that each threshold passes its test on `m` validation rows.
 
-    `rows` of `number` training rows were those that errors are counted among, and `wrong` of these were errors.
+    `rows` of `n_train` training rows were in the condition in cross-validation, and `wrong` of these were errors.
 
     Examples
     --------
     >>> chance_to_pass(np.array([50, 90]), np.array([1, 20]), 100, 200, 0.1, 0.05).round(2)
     array([0.79, 0.  ])
     """
-    shares = plausible_shares(rows, wrong) if plausible is None else plausible
+    error_rates = error_rate_quantiles(rows, wrong) if quantiles is None else quantiles
     with usual_float_errors():
-        share = rows / max(number, 1)
-        likely = np.zeros(share.size)
-        for luck in _LUCK:
-            drawn = np.clip(np.rint(m * share + luck * np.sqrt(m * share * (1.0 - share))), 1, m).astype(np.int64)
-            allowed = _most_errors(drawn, decision, delta)
-            passes = bdtr(np.maximum(allowed, 0), drawn, shares).mean(axis=0)
-            likely += np.where(allowed >= 0, passes, 0.0) / len(_LUCK)
-    return likely
+        share = rows / max(n_train, 1)
+        chance = np.zeros(share.size)
+        for deviation in _DEVIATIONS:
+            drawn = np.clip(np.rint(m * share + deviation * np.sqrt(m * share * (1.0 - share))), 1, m).astype(np.int64)
+            allowed = _max_errors(drawn, max_error, delta)
+            passes = bdtr(np.maximum(allowed, 0), drawn, error_rates).mean(axis=0)
+            chance += np.where(allowed >= 0, passes, 0.0) / len(_DEVIATIONS)
+    return chance
 
 
-def _most_errors(rows: Codes, decision: float, delta: float) -> FloatArray:
-    """Return the most errors with which so many rows pass, more or less; -1 where not even none does."""
-    return np.where(bdtr(0, rows, decision) > delta, -1.0, np.floor(bdtrik(delta, rows, decision)))
+def _max_errors(rows: Codes, max_error: float, delta: float) -> FloatArray:
+    """Approximate maximum number of errors that passes the test; -1 if not even zero does."""
+    return np.where(bdtr(0, rows, max_error) > delta, -1.0, np.floor(bdtrik(delta, rows, max_error)))
 
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceGrid:
-    """Thresholds of a score from the strictest to the loosest, and what cross-validation counted at each.
+    """Thresholds on the confidence, from the strictest to the loosest, with their counts in cross-validation.
 
     Examples
     --------
     >>> scores, wrong = np.linspace(0.0, 1.0, 200), np.arange(200) < 30
-    >>> found = ConfidenceGrid.from_scores(scores, wrong)
-    >>> found.values.size, int(found.answered[-1]), int(found.wrong[-1]), int(found.wrong[49])
+    >>> grid = ConfidenceGrid.from_scores(scores, wrong)
+    >>> grid.values.size, int(grid.accepted[-1]), int(grid.wrong[-1]), int(grid.wrong[49])
     (100, 200, 30, 0)
-    >>> start = found.order(200, 0.05, 0.05)[0]
-    >>> int(found.answered[start]), int(found.wrong[start])
+    >>> start = grid.order(200, 0.05, 0.05)[0]
+    >>> int(grid.accepted[start]), int(grid.wrong[start])
     (160, 0)
     """
 
-    #: Descending, shape (T,); the last is minus infinity: every row is answered.
+    #: Descending, shape (T,); the last is minus infinity, which accepts every row.
     values: FloatArray
-    #: Training rows with at least that score in cross-validation, shape (T,).
-    answered: Codes
-    #: Those of them that were wrong.
+    #: Training rows with at least this confidence in cross-validation, shape (T,).
+    accepted: Codes
+    #: Errors among them.
     wrong: Codes
 
     @classmethod
     def from_scores(cls, scores: FloatArray, wrong: NDArray[np.bool_]) -> ConfidenceGrid:
-        """Return thresholds at which every hundredth more of the training rows is answered."""
+        """Thresholds at equally spaced acceptance rates."""
         descending = np.sort(on_grid(scores))[::-1]
-        places = np.unique(np.ceil(np.arange(1, MOST_THRESHOLDS) / MOST_THRESHOLDS * scores.size).astype(np.int64))
-        found = descending[places[places < scores.size] - 1]
-        values = np.append(np.unique(found[found > -np.inf])[::-1], -np.inf)
-        answered, bad = counted_at(values, scores, wrong)
-        return cls(values, answered, bad)
+        places = np.unique(np.ceil(np.arange(1, MAX_THRESHOLDS) / MAX_THRESHOLDS * scores.size).astype(np.int64))
+        thresholds = descending[places[places < scores.size] - 1]
+        values = np.append(np.unique(thresholds[thresholds > -np.inf])[::-1], -np.inf)
+        return cls(values, *count_at_thresholds(values, scores, wrong))
 
-    def plausible(self) -> FloatArray:
-        """Return shares of errors among answered rows that are plausible after cross-validation: (quantiles, T)."""
-        return plausible_shares(self.answered, self.wrong)
+    def error_rate_quantiles(self) -> FloatArray:
+        """Quantiles of the error rate on accepted rows after cross-validation, shape (quantiles, T)."""
+        return error_rate_quantiles(self.accepted, self.wrong)
 
-    def order(self, m: int, decision: float, delta: float, plausible: FloatArray | None = None) -> Codes:
-        """Return the thresholds to be tested, in their order: one that is likely to pass on `m` rows, then looser ones.
+    def order(self, m: int, max_error: float, delta: float, quantiles: FloatArray | None = None) -> Codes:
+        """Order of the tests: the threshold that is most likely to pass on `m` rows, followed by looser ones.
 
-        How likely a threshold is to pass is estimated from cross-validation: as if the share of errors among answered
-        rows were one that is plausible after what was counted there (Jeffreys' distribution), and a share of the `m`
-        rows were answered that is as random as a binomial one.  The likeliest is first: if it passes, nothing is lost
-        by having begun there, and if it does not, everything is.  To take the share of errors as it was counted would
-        begin where a lucky few rows had no error.  Who asks for many targets hands over what is `plausible`.
+        If the first threshold passes, nothing is lost by starting there; if it fails, everything is.  The probability
+        of passing averages over Jeffreys' posterior of the error rate after cross-validation, and over a binomial
+        number of accepted rows: with the observed error rate alone, the start would be at a few rows that happen to
+        have no error.  `quantiles` saves time for several values of `max_error`.
         """
-        likely = chance_to_pass(
-            self.answered,
+        chance = chance_to_pass(
+            self.accepted,
             self.wrong,
-            int(self.answered[-1]),
+            int(self.accepted[-1]),
             m,
-            decision,
+            max_error,
             delta,
-            self.plausible() if plausible is None else plausible,
+            self.error_rate_quantiles() if quantiles is None else quantiles,
         )
-        return np.arange(int(np.argmax(likely)), likely.size)
+        return np.arange(int(np.argmax(chance)), chance.size)
 
 
 @dataclass(frozen=True, eq=False)
 class ConfusionCounts:
-    """Rows at one threshold or several: how many there are, of them positive, answered so, and both.
+    """Counts of rows at one or several thresholds: all, positive, predicted positive, and true positives.
 
     Examples
     --------
-    >>> counted = ConfusionCounts(100, 20, np.array([30, 10]), np.array([18, 9]))
-    >>> [part.tolist() for part in counted.errors("recall")], [part.tolist() for part in counted.errors("fpr")]
+    >>> counts = ConfusionCounts(100, 20, np.array([30, 10]), np.array([18, 9]))
+    >>> [part.tolist() for part in counts.errors("recall")], [part.tolist() for part in counts.errors("fpr")]
     ([[20, 20], [2, 11]], [[80, 80], [12, 1]])
     """
 
     rows: int
     positives: int
     #: Shape (T,).
-    answered: Codes
-    hits: Codes
+    predicted_positives: Codes
+    true_positives: Codes
 
     @classmethod
     def at(cls, values: FloatArray, scores: FloatArray, positive: NDArray[np.bool_]) -> ConfusionCounts:
-        """Count the rows that have at least each score."""
-        answered, false_alarms = counted_at(values, scores, ~positive)
-        return cls(scores.size, int(np.count_nonzero(positive)), answered, answered - false_alarms)
+        """Count rows at thresholds."""
+        predicted, false_positives = count_at_thresholds(values, scores, ~positive)
+        return cls(scores.size, int(np.count_nonzero(positive)), predicted, predicted - false_positives)
 
     def errors(self, name: str) -> tuple[Codes, Codes]:
-        """Return the rows that a measure is about, and the errors among these, at each threshold."""
+        """Count the rows in the condition of a metric, and the errors among them, at each threshold."""
         if name == "recall":
-            return np.full_like(self.hits, self.positives), self.positives - self.hits
-        rows = self.answered if name == "precision" else np.full_like(self.hits, self.rows - self.positives)
-        return rows, self.answered - self.hits
+            return np.full_like(self.true_positives, self.positives), self.positives - self.true_positives
+        negatives = np.full_like(self.true_positives, self.rows - self.positives)
+        rows = self.predicted_positives if name == "precision" else negatives
+        return rows, self.predicted_positives - self.true_positives
 
-    def metrics(self, name: str, delta: float) -> FloatArray:
-        """Return exact upper limits of the share of errors, each alone; 1 where there are no rows."""
-        return _limits(*self.errors(name), delta)
+    def bounds(self, name: str, delta: float) -> FloatArray:
+        """Clopper-Pearson upper bounds of the error share of a metric, each on its own."""
+        return error_bounds(*self.errors(name), delta)
 
     def passes(self, decision: Threshold, delta: float) -> NDArray[np.bool_]:
-        """Return which thresholds pass all tests, each at the whole of delta."""
-        found = np.ones(self.hits.size, dtype=np.bool_)
+        """Whether each threshold passes the tests of all requirements, each at the whole of delta."""
+        passes = np.ones(self.true_positives.size, dtype=np.bool_)
         for name, share in decision.required.items():
-            found &= self.metrics(name, delta) <= max_error_rate(name, share)
-        return found
+            passes &= self.bounds(name, delta) <= max_error_rate(name, share)
+        return passes
 
 
 @dataclass(frozen=True, eq=False)
 class ThresholdGrid:
-    """Thresholds of the positive class's probability, from the largest to 0, and what cross-validation counted at each.
+    """Thresholds on the probability of the positive class, from the largest to 0, with their cross-validation counts.
 
     Examples
     --------
     >>> scores = np.linspace(0.0, 1.0, 200)
-    >>> cuts = ThresholdGrid.from_scores(scores, scores > 0.7, "late")
-    >>> order = cuts.order(Threshold(recall=0.9), 200, 0.05)
-    >>> float(cuts.values[order[0]]), float(cuts.values[order[-1]]) == float(cuts.values.max())
+    >>> grid = ThresholdGrid.from_scores(scores, scores > 0.7, "late")
+    >>> order = grid.order(Threshold(recall=0.9), 200, 0.05)
+    >>> float(grid.values[order[0]]), float(grid.values[order[-1]]) == float(grid.values.max())
     (0.0, True)
     """
 
     #: The positive class.
     positive: Any
-    #: Descending, shape (T,); the last is 0: every row is answered so.
+    #: Descending, shape (T,); at the last, 0, every row is predicted positive.
     values: FloatArray
-    #: Training rows with at least that probability in cross-validation, and those of them that are positive.
-    answered: Codes
-    hits: Codes
+    #: Training rows with at least this probability in cross-validation, and the true positives among them.
+    predicted_positives: Codes
+    true_positives: Codes
 
     def __post_init__(self) -> None:
-        read_only(self.values, self.answered, self.hits)
+        read_only(self.values, self.predicted_positives, self.true_positives)
 
     @classmethod
     def from_scores(cls, scores: FloatArray, positive: NDArray[np.bool_], label: Any) -> ThresholdGrid:
-        """Return thresholds at shares of the positive training rows, and of the others."""
+        """Thresholds at shares of the positive training rows and of the negative ones."""
         values = [0.0]
         for part in (on_grid(scores[positive]), on_grid(scores[~positive])):
             descending = np.sort(part)[::-1]
             values += descending[np.ceil(_SHARES * part.size).astype(np.int64) - 1].tolist() if part.size else []
-        found = np.unique(values)[::-1]
-        counted = ConfusionCounts.at(found, scores, positive)
-        return cls(label, found, counted.answered, counted.hits)
+        thresholds = np.unique(values)[::-1]
+        counts = ConfusionCounts.at(thresholds, scores, positive)
+        return cls(label, thresholds, counts.predicted_positives, counts.true_positives)
 
     @property
-    def counted(self) -> ConfusionCounts:
-        """What was counted of the training rows."""
-        return ConfusionCounts(int(self.answered[-1]), int(self.hits[-1]), self.answered, self.hits)
+    def counts(self) -> ConfusionCounts:
+        """The counts of the training rows."""
+        rows, positives = int(self.predicted_positives[-1]), int(self.true_positives[-1])
+        return ConfusionCounts(rows, positives, self.predicted_positives, self.true_positives)
 
     @property
     def f1(self) -> FloatArray:
         """F1 of the positive class at each threshold."""
-        return np.asarray(2.0 * self.hits / np.maximum(self.answered + self.hits[-1], 1))
+        total = self.predicted_positives + self.true_positives[-1]
+        return np.asarray(2.0 * self.true_positives / np.maximum(total, 1))
 
     def order(self, decision: Threshold, m: int, delta: float) -> Codes:
-        """Return the thresholds to be tested, in their order: one likely to pass on `m` rows, then towards the best.
+        """Order of the tests: from the threshold that is most likely to pass on `m` rows to the preferred one.
 
-        The first is the likeliest to pass all tests, by what cross-validation counted; of several the one farthest from
-        where `prefer` leads.  From there it goes, step by step, to the threshold that `prefer` would take of all.
+        Of several that are equally likely to pass, the first is the one farthest from the preferred threshold, which
+        `prefer` would choose among all.
         """
-        seen, likely = self.counted, np.ones(self.values.size)
+        counts, chance = self.counts, np.ones(self.values.size)
         for name, share in decision.required.items():
-            likely *= chance_to_pass(*seen.errors(name), seen.rows, m, max_error_rate(name, share), delta)
-        last = {"precision": 0, "recall": likely.size - 1, "f1": int(np.argmax(self.f1))}[decision.preferred]
-        ties = np.flatnonzero(likely >= likely.max())
+            chance *= chance_to_pass(*counts.errors(name), counts.rows, m, max_error_rate(name, share), delta)
+        last = {"precision": 0, "recall": chance.size - 1, "f1": int(np.argmax(self.f1))}[decision.preferred]
+        ties = np.flatnonzero(chance >= chance.max())
         start = int(ties[np.argmax(np.abs(ties - last))])
         return np.arange(start, last + 1) if start <= last else np.arange(start, last - 1, -1)
 
-    def taken(self, passed: Codes, decision: Threshold) -> int:
-        """Return which of the thresholds that passed, in the order of their tests, is taken."""
+    def choose(self, passed: Codes, decision: Threshold) -> int:
+        """Choose among the thresholds that passed, in the order of their tests."""
         if decision.preferred == "f1":
             latest_first = passed[::-1]
             return int(latest_first[np.argmax(self.f1[latest_first])])
@@ -284,9 +290,9 @@ class ThresholdGrid:
 
 
 def fixed_sequence_test(order: Codes, passes: NDArray[np.bool_]) -> tuple[Codes, int]:
-    """Test hypotheses in a given order, each at the whole level, up to the first failure.
+    """Test hypotheses in a fixed order, each at the whole level, up to the first failure.
 
-    Returns those that passed, in their order, and how many were tested.
+    Returns those that passed, in order, and the number of tests.
 
     Examples
     --------
@@ -299,91 +305,87 @@ def fixed_sequence_test(order: Codes, passes: NDArray[np.bool_]) -> tuple[Codes,
 
 
 def certify_abstention(
-    thresholds: ConfidenceGrid, counted: tuple[Codes, Codes], m: int, decision: float, delta: float
+    grid: ConfidenceGrid, counts: tuple[Codes, Codes], m: int, max_error: float, delta: float
 ) -> SelectiveResult:
-    """Return the loosest threshold at which the errors among answered rows are shown to be within the target.
+    """Find the loosest threshold whose error rate on accepted rows is certified.
 
-    `counted` are, for each, the validation rows that are answered, and the errors among these.  A threshold passes if
-    the exact limit of its errors, rounded up, is at most the target.
+    `counts` are the accepted validation rows and their errors at each threshold, which passes if the exact bound of its
+    error rate, rounded up, is at most `max_error`.
 
     Examples
     --------
-    >>> thresholds = ConfidenceGrid(np.array([0.9, 0.5, -np.inf]), np.array([40, 80, 100]), np.array([0, 1, 20]))
-    >>> certify_abstention(thresholds, (np.array([80, 160, 200]), np.array([0, 2, 40])), 200, 0.05, 0.05)
-    ... # doctest: +NORMALIZE_WHITESPACE
-    SelectiveResult(max_error=0.05, threshold=0.5, m=200, rows=160, errors=2, tested=2, smallest_max_error=None,
-                    unit='example')
+    >>> grid = ConfidenceGrid(np.array([0.9, 0.5, -np.inf]), np.array([40, 80, 100]), np.array([0, 1, 20]))
+    >>> result = certify_abstention(grid, (np.array([80, 160, 200]), np.array([0, 2, 40])), 200, 0.05, 0.05)
+    >>> result.threshold, result.accepted, result.errors, result.tested
+    (0.5, 160, 2, 2)
     """
-    answered, wrong = counted
-    metrics = _limits(answered, wrong, delta)
-    passed, tested = fixed_sequence_test(thresholds.order(m, decision, delta), metrics <= decision)
+    accepted, wrong = counts
+    bounds = error_bounds(accepted, wrong, delta)
+    passed, tested = fixed_sequence_test(grid.order(m, max_error, delta), bounds <= max_error)
     if not passed.size:
-        return SelectiveResult(
-            decision, None, m, 0, 0, tested, _smallest_max_error(thresholds, metrics, m, decision, delta)
-        )
+        smallest = _smallest_max_error(grid, bounds, m, max_error, delta)
+        return SelectiveResult(max_error, None, m, 0, 0, tested, smallest)
     index = int(passed[-1])
-    return SelectiveResult(
-        decision, float(thresholds.values[index]), m, int(answered[index]), int(wrong[index]), tested
-    )
+    return SelectiveResult(max_error, float(grid.values[index]), m, int(accepted[index]), int(wrong[index]), tested)
 
 
-# Targets that are tried where none passed, to be named as information.
+# Values of `max_error` to try if none passed, reported as information.
 _OTHER_MAX_ERRORS = (np.arange(1, 200) / 200).tolist()
 
 
 def _smallest_max_error(
-    thresholds: ConfidenceGrid, metrics: FloatArray, m: int, decision: float, delta: float
+    grid: ConfidenceGrid, bounds: FloatArray, m: int, max_error: float, delta: float
 ) -> float | None:
-    """Return the smallest larger target with which a threshold would have passed, None where there is none.
+    """Smallest larger `max_error` at which a threshold would have passed; None if there is none.
 
-    Another target may put another threshold first, so that a larger one need not pass where a smaller one does: they
-    are tried one after the other.
+    Another value may change the first threshold, so that a larger one need not pass where a smaller one does: they are
+    tried in turn.
     """
-    # No threshold passes below its limit, whichever is first.
-    best, plausible = max(float(metrics.min()), np.nextafter(decision, 1.0)), thresholds.plausible()
+    # No threshold passes below its bound, whichever is first.
+    least, quantiles = max(float(bounds.min()), np.nextafter(max_error, 1.0)), grid.error_rate_quantiles()
     for other in _OTHER_MAX_ERRORS:
-        # Where the first passes, some do.
-        if other >= best and metrics[thresholds.order(m, other, delta, plausible)[0]] <= other:
+        # If the first passes, some do.
+        if other >= least and bounds[grid.order(m, other, delta, quantiles)[0]] <= other:
             return float(other)
     return None
 
 
 def certify_threshold(
-    cuts: ThresholdGrid, counted: ConfusionCounts, decision: Threshold, delta: float
+    grid: ThresholdGrid, counts: ConfusionCounts, decision: Threshold, delta: float
 ) -> ThresholdResult:
-    """Return the threshold of one class's probability at which all targets are shown to be kept.
+    """Find the preferred threshold at which all requirements are certified.
 
-    `counted` are the validation rows at each threshold.
+    `counts` are those of the validation rows at each threshold.
 
     Examples
     --------
     >>> scores = np.linspace(0.0, 1.0, 200)
-    >>> cuts = ThresholdGrid.from_scores(scores, scores > 0.7, "late")
-    >>> counted = ConfusionCounts.at(cuts.values, scores, scores > 0.7)
-    >>> found = certify_threshold(cuts, counted, Threshold(recall=0.9), 0.05)
-    >>> found.passed, round(found.threshold, 3), found.recall
+    >>> grid = ThresholdGrid.from_scores(scores, scores > 0.7, "late")
+    >>> counts = ConfusionCounts.at(grid.values, scores, scores > 0.7)
+    >>> result = certify_threshold(grid, counts, Threshold(recall=0.9), 0.05)
+    >>> result.passed, round(result.threshold, 3), result.recall
     (True, 0.709, 0.9833333333333333)
     """
-    order = cuts.order(decision, counted.rows, delta)
-    passed, tested = fixed_sequence_test(order, counted.passes(decision, delta))
-    index = cuts.taken(passed, decision) if passed.size else int(order[0])
+    order = grid.order(decision, counts.rows, delta)
+    passed, tested = fixed_sequence_test(order, counts.passes(decision, delta))
+    index = grid.choose(passed, decision) if passed.size else int(order[0])
     return ThresholdResult(
         decision=decision,
-        positive=cuts.positive,
+        positive=grid.positive,
         passed=passed.size > 0,
-        threshold=float(cuts.values[index]),
-        m=counted.rows,
-        positives=counted.positives,
-        answered=int(counted.answered[index]),
-        hits=int(counted.hits[index]),
+        threshold=float(grid.values[index]),
+        m=counts.rows,
+        positives=counts.positives,
+        predicted_positives=int(counts.predicted_positives[index]),
+        true_positives=int(counts.true_positives[index]),
         tested=tested,
         delta=delta,
     )
 
 
-def _limits(rows: Codes, wrong: Codes, delta: float) -> FloatArray:
-    """Return exact upper limits of shares of errors, each alone; 1 where there are no rows."""
-    metrics, some = np.ones(rows.size), rows > 0
-    if some.any():
-        metrics[some] = binomial_upper(wrong[some], rows[some], delta)
-    return metrics
+def error_bounds(rows: Codes, wrong: Codes, delta: float) -> FloatArray:
+    """Clopper-Pearson upper bounds, each on its own; 1 without rows."""
+    bounds, nonempty = np.ones(rows.size), rows > 0
+    if nonempty.any():
+        bounds[nonempty] = binomial_upper(wrong[nonempty], rows[nonempty], delta)
+    return bounds

@@ -275,7 +275,7 @@ def plan(
     """
     from pacbayes._utils.checks import check_level, warn_of_level
     from pacbayes.bounds.binomial import rows_needed
-    from pacbayes.certificates.sentences import format_max_error
+    from pacbayes.certificates.sentences import format_required
     from pacbayes.cli.options import check_outputs, write_plot
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
 
@@ -285,8 +285,8 @@ def plan(
         warn_of_level(check_level(delta))
     rows = rows_needed(error, target, delta=delta, chance=chance)
     said = (
-        f"If {format_max_error(error)} of new examples are answered wrong, {rows} validation rows, or any larger "
-        f"number, keep the bound at or below {format_max_error(target)} with a chance of {format_max_error(chance)} or "
+        f"If {format_required(error)} of new examples are answered wrong, {rows} validation rows, or any larger "
+        f"number, keep the bound at or below {format_required(target)} with a chance of {format_required(chance)} or "
         "more."
     )
     if plot is not None:
@@ -321,10 +321,10 @@ def _others(error: float, target: float, delta: float, chance: float) -> dict[tu
 
 
 def _table(error: float, found: dict[tuple[float, float], int | None]) -> "TextTable":
-    from pacbayes.certificates.sentences import format_max_error
+    from pacbayes.certificates.sentences import format_required
     from pacbayes.report.tables import TextTable
 
     targets, chances = (list(dict.fromkeys(key[i] for key in found)) for i in (0, 1))
-    lines = [(format_max_error(t), *(str(found[t, c] or "–") for c in chances)) for t in targets]
-    title = f"Rows needed at an error of {format_max_error(error)}, by target and chance"
-    return TextTable(title, ("target", *(f"chance {format_max_error(c)}" for c in chances)), tuple(lines))
+    lines = [(format_required(t), *(str(found[t, c] or "–") for c in chances)) for t in targets]
+    title = f"Rows needed at an error of {format_required(error)}, by target and chance"
+    return TextTable(title, ("target", *(f"chance {format_required(c)}" for c in chances)), tuple(lines))

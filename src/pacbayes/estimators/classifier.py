@@ -130,10 +130,9 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = CertifiedClassifier("svm", random_state=0).fit(X, y)
     >>> print(clf.certificate_)
-    With probability at least 95 %, the soft vote errs on at most 5.1 % of new examples.
-    It erred on 8 of 284 validation rows.
-    Majority class of the training rows (1): error rate at most 38.8 %.
-    explain() says what this rests on.
+    With 95 % confidence, the error rate of this classifier on new examples is at most 5.1 %.
+    8 errors on 284 validation rows. Majority-class baseline (1): at most 38.8 %.
+    Assumes that rows are independent (see explain()).
     >>> clf.predict_proba(X[:1]).round(2)
     array([[0.95, 0.05]])
     """
@@ -282,9 +281,9 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         >>> fitted = [GaussianNB().fit(X, y), DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)]
         >>> clf = CertifiedClassifier.from_fitted(fitted, X_val, y_val, primary=0, voting="best", random_state=0)
         >>> print(clf.certificate_)
-        With probability at least 95 %, the best single classifier errs on at most 9.3 % of new examples.
-        It erred on 18 of 285 validation rows.
-        explain() says what this rests on.
+        With 95 % confidence, the error rate of the best single classifier on new examples is at most 9.3 %.
+        18 errors on 285 validation rows.
+        Assumes that rows are independent (see explain()).
         """
         model = cls(
             None,

@@ -194,10 +194,9 @@ class StochasticSVC(CertifiedModel):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = StochasticSVC(random_state=0).fit(X, y)
     >>> print(clf.certificate_)
-    With probability at least 95 %, the stochastic classifier errs on at most 8.7 % of new examples.
-    Its classifiers erred on 3.0 % of 284 validation rows, on average.
-    Majority class of the training rows (1): error rate at most 38.8 %.
-    explain() says what this rests on.
+    With 95 % confidence, the error rate of the stochastic classifier on new examples is at most 8.7 %.
+    3.0 % errors on 284 validation rows, averaged over the classifiers. Majority-class baseline (1): at most 38.8 %.
+    Assumes that rows are independent (see explain()).
     >>> clf.set_params(voting="majority").predict(X[:3])
     array([0, 0, 0])
     """

@@ -36,7 +36,7 @@ from pacbayes.certificates.primary import (
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.rules import Draws, FixedRule, Single, SoftVote, Vote
 from pacbayes.certificates.sentences import PRIORS
-from pacbayes.certificates.thresholds import MAX_GRID_SIZE, MOST_THRESHOLDS, ConfidenceGrid, ThresholdGrid
+from pacbayes.certificates.thresholds import MAX_GRID_SIZE, MAX_THRESHOLDS, ConfidenceGrid, ThresholdGrid
 from pacbayes.certificates.voting import BITS, PRIMARY, SOFT, IntegerWeights, float_weights
 from pacbayes.data.split import DISTINCT, EXAMPLE, GROUP, SPLITS, Split, marked, rows_of_units
 from pacbayes.data.tables import TableReading, TextColumn
@@ -207,7 +207,9 @@ RULES: dict[type, _Rules] = {
     ThresholdGrid: {
         "positive": lambda g: isinstance(g.positive, _PLAIN),
         "values": lambda g: _falls(g.values, 0.0, MAX_GRID_SIZE),
-        "answered": lambda g: _grows(g.values.shape, g.answered, g.hits, g.answered - g.hits),
+        "predicted_positives": lambda g: _grows(
+            g.values.shape, g.predicted_positives, g.true_positives, g.predicted_positives - g.true_positives
+        ),
     },
     Split: {
         "kind": lambda d: d.kind in SPLITS and (d.kind == "shared") == (d.shared is not None),
@@ -286,9 +288,9 @@ RULES: dict[type, _Rules] = {
     TableReading: {},
     TextColumn: {},
     ConfidenceGrid: {
-        "values": lambda g: _falls(g.values, -math.inf, MOST_THRESHOLDS),
-        "answered": lambda g: _grows(g.values.shape, g.answered, g.wrong),
-        "wrong": lambda g: (g.wrong <= g.answered).all(),
+        "values": lambda g: _falls(g.values, -math.inf, MAX_THRESHOLDS),
+        "accepted": lambda g: _grows(g.values.shape, g.accepted, g.wrong),
+        "wrong": lambda g: (g.wrong <= g.accepted).all(),
     },
     Vote: _RULE,
 }
@@ -338,8 +340,9 @@ def _check_plan(plan: Plan) -> None:
     need(type(plan.thresholds) is kind, "Plan.thresholds", "must be those of the decision")
     if plan.thresholds is not None:
         need(not plan.has_threshold or plan.hedge == 0.0, "Plan.hedge", "must be 0 where a threshold is asked for")
-        counted = int(plan.thresholds.answered[-1]) == n_train
-        need(counted, f"{kind.__name__}.answered", "must be all training rows in the end")
+        name = "predicted_positives" if plan.has_threshold else "accepted"
+        rows = int(getattr(plan.thresholds, name)[-1])
+        need(rows == n_train, f"{kind.__name__}.{name}", "must end with all training rows")
 
 
 def _check_prior(plan: Plan) -> None:

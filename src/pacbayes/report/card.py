@@ -6,7 +6,7 @@ from typing import Any
 
 from pacbayes._utils.checks import check_choice
 from pacbayes._utils.words import PLURAL, printable_lines
-from pacbayes.certificates.certificate import CONSTANT, Certificate
+from pacbayes.certificates.certificate import MAJORITY_CLASS, Certificate
 from pacbayes.certificates.decisions import SelectiveResult
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.report.guarantee import Confusion, facts, must_hold, uncounted, who_answers
@@ -98,7 +98,7 @@ def _model_sections(view: ReportView) -> dict[str, dict[str, Any]]:
             **({"Bound": certificate.bound} if has_bound else {}),
             "Further bounds": [metric.sentence for metric in certificate.metrics] or "none",
             "Baselines": [
-                str(baseline) for name, baseline in certificate.baselines.items() if name in ("holdout", CONSTANT)
+                str(baseline) for name, baseline in certificate.baselines.items() if name in ("holdout", MAJORITY_CLASS)
             ],
             "Why these metrics": None,
         },
@@ -146,7 +146,7 @@ def _data_sections(view: ReportView) -> dict[str, dict[str, Any]]:
 
 
 def _compare_with_majority_class(certificate: Certificate) -> str:
-    baseline = certificate.baselines.get(CONSTANT)
+    baseline = certificate.baselines.get(MAJORITY_CLASS)
     if baseline is None:
         return "not compared"
     if baseline.bound is None or certificate.worse_than_baseline:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import BoolArray, FloatArray
 from pacbayes._utils.words import PLURAL, cut, failure, format_share, percent_up
-from pacbayes.certificates.certificate import CONSTANT, Baseline, Missed
+from pacbayes.certificates.certificate import MAJORITY_CLASS, Baseline, Missed
 from pacbayes.certificates.decisions import SelectiveResult, ThresholdResult
 from pacbayes.certificates.sentences import format_label
 from pacbayes.certificates.thresholds import on_grid
@@ -86,7 +86,7 @@ def facts(view: ReportView) -> list[str]:
     )
     # Shown separately, as warnings.
     warnings = (certificate.worse_than_baseline, str(certificate.minority_class_missed))
-    results = [line for line in certificate.lines[1:] if line not in warnings]
+    results = [sentence for sentence in certificate.observations if sentence not in warnings]
     abstains = isinstance(certificate.decision, SelectiveResult) and certificate.decision.passed
     acceptance = "The acceptance rate on new examples is not guaranteed."
     return [who_answers(view), *([refit] if certificate.refit else []), *results, *([acceptance] if abstains else [])]
@@ -130,7 +130,7 @@ def compared(view: ReportView) -> dict[str, Baseline]:
     return {
         label: Baseline(min(certificate.bound, 1.0), view.validation_risk(view.voting), who_answers(view)),
         f"one classifier, {how} (holdout)": baselines["holdout"],
-        "majority-class baseline": baselines[CONSTANT],
+        "majority-class baseline": baselines[MAJORITY_CLASS],
     }
 
 

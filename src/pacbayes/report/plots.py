@@ -10,10 +10,10 @@ from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.checks import import_optional
 from pacbayes._utils.words import PLURAL, confidence, format_up
 from pacbayes.bounds.binomial import binomial_upper, chances, rows_needed
-from pacbayes.certificates.certify import threshold_counts, threshold_grid_counts
+from pacbayes.certificates.certify import abstention_counts, threshold_counts
 from pacbayes.certificates.decisions import Abstain, SelectiveResult, Threshold, ThresholdResult
 from pacbayes.certificates.monitor import Monitor
-from pacbayes.certificates.sentences import MEASURES
+from pacbayes.certificates.sentences import THRESHOLD_METRICS
 from pacbayes.certificates.thresholds import ThresholdGrid
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.posteriors.posterior import Problem
@@ -438,22 +438,22 @@ class Coverage(NamedTuple):
 
 def coverage(view: ReportView) -> Coverage:
     """Errors among accepted rows by threshold, of a model that abstains."""
-    rows, wrong = threshold_counts(view.plan, view.model._fitted.predictions, view.voting)
+    rows, wrong = abstention_counts(view.plan, view.model._fitted.predictions, view.voting)
     rows, wrong = rows[rows > 0], wrong[rows > 0]
     selective, chosen = view.certificate.decision, None
     if isinstance(selective, SelectiveResult) and selective.passed:
-        chosen = int(np.flatnonzero(rows == selective.rows)[-1])
+        chosen = int(np.flatnonzero(rows == selective.accepted)[-1])
     bounds = [float(binomial_upper(k, n, view.plan.delta)) for n, k in zip(rows.tolist(), wrong.tolist(), strict=True)]
     return Coverage(rows / view.classifiers.m, wrong / rows, np.array(bounds), rows.tolist(), wrong.tolist(), chosen)
 
 
 def shares_at_thresholds(view: ReportView) -> Iterator[tuple[str, str, FloatArray]]:
     """Yield name, label and values by threshold of recall, precision and false positive rate; NaN without rows."""
-    confusion = threshold_grid_counts(view.plan, view.model._fitted.predictions)
-    for name, (_, words, _) in MEASURES.items():
+    confusion = threshold_counts(view.plan, view.model._fitted.predictions)
+    for name, (title, _) in THRESHOLD_METRICS.items():
         rows, wrong = confusion.errors(name)
         shares = wrong / np.maximum(rows, 1)
-        yield name, words, np.where(rows > 0, shares if name == "fpr" else 1.0 - shares, np.nan)
+        yield name, title, np.where(rows > 0, shares if name == "fpr" else 1.0 - shares, np.nan)
 
 
 def _start(clf: Model, ax: "Axes | None", test: Any = None) -> "tuple[ReportView, Axes]":

@@ -9,10 +9,10 @@ import numpy as np
 
 from pacbayes._utils.words import PLURAL, confidence, format_level, format_params, format_share, format_up, percent_up
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates.certificate import CONSTANT, FOUND, PRESPECIFIED, TRAINING, VALIDATION, Certificate
+from pacbayes.certificates.certificate import MAJORITY_CLASS, OPTIMISED, PRESPECIFIED, TRAINING, VALIDATION, Certificate
 from pacbayes.certificates.decisions import SelectiveResult, ThresholdResult
 from pacbayes.certificates.metric_bounds import CLASS
-from pacbayes.certificates.sentences import format_label, format_max_error, shares_of_delta
+from pacbayes.certificates.sentences import format_label, format_required, shares_of_delta
 from pacbayes.certificates.voting import POSTERIOR, SOFT
 from pacbayes.data.split import GROUP
 from pacbayes.report.view import ReportView
@@ -125,7 +125,7 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
     With `full`, bounds have all digits and the table includes everything that they were computed from.
     """
     rows = [_certificate_row(view, voting, full) for voting in view.model.certificates_]
-    baseline = view.model.certificates_["stochastic"].baselines[CONSTANT]
+    baseline = view.model.certificates_["stochastic"].baselines[MAJORITY_CLASS]
     if baseline.bound is not None and baseline.empirical_risk is not None:
         delta, observed = repr(view.plan.delta), view.observed
         rows.append(
@@ -158,12 +158,12 @@ def _certificate_row(view: ReportView, voting: str, full: bool) -> dict[str, str
         "validation error": "–" if risk is None else format_share(risk),
     }
     if isinstance(certificate.decision, SelectiveResult):
-        row["acceptance rate"] = format_share(certificate.decision.share)
+        row["acceptance rate"] = format_share(certificate.decision.acceptance_rate)
     if view.observed is not None:
         row["test error"] = _format_test(*view.observed.among_answered(voting))
     if not full:
         return row
-    pre_specified = certificate.source == VALIDATION and certificate.rule not in FOUND
+    pre_specified = certificate.source == VALIDATION and certificate.rule not in OPTIMISED
     # Further rows for auditors.
     return row | {
         "bound B": repr(certificate.bound),
@@ -221,7 +221,7 @@ def bounds_table(view: ReportView, full: bool = False) -> TextTable:
     notes = []
     for name, baseline in view.model.certificates_["stochastic"].baselines.items():
         classifier = "best single classifier" if name == "Occam" else holdout
-        if name != CONSTANT:  # listed in the table of certificates
+        if name != MAJORITY_CLASS:  # listed in the table of certificates
             bounds.append((name, classifier, baseline.bound, baseline.empirical_risk, None, baseline.note))
             notes += [f"{name}: {baseline.note}."] if baseline.bound is None and not full else []
     if full:
@@ -336,7 +336,7 @@ def _format_error_bound(certificate: Certificate) -> str:
     selective = certificate.decision
     if selective is None:
         return _format_percent(certificate.bound)
-    return f"{format_max_error(selective.max_error)} of accepted rows" if selective.passed else "(abstains on all rows)"
+    return f"{format_required(selective.max_error)} of accepted rows" if selective.passed else "(abstains on all rows)"
 
 
 def _format_percent(bound: float) -> str:

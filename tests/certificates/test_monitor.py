@@ -13,7 +13,7 @@ from pacbayes import Certificate, Monitor, StochasticSVC, certify_predictions
 from pacbayes.certificates.decisions import SelectiveResult
 from pacbayes.certificates.monitor import MULTIPLES, bets_against
 
-METRICS_ASSUMPTION = [1e-300, 1e-9, 0.01, 0.05, 1 / 9, 0.2, 0.4444, 0.5, 0.8, 0.97, 1 - 1e-12]
+BOUNDS = [1e-300, 1e-9, 0.01, 0.05, 1 / 9, 0.2, 0.4444, 0.5, 0.8, 0.97, 1 - 1e-12]
 
 
 def risks(limit):
@@ -23,7 +23,7 @@ def risks(limit):
 
 
 def exact_path(limit, losses):
-    """The evidence in rational numbers, with lambda as it is written in the mathematics."""
+    """E-values in rational numbers, with lambda as in docs/mathematics.md."""
     B = Fraction(limit)
     bets = [(p - B) / (B * (1 - B)) for p in risks(limit)]
     capital, path = [Fraction(0)] * len(bets), []
@@ -35,13 +35,13 @@ def exact_path(limit, losses):
 
 
 def as_groups(losses):
-    """Groups of eight rows with these shares of errors, in eighths."""
+    """Groups of eight rows with these error rates, in eighths."""
     wrong = [i < round(8 * loss) for loss in losses for i in range(8)]
     return wrong, np.repeat(np.arange(len(losses)), 8)
 
 
-@pytest.mark.parametrize("limit", METRICS_ASSUMPTION)
-def test_bets_are_on_risks_above_the_limit_and_below_one(limit):
+@pytest.mark.parametrize("limit", BOUNDS)
+def test_bets_are_on_risks_above_the_bound_and_below_one(limit):
     found = bets_against(limit)
     for p, lose, win in zip(risks(limit), found.lose.tolist(), found.win.tolist(), strict=True):
         B = Fraction(limit)
@@ -52,8 +52,8 @@ def test_bets_are_on_risks_above_the_limit_and_below_one(limit):
         np.testing.assert_allclose(found.win, np.geomspace(1.25, 8.0, 8), rtol=1e-4)
 
 
-@pytest.mark.parametrize("limit", METRICS_ASSUMPTION)
-def test_the_evidence_is_never_above_that_of_exact_arithmetic(limit):
+@pytest.mark.parametrize("limit", BOUNDS)
+def test_e_values_are_rounded_down(limit):
     rng = np.random.default_rng(0)
     for share in (0.0, min(2 * limit, 1.0), 0.5, 1.0):
         wrong = rng.random(50) < share
@@ -63,7 +63,7 @@ def test_the_evidence_is_never_above_that_of_exact_arithmetic(limit):
         np.testing.assert_allclose(found, [float(one) for one in exact], rtol=1e-12)
 
 
-def test_the_evidence_of_groups_is_never_above_that_of_exact_arithmetic():
+def test_e_values_of_groups_are_rounded_down():
     losses = (np.random.default_rng(1).integers(0, 9, 60) / 8).tolist()
     wrong, groups = as_groups(losses)
     monitor = Monitor(0.3, unit="group").update_errors(wrong, groups=groups)
@@ -74,8 +74,8 @@ def test_the_evidence_of_groups_is_never_above_that_of_exact_arithmetic():
 
 
 @pytest.mark.parametrize("limit", [0.05, 0.3, 0.9])
-def test_the_exact_evidence_is_a_supermartingale_at_every_node(limit):
-    """Whatever came before: the mean over the next loss is at most what was there, for every risk up to the limit."""
+def test_the_exact_e_process_is_a_supermartingale_at_every_node(limit):
+    """The conditional mean of the next e-value is at most the current one, for every risk up to the bound."""
     B = Fraction(limit)
     for past in product((0, 1), repeat=5):
         now = exact_path(limit, past)[-1]
@@ -88,8 +88,8 @@ def test_the_exact_evidence_is_a_supermartingale_at_every_node(limit):
 
 
 @pytest.mark.parametrize(("limit", "alpha"), [(0.3, 0.3), (0.5, 0.25), (0.1, 0.05), (0.8, 0.5)])
-def test_false_alarms_enumerated(limit, alpha):
-    """Every sequence of twelve rows at the limit itself: alarms have a probability of at most alpha, and some."""
+def test_the_false_alarm_probability_by_enumeration(limit, alpha):
+    """All sequences of twelve rows, with the risk at the bound: an alarm has positive probability, at most alpha."""
     total = 0.0
     for wrong in product((0, 1), repeat=12):
         if Monitor(limit, alpha).update_errors(wrong).alarm:
@@ -98,7 +98,7 @@ def test_false_alarms_enumerated(limit, alpha):
 
 
 @pytest.mark.parametrize("size", [1, 10, 1000])
-def test_batches_of_any_size_give_the_same_path(size):
+def test_e_values_do_not_depend_on_batches(size):
     wrong = np.random.default_rng(2).random(5000) < 0.07
     whole, parts = Monitor(0.05).update_errors(wrong), Monitor(0.05)
     for start in range(0, wrong.size, size):
@@ -116,7 +116,7 @@ def test_rows_count_in_the_order_of_arrival():
     assert first.e_values.max() > 100 * given.e_values.max()
 
 
-def test_an_alarm_stays_and_tells_when():
+def test_an_alarm_stays():
     monitor = Monitor(0.05, alpha=0.02).update_errors([0] * 50 + [1] * 10)
     first = int(np.argmax(monitor.e_values >= 50)) + 1
     assert monitor.alarm_at == first > 50
@@ -126,11 +126,11 @@ def test_an_alarm_stays_and_tells_when():
     assert monitor.alarm_at == first
 
 
-def test_an_alarm_takes_more_than_rounding():
+def test_alarms_are_exact():
     e_value = Monitor(0.05).update_errors([1] * 3).e_values[-1]
     assert not Monitor(0.05, alpha=1 / e_value).update_errors([1] * 3).alarm
     assert Monitor(0.05, alpha=1.000001 / e_value).update_errors([1] * 3).alarm
-    # Where 1/alpha, in real numbers, is above the evidence by less than rounding shows.
+    # 1/alpha is above the e-value by less than a rounding error.
     misled = 0
     for limit in np.linspace(0.01, 0.3, 200):
         e_value = float(Monitor(limit).update_errors([1] * 3).e_values[-1])
@@ -151,7 +151,7 @@ def test_many_rows_stay_finite():
     assert 0 < monitor.e_values[-1] < 1e-3
 
 
-def test_limits_at_both_ends():
+def test_bounds_of_0_and_1():
     assert not Monitor(1.0, alpha=0.99).update_errors([1] * 2000).update_errors([0, 1] * 500).alarm
     assert "can be no alarm" in str(Monitor(1.0))
     never = Monitor(0.0).update_errors([0] * 100)
@@ -160,7 +160,7 @@ def test_limits_at_both_ends():
     assert not Monitor(0.5, alpha=5e-324).update_errors([1] * 3000).alarm
 
 
-def test_groups_count_once_in_the_order_in_which_they_begin():
+def test_groups_count_once_in_order_of_appearance():
     monitor = Monitor(0.2, unit="group")
     monitor.update_errors([1, 0, 1, 1, 0], groups=["b", "a", "b", "c", "b"])
     assert monitor.losses.tolist() == [2 / 3, 0, 1]
@@ -174,7 +174,7 @@ def test_groups_count_once_in_the_order_in_which_they_begin():
 
 
 @pytest.mark.parametrize("wrong", [[0.5], [2], [float("nan")], [[0, 1]], 3, ["a"], np.ma.array([1, 0], mask=[1, 0])])
-def test_what_is_no_error_is_refused_and_changes_nothing(wrong):
+def test_invalid_errors_change_nothing(wrong):
     monitor = Monitor(0.2).update_errors([1, 0])
     before = monitor.e_values.tolist()
     with pytest.raises(ValueError, match="wrong must"):
@@ -183,12 +183,12 @@ def test_what_is_no_error_is_refused_and_changes_nothing(wrong):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [((1.5,), "bound must lie"), ((-0.1,), "bound must lie"), ((float("nan"),), "bound must lie")]
     + [((0.1, alpha), "alpha must be") for alpha in (0.0, 1.0, float("nan"), -1)],
 )
-def test_wrong_arguments(arguments, said):
-    with pytest.raises(ValueError, match=said):
+def test_invalid_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
         Monitor(*arguments)
 
 
@@ -208,50 +208,41 @@ def test_labels():
 
 
 @pytest.mark.parametrize(
-    ("answered", "message"),
+    ("decision", "message"),
     [
-        (SelectiveResult(0.02, None, 100, 0, 0, 1), "nothing to watch"),
-        (
-            SelectiveResult(0.02, 0.5, 100, 90, 0, 1),
-            r"about the rows that the model accepts.*use monitor\(\) of the model",
-        ),
+        (SelectiveResult(0.02, None, 100, 0, 0, 1), "cannot be monitored"),
+        (SelectiveResult(0.02, 0.5, 100, 90, 0, 1), r"about accepted rows.*use monitor\(\) of the model"),
     ],
 )
-def test_the_certificate_of_a_target_does_not_count_rows_that_are_not_accepted(answered, message):
-    # At most 2 % of the accepted rows are wrong, and as many of the others as you like.
-    certificate = Certificate(0.02, None, 0.05, 100, "binomial", 0.0, 0.0, "the soft vote", "Exact.", decision=answered)
+def test_certificates_with_abstention_are_not_monitored(decision, message):
+    # At most 2 % of the accepted rows are wrong; nothing is known about the others.
+    certificate = Certificate(0.02, None, 0.05, 100, "binomial", 0.0, 0.0, "the soft vote", "Exact.", decision=decision)
     with pytest.raises(ValueError, match=message):
         certificate.monitor()
 
 
-def test_words():
+def test_sentences():
     quiet = Monitor(0.05, about="the soft vote").update_errors([0] * 99 + [1])
-    assert str(quiet).startswith(
-        "No alarm for the soft vote in 100 rows. Of all 100 rows, 1 (1.0 %) were wrong; the limit is 5.0 %."
-    )
+    assert str(quiet).startswith("No alarm for the soft vote in 100 rows: 1 error (1.0 %); the bound is 5.0 %.")
     assert "No alarm does not prove that the certificate still holds" in str(quiet)
-    # Not of the 4 rows before the alarm.
+    # The error rate is that of all rows, not of those before the alarm.
     loud = Monitor(0.0512345, about="the soft vote").update_errors([1] * 16 + [0] * 4)
-    assert str(loud).startswith(
-        "Alarm for the soft vote after 4 of 20 rows. Of all 20 rows, 16 (80.0 %) were wrong; the limit is 5.2 %"
-    )
+    assert str(loud).startswith("Alarm for the soft vote after 4 of 20 rows: 16 errors (80.0 %); the bound is 5.2 %")
     groups = Monitor(0.05, unit="group").update_errors([1] * 16 + [0] * 4, groups=np.repeat([0, 1, 2, 3, 4], 4))
-    assert " groups. In all 5 groups, 80.0 % of the rows of a group were wrong, on average; the limit is" in str(groups)
-    assert "if the certificate is true and nothing changed, an alarm is ever seen with probability at most 1 %" in str(
-        loud
-    )
+    assert " groups: 80.0 % errors per group on average; the bound is" in str(groups)
+    assert "the probability of any false alarm, ever, is at most 1 %" in str(loud)
     assert "Alarm" in loud._repr_html_()
     assert "No alarm" in Monitor(0.1)._repr_html_()
 
 
-def test_nobody_writes_into_what_was_seen():
+def test_losses_and_e_values_are_read_only():
     monitor = Monitor(0.05).update_errors([0, 1])
     for values in (monitor.losses, monitor.e_values):
         with pytest.raises(ValueError, match="read-only"):
             values[0] = 5.0
 
 
-def test_a_file_holds_the_rows_and_all_else_follows(tmp_path):
+def test_save_load_and_resume(tmp_path):
     wrong = np.random.default_rng(5).random(3000) < 0.08
     whole = Monitor(0.05, alpha=0.003).update_errors(wrong)
     half = Monitor(0.05, alpha=0.003).update_errors(wrong[:1500])
@@ -268,7 +259,7 @@ def test_a_file_holds_the_rows_and_all_else_follows(tmp_path):
     assert (again.unit, again.about) == ("group", "it")
 
 
-def test_a_file_of_another_monitor_is_not_taken_up(tmp_path):
+def test_files_of_other_monitors_are_rejected(tmp_path):
     Monitor(0.05).update_errors([0, 1]).save(tmp_path / "watch.json")
     with pytest.raises(ValueError, match=r"bound 0\.05 there, 0\.06 here"):
         Monitor(0.06).resume(tmp_path / "watch.json")
@@ -278,8 +269,8 @@ def test_a_file_of_another_monitor_is_not_taken_up(tmp_path):
         Monitor(0.05).update_errors([1]).resume(tmp_path / "watch.json")
 
 
-def test_a_file_of_another_certificate_is_not_taken_up(tmp_path):
-    # One error in 100 rows each, and so equal bounds; of one they are of class "a".
+def test_files_of_other_certificates_are_rejected(tmp_path):
+    # Two errors in 100 rows each, and equal bounds, but in different classes.
     truth = ["a", "b"] * 50
     certificates = [certify_predictions(truth, [*wrong, *truth[2:]]) for wrong in (["b", "b"], ["a", "a"])]
     first, second = (one.monitor() for one in certificates)
@@ -292,7 +283,7 @@ def test_a_file_of_another_certificate_is_not_taken_up(tmp_path):
     assert resumed.losses.tolist() == [0, 1, 1]
 
 
-def test_a_file_of_version_0_2_is_refused_with_what_to_do(tmp_path):
+def test_files_of_version_0_2_are_rejected_with_advice(tmp_path):
     old = Monitor(0.05).update_errors([0, 1]).to_dict() | {"format": "pacbayes monitor 1"}
     (tmp_path / "watch.json").write_text(json.dumps(old))
     with pytest.raises(ValueError, match=r"must be 'pacbayes monitor 3'.*start again at the first row"):
@@ -326,7 +317,7 @@ def test_a_file_of_version_0_2_is_refused_with_what_to_do(tmp_path):
         {"unit": "group", "losses": ["a", "b"]},
     ],
 )
-def test_a_forged_file_is_refused(change, tmp_path):
+def test_forged_files_are_rejected(change, tmp_path):
     values = Monitor(0.05).update_errors([0, 1, 1]).to_dict()
     (tmp_path / "w.json").write_text(json.dumps(values | change))
     with pytest.raises(ValueError, match="is not a valid monitor file"):
@@ -334,13 +325,13 @@ def test_a_forged_file_is_refused(change, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"format": "pacbayes monitor 3"}', "\x00"])
-def test_a_file_that_is_no_monitor_is_refused(text, tmp_path):
+def test_other_files_are_rejected(text, tmp_path):
     (tmp_path / "w.json").write_text(text)
     with pytest.raises(ValueError, match="is not a valid monitor file"):
         Monitor.load(tmp_path / "w.json")
 
 
-def test_draws_by_a_posterior_are_not_watched():
+def test_draws_of_a_posterior_are_not_monitored():
     """Equal rows get equal draws: the losses that arrive need not have a mean below that of the average."""
     X, y = load_breast_cancer(return_X_y=True)
     clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y)

@@ -1,8 +1,4 @@
-"""The table of what is proved: every cell works as it says, or is refused with a sentence.
-
-P is the rule that the training rows propose, A one that was planned beside it, Q one whose weights the validation rows
-find.
-"""
+"""The table of guarantees, for primary rules, alternatives and posteriors: each is proved or rejected."""
 
 from copy import copy
 
@@ -23,7 +19,7 @@ FITTED = {}
 
 
 def fit(groups=None, voting="auto", **choices):
-    """A fitted model; the way of predicting changes nothing of what is planned, and fits are shared."""
+    """A fitted model; fits are shared, since `voting` does not change the plan."""
     if "refit" in choices:
         choices["voting"] = voting
     clf = CertifiedClassifier(GRID, **{"hedge": HEDGE, "delta": DELTA, "cv": 3, "random_state": 0} | choices)
@@ -34,13 +30,13 @@ def fit(groups=None, voting="auto", **choices):
 
 
 def claims(clf, voting):
-    """What each rule of a way of predicting claims, by name."""
+    """Claims of the rules of a voting, by name."""
     certificate = clf.certificates_[voting]
     return {certificate.rule: certificate} | {one.rule: one for one in certificate.alternatives}
 
 
-def check_limit(claim, m, unit):
-    """Exact for rows; for groups by a bet, here below Chernoff's."""
+def check_bound(claim, m, unit):
+    """Exact for rows; for groups a betting bound, here below Chernoff's."""
     if unit == "group":
         chernoff = float(chernoff_upper(np.array([claim.empirical_risk]), m, claim.level)[0])
         assert claim.distance == "bet"
@@ -55,18 +51,18 @@ CELLS = [("rows", None, "example"), ("groups", GROUPS, "group")]
 
 @pytest.mark.parametrize(("what", "groups", "unit"), CELLS, ids=[cell[0] for cell in CELLS])
 @pytest.mark.parametrize(("voting", "share"), [("soft", 1.0), ("majority", 0.9), ("best", 0.9), ("stochastic", 0.9)])
-def test_main_error_of_a_proposal(voting, share, what, groups, unit):
+def test_error_rate_of_a_primary_rule(voting, share, what, groups, unit):
     clf = fit(groups)
     claim = claims(clf, voting)["primary"]
     assert claim.level == pytest.approx(share * DELTA, rel=1e-9)
     assert claim.level <= share * DELTA
-    check_limit(claim, clf.certificate_.m, unit)
+    check_bound(claim, clf.certificate_.m, unit)
     assert clf.certificate_.unit == unit
 
 
 @pytest.mark.parametrize(("what", "groups", "unit"), CELLS, ids=[cell[0] for cell in CELLS])
-def test_main_error_of_an_alternative(what, groups, unit):
-    """Of a vote that stands beside the proposed one: its own errors, at its equal part of the reserve."""
+def test_error_rate_of_an_alternative(what, groups, unit):
+    """Alternative votes share the hedge equally."""
     clf = fit(groups)
     found = claims(clf, "majority")
     fixed_rules = {rule.name for rule in clf._fitted.plan.fixed_rules if rule.voting == "majority"} - {"primary"}
@@ -74,13 +70,13 @@ def test_main_error_of_an_alternative(what, groups, unit):
     number = len(found) - 1
     for name in fixed_rules:
         assert found[name].level == pytest.approx(HEDGE * DELTA / number, rel=1e-9)
-        check_limit(found[name], clf.certificate_.m, unit)
+        check_bound(found[name], clf.certificate_.m, unit)
     assert sum(claim.level for claim in found.values()) <= DELTA
 
 
 @pytest.mark.parametrize(("what", "groups", "unit"), CELLS, ids=[cell[0] for cell in CELLS])
-def test_main_error_of_what_is_found(what, groups, unit):
-    """kl for draws, twice that for a vote; none of them is the rule's own errors."""
+def test_error_rate_of_a_posterior(what, groups, unit):
+    """PAC-Bayes-kl for draws, twice that for their vote."""
     clf = fit(groups)
     assert claims(clf, "stochastic")["posterior"].distance == "kl"
     alone = fit(groups, hedge=1)
@@ -91,37 +87,37 @@ def test_main_error_of_what_is_found(what, groups, unit):
 
 
 @pytest.mark.parametrize("voting", ["soft", "majority", "best", "stochastic"])
-def test_limits_of_a_fixed_rule(voting):
+def test_metrics_of_a_primary_rule(voting):
     clf = fit(metrics=("error",), voting=voting)
     certificate = clf.certificate_
     assert certificate.rule == "primary"
     rows = clf.classifiers_.splits(0)[1]
     wrong = clf.predict(X[rows]) != Y[rows]
-    for one, label in zip(certificate.metrics, (0, 1), strict=True):
+    for metric, label in zip(certificate.metrics, (0, 1), strict=True):
         mine = Y[rows] == label
-        assert (one.rows, one.count) == (mine.sum(), (wrong & mine).sum())
+        assert (metric.rows, metric.count) == (mine.sum(), (wrong & mine).sum())
         level = 0.2 * certificate.level / 0.8 / 2
-        assert one.bound == pytest.approx(float(binomial_upper(one.count, one.rows, level)), rel=1e-9)
+        assert metric.bound == pytest.approx(float(binomial_upper(metric.count, metric.rows, level)), rel=1e-9)
     whole = certificate.level / 0.8
     assert whole <= DELTA * (1.0 if voting == "soft" else 1 - HEDGE) * (1 + 1e-9)
 
 
-def test_a_threshold_is_of_a_class():
+def test_a_threshold_needs_a_known_class():
     with pytest.raises(ValueError, match="pos_label must be one of the classes"):
         fit(decision=THRESHOLD, pos_label=7)
 
 
-def test_a_posterior_that_wins_has_no_limits():
-    """Draws by a posterior at hedge 0.9 of machines that are all alike: the proposal's level is too small to win."""
+def test_a_posterior_has_no_metrics():
+    """Equal SVMs at a hedge of almost 1: the level of the primary rule is too small."""
     clf = StochasticSVC([1.0, 1.1], hedge=0.999999, metrics=("error",), random_state=0).fit(X, Y)
     certificate = clf.certificates_["stochastic"]
     assert certificate.rule == "posterior"
     assert certificate.metrics == ()
-    assert any("There are no other limits" in line for line in certificate.assumptions)
+    assert any("Metrics have no bounds" in line for line in certificate.assumptions)
 
 
 @pytest.mark.parametrize("voting", ["soft", "majority", "best", "stochastic"])
-def test_a_target_is_tested_at_the_whole_of_delta_and_states_nothing_else(voting):
+def test_abstention_uses_all_of_delta(voting):
     certificate = fit(decision=Abstain(0.08), voting=voting).certificate_
     assert certificate.level == DELTA
     assert certificate.rule == "primary"
@@ -129,7 +125,7 @@ def test_a_target_is_tested_at_the_whole_of_delta_and_states_nothing_else(voting
     assert certificate.bound in (0.08, 1.0)
 
 
-def test_a_threshold_is_tested_at_the_whole_of_delta_and_states_nothing_else():
+def test_a_threshold_uses_all_of_delta():
     clf = fit(decision=THRESHOLD)
     certificate = clf.certificate_
     assert (clf.voting_, clf.hedge_) == ("soft", 0.0)
@@ -137,7 +133,7 @@ def test_a_threshold_is_tested_at_the_whole_of_delta_and_states_nothing_else():
     assert (certificate.metrics, certificate.alternatives, certificate.baselines) == ((), (), {})
     assert certificate.decision.passed
     assert all(one.decision is None for voting, one in clf.certificates_.items() if voting != "soft")
-    with pytest.raises(ValueError, match="there is nothing to watch"):
+    with pytest.raises(ValueError, match="cannot be monitored"):
         clf.monitor()
     with pytest.raises(ValueError, match="with_class_shares needs a bound"):
         certificate.with_class_shares({0: 0.5, 1: 0.5})
@@ -152,26 +148,26 @@ def test_only_the_soft_vote_predicts_with_a_threshold(voting):
 
 @pytest.mark.parametrize(("what", "groups", "unit"), CELLS, ids=[cell[0] for cell in CELLS])
 @pytest.mark.parametrize("voting", ["soft", "majority", "best"])
-def test_a_refit_has_the_bound_of_what_was_certified(voting, what, groups, unit):
+def test_a_refit_has_the_bound_of_the_certified_rule(voting, what, groups, unit):
     refitted, alone = (fit(groups, voting=voting, refit=refit).certificate_ for refit in (True, False))
     assert (refitted.bound, refitted.level, refitted.rule) == (alone.bound, alone.level, alone.rule)
-    assert "covered and wrong" in str(refitted)
+    assert "on which the refitted and the certified model agree" in str(refitted)
 
 
-def test_a_refit_of_a_vote_that_the_validation_rows_found():
-    """With nearly all of delta in reserve a vote that was found wins: its main error carries over."""
+def test_a_refit_of_an_alternative():
+    """At a hedge of almost 1 an alternative vote has the smallest bound, which carries over."""
     clf = fit(voting="majority", hedge=0.999999, refit=True)
     assert clf.certificate_.rule != "primary"
     assert clf.certificate_.refit
     assert clf.covered(X).shape == (Y.size,)
 
 
-# Rows that no model here was fitted with.
+# New rows.
 NEW = X + 0.001
 
 
 def check_batch(clf, share):
-    """At its share of the whole of delta, from the errors of the rule that predicts, whatever limits stand beside."""
+    """Compare with the bound from the errors of the rule that predicts, at its share of delta, also with metrics."""
     batch, rows = clf.certify_batch(NEW), clf.classifiers_.splits(0)[1]
     errors = int((clf.predict(X[rows]) != Y[rows]).sum())
     assert (batch.rows, batch.m, batch.errors, batch.delta) == (Y.size, rows.size, errors, DELTA)
@@ -179,35 +175,35 @@ def check_batch(clf, share):
     assert batch.wrong == hypergeometric_upper(errors, rows.size, Y.size, batch.level)
 
 
-@pytest.mark.parametrize("limits", [(), ("error",)])
+@pytest.mark.parametrize("metrics", [(), ("error",)])
 @pytest.mark.parametrize(("voting", "share"), [("soft", 1.0), ("majority", 0.9), ("best", 0.9), ("stochastic", 0.9)])
-def test_of_these_for_a_proposal(voting, share, limits):
-    clf = fit(metrics=limits, voting=voting)
+def test_batches_of_a_primary_rule(voting, share, metrics):
+    clf = fit(metrics=metrics, voting=voting)
     assert clf.certificate_.rule == "primary"
     check_batch(clf, share)
 
 
-@pytest.mark.parametrize("limits", [(), ("error",)])
-def test_of_these_for_an_alternative(limits):
-    """A vote, and Occam's choice, that win with a reserve of nearly all of delta: each at its own share."""
-    clf = fit(hedge=0.999999, voting="majority", metrics=limits)
+@pytest.mark.parametrize("metrics", [(), ("error",)])
+def test_batches_of_an_alternative(metrics):
+    """At a hedge of almost 1 a vote and the Occam bound are the smallest, each at its share."""
+    clf = fit(hedge=0.999999, voting="majority", metrics=metrics)
     found = claims(clf, "majority")
     assert clf.certificate_.rule in {rule.name for rule in clf._fitted.plan.fixed_rules} - {"primary"}
     check_batch(clf, 0.999999 / (len(found) - 1))
-    clf = fit(hedge=0.999999, voting="best", metrics=limits)
+    clf = fit(hedge=0.999999, voting="best", metrics=metrics)
     assert clf.certificate_.rule == "Occam"
     check_batch(clf, 0.999999 / 4)
 
 
-def test_of_these_for_occam_alone():
-    """By the prior weight of the classifier that was chosen."""
+def test_batches_of_the_best_single_classifier():
+    """At the prior weight of the classifier."""
     prior = [0.1, 0.2, 0.3, 0.4]
     clf = fit(hedge=1, voting="best", prior=prior)
     check_batch(clf, prior[clf.best_index_])
 
 
 @pytest.mark.parametrize(
-    ("choices", "groups", "message"),
+    ("parameters", "groups", "message"),
     [
         (
             {"hedge": 1, "voting": "stochastic"},
@@ -226,13 +222,13 @@ def test_of_these_for_occam_alone():
         ({"decision": THRESHOLD}, None, r"only Threshold\(recall=0\.8\) is certified"),
     ],
 )
-def test_of_these_is_refused_where_it_is_not_proved(choices, groups, message):
-    clf = fit(groups, **choices)
+def test_batches_without_a_proof_are_rejected(parameters, groups, message):
+    clf = fit(groups, **parameters)
     with pytest.raises(ValueError, match=message):
         clf.certify_batch(NEW)
 
 
-def test_of_these_is_refused_with_independent_splits():
+def test_batches_are_rejected_with_independent_splits():
     clf = StochasticSVC([1.0], split="independent", voting="best", random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="with split='independent'"):
         clf.certify_batch(NEW)

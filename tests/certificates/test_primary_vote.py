@@ -1,4 +1,4 @@
-"""The proposed vote: an average of votes by the errors that they make in cross-validation, never by other rows."""
+"""The primary vote: an average of votes, weighted by their errors in cross-validation."""
 
 import math
 from fractions import Fraction
@@ -21,7 +21,7 @@ from pacbayes.estimators import planning
 
 
 def drawn(seed, classes=2, n=120, candidates=15):
-    """Class numbers, and answers of candidates of very different quality; some answer what is no class."""
+    """Codes of labels, and predictions of candidates of very different quality; some are no class."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(classes, size=n)
     rates = rng.uniform(0.02, 0.6, candidates) * rng.beta(0.4, 0.8, n)[:, None] * 2
@@ -29,9 +29,9 @@ def drawn(seed, classes=2, n=120, candidates=15):
     return codes, np.where(rng.random((candidates, n)) < rates.T, other, codes)
 
 
-def by_hand(codes, answers, fold, classes, nested=True):
-    """Return the errors of the votes of all strengths, row by row."""
-    wrong = answers != codes
+def direct_errors_of_votes(codes, y_pred, fold, classes, nested=True):
+    """Errors of the votes of all strengths, row by row."""
+    wrong = y_pred != codes
     results = []
     for strength in STRENGTHS:
         errors = 0
@@ -40,63 +40,63 @@ def by_hand(codes, answers, fold, classes, nested=True):
         for row in range(codes.size):
             parts = weights[fold[row]]
             behind = [
-                sum(p for p, said in zip(parts, answers[:, row], strict=True) if said == c) for c in range(classes)
+                sum(p for p, label in zip(parts, y_pred[:, row], strict=True) if label == c) for c in range(classes)
             ]
             errors += behind.index(max(behind)) != codes[row]
         results.append(errors)
     return tuple(results)
 
 
-def tried(codes, answers, fold=None):
-    """Count the errors of candidates in four folds, and those of the votes of them."""
+def cross_validated(codes, y_pred, fold=None):
+    """Errors of the candidates in four folds, and those of their votes."""
     fold = assign_folds(codes, 4, np.random.default_rng(0)) if fold is None else fold
-    errors, sizes = count_fold_errors(answers, codes, fold)
-    return errors.sum(axis=1), errors_of_votes(answers, codes, fold, sizes), fold
+    errors, sizes = count_fold_errors(y_pred, codes, fold)
+    return errors.sum(axis=1), errors_of_votes(y_pred, codes, fold, sizes), fold
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
 def test_errors_of_votes_with_weights_from_the_other_folds(classes):
     different, matters = 0, 0
     for seed in range(25):
-        codes, answers = drawn(seed, classes)
-        _, found, fold = tried(codes, answers)
-        assert found == by_hand(codes, answers, fold, classes)
+        codes, y_pred = drawn(seed, classes)
+        _, found, fold = cross_validated(codes, y_pred)
+        assert found == direct_errors_of_votes(codes, y_pred, fold, classes)
         different += len(set(found)) > 2
-        matters += found != by_hand(codes, answers, fold, classes, nested=False)
-    # The cases are such that strengths differ, and that weights from all folds would count otherwise.
+        matters += found != direct_errors_of_votes(codes, y_pred, fold, classes, nested=False)
+    # The strengths differ, and weights from all folds would give other errors.
     assert different > 10
     assert matters > 10
 
 
 def test_the_same_errors_in_small_blocks(monkeypatch):
     for seed in range(5):
-        codes, answers = drawn(seed, n=600)
-        expected = tried(codes, answers)[1]
+        codes, y_pred = drawn(seed, n=600)
+        expected = cross_validated(codes, y_pred)[1]
         monkeypatch.setattr(primary, "_BLOCK_SIZE", 70)
-        assert tried(codes, answers)[1] == expected
+        assert cross_validated(codes, y_pred)[1] == expected
         monkeypatch.undo()
 
 
-def test_folds_for_which_nothing_could_be_trained_are_left_out():
+def test_folds_without_training_rows_of_a_class_are_skipped():
     """All rows of the second class are in the last fold: without it, one class is left."""
-    codes, answers = drawn(0)
+    codes, y_pred = drawn(0)
     fold = np.where(codes == 1, 3, np.arange(codes.size) % 4)
     kept = fold != 3
-    totals, found, _ = tried(codes, answers, fold)
-    assert totals.tolist() == np.count_nonzero(answers[:, kept] != codes[kept], axis=1).tolist()
-    assert found == by_hand(codes[kept], answers[:, kept], fold[kept], 2)
+    totals, found, _ = cross_validated(codes, y_pred, fold)
+    assert totals.tolist() == np.count_nonzero(y_pred[:, kept] != codes[kept], axis=1).tolist()
+    assert found == direct_errors_of_votes(codes[kept], y_pred[:, kept], fold[kept], 2)
 
 
-def test_one_that_never_errs_has_nearly_all_of_the_vote_only_if_others_err():
+def test_a_perfect_candidate_dominates_only_if_others_have_errors():
     codes = np.tile([0, 1], 40)
     flawless = np.tile(codes, (5, 1))
     bad = np.tile(1 - codes, (6, 1))
-    totals, found, _ = tried(codes, np.concatenate([flawless[:1], bad]))
+    totals, found, _ = cross_validated(codes, np.concatenate([flawless[:1], bad]))
     assert found[0] == codes.size
     assert min(found) == 0
     assert primary_weights(np.arange(7), totals, 7, found)[1].weights[0] > 2**52 * 0.99
-    # All are right everywhere: nothing tells the strengths apart, and the average of them all is proposed.
-    totals, found, _ = tried(codes, flawless)
+    # No candidate has errors: all strengths have the same weight.
+    totals, found, _ = cross_validated(codes, flawless)
     assert set(found) == {0}
     parts = np.ldexp(primary_weights(np.arange(5), totals, 5, found)[1].weights.astype(float), -52)
     np.testing.assert_allclose(parts, [6 / 35, 6 / 35, 6 / 35 + 1 / 7, 6 / 35, 6 / 35], rtol=1e-12)
@@ -108,7 +108,7 @@ def rows():
     return X, (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(scale=0.5, size=300) > 0).astype(int)
 
 
-def test_too_many_answers_are_not_kept(monkeypatch):
+def test_votes_are_skipped_if_predictions_would_not_fit(monkeypatch):
     clf = StochasticSVC([0.1, 1.0, 10.0], hedge=0.1, random_state=0)
     for most, kept in ((3 * 150 - 1, False), (3 * 150, True)):
         monkeypatch.setattr(planning, "MAX_PREDICTIONS", most)
@@ -116,8 +116,8 @@ def test_too_many_answers_are_not_kept(monkeypatch):
         assert (found.errors_of_votes is not None) == kept
 
 
-def averaged_by_hand(k, errors_of_votes):
-    """Return the average of votes with these errors, in exact fractions but for the exponentials."""
+def exact_average(k, errors_of_votes):
+    """Average of votes with these errors, in exact fractions but for the exponentials."""
     least = min(errors_of_votes)
     shares = [math.exp(-(errors - least) / math.sqrt(least + 1)) for errors in errors_of_votes]
     votes = [[Fraction(int(part), 2**52) for part in integer_vote_weights(k, strength)] for strength in STRENGTHS]
@@ -129,16 +129,16 @@ def averaged_by_hand(k, errors_of_votes):
     return [float(weight) for weight in mean]
 
 
-def test_the_average_in_exact_fractions():
+def test_the_average_of_votes():
     rng = np.random.default_rng(5)
     for _ in range(20):
         k, errors = rng.integers(0, 30, 12), tuple(rng.integers(0, 12, len(STRENGTHS)).tolist())
         parts = averaged_vote_weights(k, errors)
         assert parts.sum() == 2**52
-        np.testing.assert_allclose(np.ldexp(parts.astype(float), -52), averaged_by_hand(k, errors), rtol=0, atol=1e-14)
+        np.testing.assert_allclose(np.ldexp(parts.astype(float), -52), exact_average(k, errors), rtol=0, atol=1e-14)
 
 
-def test_estimators_propose_the_average_of_the_votes_that_were_tried():
+def test_the_primary_vote_of_estimators():
     X, y = rows()
     neighbours = Grid(KNeighborsClassifier(), {"n_neighbors": [1, 3, 7, 15, 31]})
     for clf in (
@@ -147,7 +147,7 @@ def test_estimators_propose_the_average_of_the_votes_that_were_tried():
     ):
         found = clf.fit(X, y)._fitted.plan.cross_validation
         assert len(found.errors_of_votes) == len(STRENGTHS)
-        expected = averaged_by_hand(found.totals, found.errors_of_votes)
+        expected = exact_average(found.totals, found.errors_of_votes)
         np.testing.assert_allclose(clf.primary_["majority"][found.candidates], expected, rtol=0, atol=1e-14)
         names = {claim.rule for claim in clf.certificates_["majority"].alternatives}
         assert {"vote s=0", "vote s=0.25", "vote s=0.5", "vote s=1", "vote s=2", "vote s=4", "single"} <= names

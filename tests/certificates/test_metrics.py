@@ -1,4 +1,4 @@
-"""Limits of other risks: counts, levels that sum to no more than the rule's, and what is refused."""
+"""Bounds of metrics: counts, levels that sum to at most that of the rule, and invalid input."""
 
 from fractions import Fraction
 
@@ -19,39 +19,39 @@ from pacbayes.data.split import validation_split
 from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions
 
 
-def limits_of_wrong(wrong, truth, level, share, classes=(0, 1), slices=None, names=()):
-    """The limits of a rule that gets these rows wrong, of classes and slices by number."""
-    truth = np.asarray(truth, dtype=np.uint8)
-    said = np.where(wrong, (truth + 1) % len(classes), truth).astype(np.uint8)
-    return asked(said, truth, ("error",), level, share, classes, slices, names)
+def bounds_from_errors(wrong, y_true, level, share, classes=(0, 1), slices=None, names=()):
+    """Bounds of error rates by class and slice, of a rule that is wrong on these rows."""
+    y_true = np.asarray(y_true, dtype=np.uint8)
+    y_pred = np.where(wrong, (y_true + 1) % len(classes), y_true).astype(np.uint8)
+    return bounds_of(y_pred, y_true, ("error",), level, share, classes, slices, names)
 
 
-def asked(said, truth, limits, level=0.05, share=0.2, classes=(0, 1), slices=None, names=(), questions=None):
-    """All limits that are asked for, of a rule that said this of rows whose classes are these."""
-    said, truth = np.asarray(said, dtype=np.uint8), np.asarray(truth, dtype=np.uint8)
-    predictions = ValidationPredictions(np.array(classes), len(classes), said[None], truth, slices=slices)
+def bounds_of(y_pred, y_true, metrics, level=0.05, share=0.2, classes=(0, 1), slices=None, names=(), specs=None):
+    """Bounds of metrics of a rule with these predictions."""
+    y_pred, y_true = np.asarray(y_pred, dtype=np.uint8), np.asarray(y_true, dtype=np.uint8)
+    predictions = ValidationPredictions(np.array(classes), len(classes), y_pred[None], y_true, slices=slices)
     plan = Plan(
-        validation_split(truth.size),
+        validation_split(y_true.size),
         hedge=0.1,
         fixed_rules=prefit_rules(0, 1),
-        metrics=parse_metrics(limits) if questions is None else questions,
+        metrics=parse_metrics(metrics) if specs is None else specs,
         metrics_share=share,
         slices=tuple(names),
     )
-    return bound_metrics(said, plan, predictions, level)
+    return bound_metrics(y_pred, plan, predictions, level)
 
 
-def limits_of_counts(rows, errors, level, share, classes):
-    """The same, from the rows of every class and the errors among them."""
+def bounds_from_counts(rows, errors, level, share, classes):
+    """The same, from the rows and errors of every class."""
     wrong = np.concatenate([np.arange(n) < k for n, k in zip(rows, errors, strict=True)])
-    return limits_of_wrong(wrong, np.repeat(np.arange(len(rows)), rows), level, share, classes)
+    return bounds_from_errors(wrong, np.repeat(np.arange(len(rows)), rows), level, share, classes)
 
 
-def test_counts_are_those_of_a_loop():
+def test_counts_by_class_and_slice():
     rng = np.random.default_rng(0)
     wrong, codes, slices = rng.random(200) < 0.3, rng.integers(0, 3, 200), rng.integers(0, 2, 200)
-    # Nobody validates the last class, nor the last slice.
-    found = limits_of_wrong(wrong, codes, 0.05, 0.2, list("abcd"), slices, ["x", "y", "z"])
+    # The last class and the last slice have no rows.
+    found = bounds_from_errors(wrong, codes, 0.05, 0.2, list("abcd"), slices, ["x", "y", "z"])
     assert [(one.kind, one.of) for one in found] == [
         *(("class", name) for name in "abcd"),
         *(("slice", name) for name in "xyz"),
@@ -61,13 +61,13 @@ def test_counts_are_those_of_a_loop():
     assert [one.count for one in found] == [sum(wrong & mine) for mine in expected]
 
 
-def test_limits_are_the_exact_ones_at_their_level():
-    found = limits_of_counts([80, 0, 20], [4, 0, 20], 0.04, 0.25, list("abc"))
+def test_error_rates_have_exact_bounds_at_their_level():
+    found = bounds_from_counts([80, 0, 20], [4, 0, 20], 0.04, 0.25, list("abc"))
     assert found[0].bound == pytest.approx(beta.ppf(1 - 0.04 * 0.25 / 3, 5, 76), rel=1e-6)
     assert found[0].bound >= beta.ppf(1 - 0.04 * 0.25 / 3, 5, 76)
     assert [one.bound for one in found[1:]] == [1.0, 1.0]
     assert [one.also for one in found] == ["", "", ""]
-    two = limits_of_counts([8, 9], [0, 1], 0.04, 0.25, [0, 1])
+    two = bounds_from_counts([8, 9], [0, 1], 0.04, 0.25, [0, 1])
     assert [(one.of, one.also) for one in two] == [(0, "false positives"), (1, "false negatives")]
     assert type(two[0].of) is int
     assert "1 error on 9" in str(two[1])
@@ -75,35 +75,35 @@ def test_limits_are_the_exact_ones_at_their_level():
 
 @pytest.mark.parametrize("slices", [1, 3, 50])
 def test_classes_and_slices_have_half_of_the_share_each(slices):
-    # How many slices occur comes from the rows: the level of a limit by class must not depend on it.
+    # The number of slices depends on the rows: levels of classes must not depend on it.
     of_row = np.repeat(np.arange(slices), 10)
-    wrong, truth = np.tile(np.arange(10) < 3, slices), np.tile(np.arange(10) % 2, slices)
-    found = limits_of_wrong(wrong, truth, 0.04, 0.25, slices=of_row, names=list(range(slices)))
+    wrong, y_true = np.tile(np.arange(10) < 3, slices), np.tile(np.arange(10) % 2, slices)
+    found = bounds_from_errors(wrong, y_true, 0.04, 0.25, slices=of_row, names=list(range(slices)))
     expected = [beta.ppf(1 - 0.04 * 0.25 / 4, k * slices + 1, (5 - k) * slices) for k in (2, 1)]
     assert [one.bound for one in found[:2]] == pytest.approx(expected, rel=1e-6)
     of_slice = beta.ppf(1 - 0.04 * 0.25 / 2 / slices, 4, 7)
     assert [one.bound for one in found[2:]] == pytest.approx([of_slice] * slices, rel=1e-6)
 
 
-def test_shares_that_are_none():
+def test_invalid_shares():
     for value, error in ((0.0, ValueError), (-0.1, ValueError), (1.0, ValueError), ("a", TypeError), (True, TypeError)):
         with pytest.raises(error, match="metrics_share must"):
             check_metrics_share(value)
 
 
-# -- other risks -----------------------------------------------------------------------------------------------------
+# -- other metrics ---------------------------------------------------------------------------------------------------
 
 
-SAID, TRUE = [0] * 40 + [1] * 10 + [0] * 5 + [1] * 25, [0] * 50 + [1] * 30
+Y_PRED, Y_TRUE = [0] * 40 + [1] * 10 + [0] * 5 + [1] * 25, [0] * 50 + [1] * 30
 
 
 def lower(count, rows, level):
     return beta.ppf(level, count, rows - count + 1)
 
 
-def test_each_risk_has_its_rows_and_its_exact_limit():
+def test_each_metric_has_its_rows_and_its_exact_bound():
     names = ("recall", "precision", "specificity", "f1")
-    found = asked(SAID, TRUE, names, level=0.04, share=0.25)
+    found = bounds_of(Y_PRED, Y_TRUE, names, level=0.04, share=0.25)
     assert [(one.name, one.of) for one in found] == [(name, c) for name in names for c in (0, 1)]
     expected = [(40, 50), (25, 30), (40, 45), (25, 35), (25, 30), (40, 50), (40, 55), (25, 40)]
     assert [(one.count, one.rows) for one in found] == expected
@@ -117,15 +117,15 @@ def test_each_risk_has_its_rows_and_its_exact_limit():
 
 
 def test_one_class_alone_has_the_whole_level():
-    questions = parse_metrics(("recall", "balanced_error"), pos_label=1)
-    recall, _ = asked(SAID, TRUE, (), questions=questions)
+    specs = parse_metrics(("recall", "balanced_error"), pos_label=1)
+    recall, _ = bounds_of(Y_PRED, Y_TRUE, (), specs=specs)
     assert (recall.of, recall.bound) == (1, pytest.approx(lower(25, 30, 0.05 * 0.2 / 2), rel=1e-7))
 
 
-@pytest.mark.parametrize("said", [[1, 1, 1], [0, 1, 0]])
-def test_no_row_in_a_condition(said):
+@pytest.mark.parametrize("y_pred", [[1, 1, 1], [0, 1, 0]])
+def test_conditions_without_rows(y_pred):
     names = ("error", "recall", "precision", "f1", "specificity", "balanced_error")
-    found = {(one.name, one.of): one for one in asked(said, [1, 1, 1], names, classes=(0, 1, 2))}
+    found = {(one.name, one.of): one for one in bounds_of(y_pred, [1, 1, 1], names, classes=(0, 1, 2))}
     for name in ("recall", "precision"):
         assert (found[name, 2].rows, found[name, 2].bound) == (0, 0.0)
     assert (found["error", 0].rows, found["error", 0].bound) == (0, 1.0)
@@ -139,82 +139,82 @@ def test_no_row_in_a_condition(said):
 def test_all_rows_wrong():
     cost = Cost([[0, 2], [8, 1]], [0, 1])
     names = ("error", "recall", "precision", "f1", "specificity", "balanced_error", cost)
-    found = asked([1] * 9, [0] * 9, names)
+    found = bounds_of([1] * 9, [0] * 9, names)
     assert {one.bound for one in found if one.side == "lower"} == {0.0}
     assert {one.bound for one in found if one.side == "upper" and one.name != "cost"} == {1.0}
     assert found[-1].bound < 8.0
-    # All losses are the largest there are.
-    assert asked([0] * 9, [1] * 9, names)[-1].bound == 8.0
+    # All losses are the largest entry.
+    assert bounds_of([0] * 9, [1] * 9, names)[-1].bound == 8.0
 
 
-def test_costs_are_parts_of_the_largest_of_the_matrix():
+def test_costs_are_divided_by_the_largest_entry():
     cost = Cost([[0, 3], [9, 0]], [0, 1])
-    (limit,) = asked(SAID, TRUE, (cost,), level=0.05, share=0.2)
+    (limit,) = bounds_of(Y_PRED, Y_TRUE, (cost,), level=0.05, share=0.2)
     assert (limit.count, limit.rows) == (pytest.approx(10 * 3 + 5 * 9), 80)
     expected = 9 * bet_upper([0.0, np.nextafter(1 / 3, 1), 1.0], 0.89, 0.01, [65, 10, 5])
     assert limit.bound == pytest.approx(expected, rel=1e-12)
-    # Another largest cost makes another limit, although no row has it.
-    bounds = [asked(SAID[:50], TRUE[:50], (Cost([[0, 3], [one, 0]], [0, 1]),))[0].bound for one in (3, 9, 90)]
+    # The bound depends on the largest entry, although no row has it.
+    bounds = [bounds_of(Y_PRED[:50], Y_TRUE[:50], (Cost([[0, 3], [one, 0]], [0, 1]),))[0].bound for one in (3, 9, 90)]
     assert len(set(bounds)) == 3
 
 
-def test_an_answer_that_is_no_class_costs_the_most():
-    said = np.array([2, 0, 0, 1], dtype=np.uint8)
-    truth = np.array([0, 0, 0, 1], dtype=np.uint8)
-    predictions = ValidationPredictions(np.array([0, 1, -1]), 2, said[None], truth)
-    questions = parse_metrics((Cost([[0, 1], [5, 0]], [0, 1]), "recall", "error"))
-    plan = Plan(validation_split(4), hedge=0.1, fixed_rules=prefit_rules(0, 1), metrics=questions)
-    found = bound_metrics(said, plan, predictions, 0.05)
+def test_a_prediction_that_is_no_class_has_the_largest_cost():
+    y_pred = np.array([2, 0, 0, 1], dtype=np.uint8)
+    y_true = np.array([0, 0, 0, 1], dtype=np.uint8)
+    predictions = ValidationPredictions(np.array([0, 1, -1]), 2, y_pred[None], y_true)
+    specs = parse_metrics((Cost([[0, 1], [5, 0]], [0, 1]), "recall", "error"))
+    plan = Plan(validation_split(4), hedge=0.1, fixed_rules=prefit_rules(0, 1), metrics=specs)
+    found = bound_metrics(y_pred, plan, predictions, 0.05)
     assert found[0].count == 5.0
     assert [(one.count, one.rows) for one in found[1:]] == [(2, 3), (1, 1), (1, 3), (0, 1)]
 
 
-def test_costs_by_name_of_the_class():
+def test_costs_by_class_name():
     first, other = Cost([[0, 3], [9, 0]], ["a", "b"]), Cost([[0, 9], [3, 0]], ["b", "a"])
-    bounds = [asked(SAID, TRUE, (one,), classes=("a", "b"))[0].bound for one in (first, other)]
+    bounds = [bounds_of(Y_PRED, Y_TRUE, (one,), classes=("a", "b"))[0].bound for one in (first, other)]
     assert bounds[0] == bounds[1]
 
 
 def test_balanced_error_by_one_bet_or_by_class():
     rows, wrong = (50, 30), (10, 5)
-    (union,) = asked(SAID, TRUE, ("balanced_error",), level=0.05)
+    (union,) = bounds_of(Y_PRED, Y_TRUE, ("balanced_error",), level=0.05)
     each = [beta.ppf(1 - 0.05 * 0.2 / 2, k + 1, n - k) for k, n in zip(wrong, rows, strict=True)]
     assert union.bound == pytest.approx(np.mean(each), rel=1e-7)
     assert union.bound >= np.mean(each)
-    (joint,) = asked(SAID, TRUE, (), questions=(MetricSpec("balanced_error", bets=(0.4, 0.5)),))
+    (joint,) = bounds_of(Y_PRED, Y_TRUE, (), specs=(MetricSpec("balanced_error", bets=(0.4, 0.5)),))
     seen = [[0.0, 1.0]] * 2
     expected = joint_upper(seen, [0.4, 0.5], 0.01, [0.5, 0.5], [[40, 10], [25, 5]])
     assert joint.bound == pytest.approx(expected, rel=1e-9)
     assert (joint.count, joint.rows) == (15, 80)
 
 
-def test_the_sum_of_all_levels_is_at_most_that_of_the_share():
+def test_levels_sum_to_at_most_the_share():
     names = ("error", "recall", "precision", "f1", "specificity", "balanced_error", Cost([[0, 1], [1, 0]], [0, 1]))
     level, share = 0.05, 0.2
-    questions = parse_metrics(names)
-    seen = [(q, q.n_bounds([0, 1])) for q in questions]
-    total = sum(Fraction(level_per_bound(level, share, len(questions) * n)) * n for _, n in seen)
+    specs = parse_metrics(names)
+    seen = [(q, q.n_bounds([0, 1])) for q in specs]
+    total = sum(Fraction(level_per_bound(level, share, len(specs) * n)) * n for _, n in seen)
     assert total <= Fraction(level) * Fraction(share)
 
 
-# -- other shares of classes -----------------------------------------------------------------------------------------
+# -- class shares ----------------------------------------------------------------------------------------------------
 
 
 def certificate(limits):
     return Certificate(0.5, None, 0.05, 80, "binomial", 0.2, 0.0, "it", "Exact.", metrics=tuple(limits))
 
 
-def test_errors_under_other_shares():
-    found = certificate(asked(SAID, TRUE, ("error", "f1")))
+def test_error_rates_under_class_shares():
+    found = certificate(bounds_of(Y_PRED, Y_TRUE, ("error", "f1")))
     bounds = [one.bound for one in found.metrics]
     limit = found.with_class_shares({0: 0.9, 1: 0.1})
     assert limit.bound == pytest.approx(0.9 * bounds[0] + 0.1 * bounds[1], rel=1e-12)
     assert limit.bound >= 0.9 * bounds[0] + 0.1 * bounds[1]
     assert (limit.name, limit.count, limit.rows) == ("error", 15, 80)
-    recall = certificate(asked(SAID, TRUE, ("recall",))).with_class_shares({0: 0.9, 1: 0.1})
+    recall = certificate(bounds_of(Y_PRED, Y_TRUE, ("recall",))).with_class_shares({0: 0.9, 1: 0.1})
     assert recall.bound == pytest.approx(0.9 * beta.ppf(1 - 0.005, 11, 40) + 0.1 * beta.ppf(1 - 0.005, 6, 25), rel=1e-7)
     assert (recall.count, recall.rows) == (15, 80)
-    joint = certificate(asked(SAID, TRUE, (), questions=(MetricSpec("balanced_error", bets=(0.4, 0.5)),)))
+    joint = certificate(bounds_of(Y_PRED, Y_TRUE, (), specs=(MetricSpec("balanced_error", bets=(0.4, 0.5)),)))
     equal = joint.with_class_shares({0: 0.5, 1: 0.5})
     assert equal.bound == joint.metrics[0].bound
     parts = ClassErrors((0, 1), (10, 5), (50, 30), joint.metrics[0].parts.level, (0.4, 0.5))
@@ -231,12 +231,12 @@ def test_errors_under_other_shares():
         (("error",), {0: -0.5, 1: 1.5}, "non-negative"),
     ],
 )
-def test_shares_of_classes_that_cannot_be(limits, shares, message):
+def test_invalid_class_shares(limits, shares, message):
     with pytest.raises(ValueError, match=message):
-        certificate(asked(SAID, TRUE, limits)).with_class_shares(shares)
+        certificate(bounds_of(Y_PRED, Y_TRUE, limits)).with_class_shares(shares)
 
 
-# -- what is refused -------------------------------------------------------------------------------------------------
+# -- invalid input ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_shares_of_classes_that_cannot_be(limits, shares, message):
         (("fbeta",), ValueError, "metrics must be among"),
     ],
 )
-def test_limits_that_are_none(limits, error, message):
+def test_invalid_metrics(limits, error, message):
     with pytest.raises(error, match=message):
         parse_metrics(limits)
 
@@ -269,7 +269,7 @@ def test_limits_that_are_none(limits, error, message):
         ([[0, 0], [0, 0]], ["a", "b"], "at least one of them positive"),
     ],
 )
-def test_costs_that_are_none(matrix, classes, message):
+def test_invalid_costs(matrix, classes, message):
     with pytest.raises(ValueError, match=message):
         Cost(matrix, classes)
 
@@ -283,38 +283,38 @@ def test_costs_are_values():
         one.matrix[0, 0] = 1.0
 
 
-def test_words():
+def test_sentences():
     limits = [
         MetricBound(name, "x", "lower", 0.5, 3, 4, "class") for name in ("recall", "precision", "f1", "specificity")
     ]
     limits += [MetricBound("balanced_error", None, "upper", 0.5, 1, 4), MetricBound("cost", None, "upper", 1.5, 2.5, 4)]
     texts = [one.sentence for one in limits]
-    assert (
-        texts[2] == "F1 of class 'x': at least 50.0 %; 3 are right of 4 validation rows of this class or answered so."
+    assert texts[2].endswith(
+        "at least 50.0 %; 3 true positives among 4 validation rows of the class or predicted as it."
     )
-    assert texts[4] == "Balanced error: at most 50.0 %; 1 error on 4 validation rows."
-    assert texts[5] == "Cost: on average at most 1.5; 2.5 in all on 4 validation rows."
+    assert texts[4] == "Balanced error rate: at most 50.0 %; 1 error on 4 validation rows."
+    assert texts[5] == "Mean cost: at most 1.5; 2.5 in total on 4 validation rows."
 
 
-# -- of a rule that was chosen ---------------------------------------------------------------------------------------
+# -- rules chosen on the validation rows -----------------------------------------------------------------------------
 
 
 def failures(choose, number, H=200, delta=0.05):
-    """How often any limit of the classifier with the fewest errors, of many equally good ones, is too small."""
-    truth, failed = np.array([0.05, 0.3]), 0
+    """How often any bound of the classifier with the fewest errors, of many equally good ones, is too small."""
+    risks, failed = np.array([0.05, 0.3]), 0
     for seed in range(number):
         rng = np.random.default_rng([seed, 5])
         rows = rng.multinomial(150, [0.85, 0.15])  # a rare class
-        errors = rng.binomial(rows, truth, (H, 2))
+        errors = rng.binomial(rows, risks, (H, 2))
         counted = ErrorCounts(errors.sum(axis=1)[:, None], None, 150)
         best = best_single(counted, delta * 0.8, None).index
-        failed += bool((choose(rows, errors[best], H, delta) < truth).any())
+        failed += bool((choose(rows, errors[best], H, delta) < risks).any())
     return failed
 
 
 def at_its_share(rows, errors, H, delta):
     level = float(occam_levels(H, delta, None)[0])
-    return np.array([one.bound for one in limits_of_counts(rows, errors, level, 0.2, ["a", "b"])])
+    return np.array([one.bound for one in bounds_from_counts(rows, errors, level, 0.2, ["a", "b"])])
 
 
 def plain(rows, errors, H, delta):

@@ -1,4 +1,4 @@
-"""What the training rows propose: whole weights that follow the errors."""
+"""Primary rules: integer weights from errors and log-losses in cross-validation."""
 
 import numpy as np
 import pytest
@@ -16,12 +16,12 @@ from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.members import Calibrations
 
 
-def test_proposals_are_whole_weights_that_follow_the_errors():
+def test_weights_follow_the_errors():
     k = np.array([12, 10, 10, 10, 14, 30])
-    found = primary_weights(np.array([0, 2, 3, 4, 6, 7]), k, 9)
-    assert all(sum(rule.weights.tolist()) == 2**52 and rule.weights.min() >= 0 for rule in found)
-    assert all(rule.weights[[1, 5, 8]].tolist() == [0, 0, 0] for rule in found)
-    by_name = {(rule.voting, rule.name): rule for rule in found}
+    rules = primary_weights(np.array([0, 2, 3, 4, 6, 7]), k, 9)
+    assert all(sum(rule.weights.tolist()) == 2**52 and rule.weights.min() >= 0 for rule in rules)
+    assert all(rule.weights[[1, 5, 8]].tolist() == [0, 0, 0] for rule in rules)
+    by_name = {(rule.voting, rule.name): rule for rule in rules}
     assert by_name["best", PRIMARY].index == by_name["majority", "single"].index == 3
     draws = by_name["stochastic", PRIMARY].weights[[0, 2, 3, 4, 6, 7]] / 2**52
     assert draws == pytest.approx(np.exp(20 - 2 * k) / np.exp(20 - 2 * k).sum(), abs=1e-15)
@@ -35,13 +35,13 @@ def test_proposals_are_whole_weights_that_follow_the_errors():
 
 
 @pytest.mark.parametrize("k", [[5], [7, 7, 7]])
-def test_votes_that_would_be_the_same_are_tested_once(k):
+def test_equal_votes_are_tested_once(k):
     votes = [rule.name for rule in primary_weights(np.arange(len(k)), k, len(k)) if rule.voting == "majority"]
     assert votes == (["primary"] if len(k) == 1 else ["primary", "single"])
 
 
-def test_weights_of_a_soft_vote_by_hand():
-    """Of each family the least log-loss; exp(-(L - least)/sqrt n); less than a thousandth of the largest is nothing."""
+def test_weights_of_a_soft_vote():
+    """The best of each family has weight exp(-(L - min L) / sqrt n); below a thousandth of the largest, it is 0."""
     losses = np.array([40.0, 35.0, 35.0, 52.0, 51.0, 103.9, 104.3])
     families = np.array([2, 2, 2, 7, 7, 0, 1])
     errors = np.zeros((7, 1), dtype=np.int64)
@@ -61,14 +61,14 @@ def test_weights_of_a_soft_vote_by_hand():
 
 
 @pytest.mark.parametrize("losses", [[0.0], [5.0, 5.0, 5.0], [0.0, 1e308], [1e308, 1e308], [0.0, 1e-300]])
-def test_weights_of_losses_that_are_odd(losses):
+def test_weights_of_extreme_losses(losses):
     parts = soft_weights(np.array(losses), np.arange(len(losses)), 4)
     assert sum(parts.tolist()) == 2**52
     assert parts.min() >= 0
     assert (np.ptp(parts) <= len(losses)) == (max(losses) - min(losses) < 1.0)
 
 
-@pytest.mark.parametrize(("wrong", "error"), [(3, ValueError), (-1, ValueError), (True, TypeError), ("1", TypeError)])
-def test_proposals_that_are_none(wrong, error):
+@pytest.mark.parametrize(("primary", "error"), [(3, ValueError), (-1, ValueError), (True, TypeError), ("1", TypeError)])
+def test_invalid_primary(primary, error):
     with pytest.raises(error, match="primary must be the index of"):
-        prefit_rules(wrong, 3)
+        prefit_rules(primary, 3)
