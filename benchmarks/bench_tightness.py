@@ -36,9 +36,9 @@ from bench_votes import load
 from pacbayes import CertifiedClassifier, ClassifierSet, Grid, StochasticSVC, bound, load_dataset
 from pacbayes._utils.seeds import draw_key
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates import Rule, best_single, choose_posterior, primary_weights
+from pacbayes.certificates import best_single, choose_posterior, primary_weights
 from pacbayes.certificates.levels import hedged_level, primary_level
-from pacbayes.certificates.rules import Vote
+from pacbayes.certificates.rules import Rule, Vote
 from pacbayes.certificates.voting import integer_weights
 from pacbayes.data.rows import row_hashes
 
