@@ -1,5 +1,7 @@
 """Certificates from predictions, compared with independent computations; invalid input."""
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,6 +48,31 @@ def test_slices_and_class_shares():
     assert [metric.label for metric in certificate.metrics][3:] == ["site = 'north'", "site = 'south'"]
     assert sum(metric.rows for metric in certificate.metrics) == 400
     assert 0.0 < certificate.with_class_shares({0: 0.2, 1: 0.2, 2: 0.6}).bound < 1.0
+
+
+def test_bound_for_other_shares_of_slices():
+    site = pd.Series(np.repeat(["north", "south", "west"], [120, 60, 20]), name="site")
+    certificate = certify_predictions(Y_TRUE, Y_PRED, metrics=("error",), slices=site)
+    bounds = {metric.of: metric.bound for metric in certificate.metrics if metric.kind == "slice"}
+    shares = {"south": 0.25, "north": 0.25, "west": 0.5}
+    bound = certificate.with_slice_shares(shares)
+    assert bound.bound == pytest.approx(sum(bounds[name] * share for name, share in shares.items()), rel=1e-12)
+    assert bound.bound >= sum(Fraction(bounds[name]) * Fraction(share) for name, share in shares.items())
+    assert (bound.count, bound.rows) == (int((Y_TRUE != Y_PRED).sum()), 200)
+    assert str(bound).startswith("error rate with the shares 'south': 0.25, 'north': 0.25, 'west': 0.5: ")
+
+
+@pytest.mark.parametrize(
+    ("options", "shares", "message"),
+    [
+        ({}, {"a": 1.0}, "with_slice_shares needs a bound for every slice"),
+        ({"slices": ["a", "b"] * 100}, {"a": 1.0}, "a share for each of the slices"),
+        ({"slices": ["a", "b"] * 100}, {"a": 0.5, "b": 0.6}, "must sum to 1"),
+    ],
+)
+def test_invalid_shares_of_slices(options, shares, message):
+    with pytest.raises(ValueError, match=message):
+        certify_predictions(Y_TRUE, Y_PRED, metrics=("error",), **options).with_slice_shares(shares)
 
 
 def test_a_class_that_is_only_predicted():

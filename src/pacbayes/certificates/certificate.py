@@ -9,7 +9,7 @@ from pacbayes._utils.values import fingerprint
 from pacbayes._utils.words import PLURAL, card, format_level, format_up, percent_up
 from pacbayes.certificates import sentences
 from pacbayes.certificates.decisions import SelectiveResult, ThresholdResult
-from pacbayes.certificates.metric_bounds import MetricBound, with_shares
+from pacbayes.certificates.metric_bounds import MetricBound, with_class_shares, with_slice_shares
 from pacbayes.certificates.monitor import Monitor, Wrong, count_wrong
 from pacbayes.certificates.voting import OCCAM, POSTERIOR
 
@@ -251,7 +251,33 @@ class Certificate:
         >>> print(certificate.with_class_shares({"ill": 0.3, "well": 0.7}))
         error rate with the shares 'ill': 0.3, 'well': 0.7: at most 13.1 %; 5 errors on 100 validation rows
         """
-        return with_shares(self.metrics, shares, self.unit)
+        return with_class_shares(self.metrics, shares, self.unit)
+
+    def with_slice_shares(self, shares: dict[Any, float]) -> MetricBound:
+        r"""Bound the error rate for other, known shares of the slices than in the validation rows.
+
+        The error rate within each slice must stay the same; the error rate is then :math:`\sum_s q_s r_s`, equation
+        (slice-shares).  The bound follows from those of the slices (``metrics=("error",)`` and `slices` at the fit).
+        It holds jointly with the certificate and for all shares simultaneously, so that they may be chosen afterwards.
+
+        Parameters
+        ----------
+        shares : dict
+            The share of every slice; they sum to 1.
+
+        Returns
+        -------
+        MetricBound
+
+        Examples
+        --------
+        >>> north = MetricBound("error", "north", "upper", 0.2, 2, 40, "slice")
+        >>> metrics = (north, MetricBound("error", "south", "upper", 0.1, 3, 60, "slice"))
+        >>> certificate = Certificate(0.2, None, 0.05, 100, "binomial", 0.05, 0.0, "it", "Exact.", metrics=metrics)
+        >>> round(certificate.with_slice_shares({"north": 0.5, "south": 0.5}).bound, 3)
+        0.15
+        """
+        return with_slice_shares(self.metrics, shares, self.unit)
 
     def monitor(self, alpha: float = 0.01, *, wrong: Wrong = count_wrong) -> Monitor:
         """Monitor of the certificate, which tests it on labelled rows as they arrive.

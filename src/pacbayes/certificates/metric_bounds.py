@@ -243,18 +243,40 @@ class Cost:
         return table
 
 
-def with_shares(metrics: Sequence[MetricBound], shares: Any, unit: str) -> MetricBound:
+def with_class_shares(metrics: Sequence[MetricBound], shares: Any, unit: str) -> MetricBound:
     """Upper bound of the error rate for other class shares; see `Certificate.with_class_shares`."""
     classes, bounds = _class_bounds(metrics)
-    if not isinstance(shares, dict) or set(shares) != set(classes):
-        raise ValueError(f"shares must be a dict with a share for each of the classes {classes}, got {shares!r}")
-    normalised, _ = check_distribution("shares", [shares[name] for name in classes], len(classes))
-    bound = min(upper(normalised.tolist()) for upper in bounds)
     counted = (
         _for_every_class(metrics, "error")
         or _for_every_class(metrics, "recall")
         or [metric for metric in metrics if metric.parts is not None]
     )
+    return _with_shares("classes", classes, shares, bounds, counted, unit)
+
+
+def with_slice_shares(metrics: Sequence[MetricBound], shares: Any, unit: str) -> MetricBound:
+    """Upper bound of the error rate for other slice shares; see `Certificate.with_slice_shares`."""
+    by_slice = [metric for metric in metrics if (metric.name, metric.kind) == ("error", SLICE)]
+    if not by_slice:
+        raise ValueError(
+            "with_slice_shares needs a bound for every slice: fit with metrics=('error',) and slices=, a value per row"
+        )
+    bound = partial(mean_up, [metric.bound for metric in by_slice])
+    return _with_shares("slices", [metric.of for metric in by_slice], shares, [bound], by_slice, unit)
+
+
+def _with_shares(
+    what: str,
+    names: list[Any],
+    shares: Any,
+    bounds: Sequence[Callable[[list[float]], float]],
+    counted: Sequence[MetricBound],
+    unit: str,
+) -> MetricBound:
+    if not isinstance(shares, dict) or set(shares) != set(names):
+        raise ValueError(f"shares must be a dict with a share for each of the {what} {names}, got {shares!r}")
+    normalised, _ = check_distribution("shares", [shares[name] for name in names], len(names))
+    bound = min(upper(normalised.tolist()) for upper in bounds)
     errors = sum(metric.count if metric.side == UPPER else metric.rows - metric.count for metric in counted)
     rows, covered = sum(metric.rows for metric in counted), counted[0].covered
     return MetricBound("error", dict(shares), UPPER, bound, int(errors), rows, SHARES, unit=unit, covered=covered)
