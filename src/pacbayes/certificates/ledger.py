@@ -323,7 +323,7 @@ class Ledger:
             return _Book(self.delta or DEFAULT_DELTA)
         try:
             found = _Book.parsed(json.loads(text))
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"{str(self.path)!r} is no ledger, or was edited: {error}") from None
         if self.delta is not None and self.delta != found.delta:
             raise ValueError(f"{str(self.path)!r} was started with delta={found.delta:g}, got delta={self.delta:g}")
@@ -426,7 +426,10 @@ class _Book:
         wanted[where] = counts
         added = np.asarray(rank >= wanted[places])
         if self.entries and _labels_digest(test, ~added) != self.entries[-1]["labels_sha256"]:
-            raise ValueError("y_true must hold the labels of earlier attempts, but some of the same rows have others")
+            raise ValueError(
+                "y_true must hold the labels of earlier attempts, but some of the same rows have others, or of another "
+                "type"
+            )
         return added
 
     def appended(self, test: _Test, added: BoolArray, fingerprint: str) -> bytes:
