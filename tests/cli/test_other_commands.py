@@ -12,7 +12,7 @@ from tests.cli.bad_files import good
 from tests.cli.running import in_process, refused
 
 import pacbayes
-from pacbayes import DISTANCES, StochasticSVC, bound, optimal_posterior, rows_needed, save
+from pacbayes import DISTANCES, Ledger, StochasticSVC, bound, load, optimal_posterior, rows_needed, save
 from pacbayes.bounds import Catoni
 from pacbayes.bounds.distances import get_distance
 from pacbayes.cli.app import app
@@ -125,8 +125,14 @@ def example_files(tmp_path, monkeypatch, model):
     (tmp_path / "forest.csv").write_text("errors,examples\n10,90\n20,110\n", encoding="utf-8")
     (tmp_path / "weights.csv").write_text("risk,weight\n0.1,0.5\n0.2,0.5\n", encoding="utf-8")
     (tmp_path / "costs.csv").write_text("true,no,yes\nno,0,1\nyes,5,0\n", encoding="utf-8")
+    (tmp_path / "counts.csv").write_text("true,predicted,count\nno,no,970\nno,yes,10\nyes,yes,20\n", encoding="utf-8")
+    Ledger(tmp_path / "releases.json").attempt(["a"] * 20, ["a"] * 20, rows=range(20), at_most=0.5)
     # Draws by a posterior are not watched.
     save(model[0].set_params(voting="best"), tmp_path / "model.pacbayes")
+    new = frame.assign(a=frame["a"] + 0.01)
+    new.assign(**{"class": load(tmp_path / "model.pacbayes").predict(new[["a", "b"]])}).to_csv(
+        "holdout.csv", index=False
+    )
     model[0].set_params(voting="stochastic")
 
 

@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "pacbayes gate holdout.csv --target class --model model.pacbayes --at-most 0.05 --ledger ledger.json",
-    "pacbayes gate predictions.csv --target class --predicted v7 --id row --recall 0.9 --positive ill --ledger "
-    "ledger.json",
-    "pacbayes gate --history --ledger ledger.json",
+    "pacbayes gate predictions.csv --target class --predicted second --recall 0.8 --positive b",
+    "pacbayes gate --history --ledger releases.json",
 )
 HELP = {
     "Arguments": {"data": "A CSV, TSV or Parquet file: validation rows that trained and chose no model."},
