@@ -62,7 +62,7 @@ def test_bounds_by_class_and_slice_are_those_of_the_rule(voting, with_metrics):
 
 
 def test_occam_rule_bounds_metrics_at_its_prior_share():
-    # Nearly all of delta is for options made on the validation set.
+    # Nearly all of delta is for choices made on the validation set.
     X, y = two_classes()
     clf = trees(metrics=("error",), metrics_share=0.5, hedge=0.9999, voting="best").fit(X, y)
     certificate = clf.certificate_

@@ -80,13 +80,13 @@ def watch(
     from pacbayes.cli.options import check_outputs, write_plot
     from pacbayes.cli.show import Note, print_json, warnings_as_notes
     from pacbayes.data.number_format import NumberFormat
-    from pacbayes.estimators.prediction import Watched, check_watched
+    from pacbayes.estimators.prediction import MonitoredErrors, check_monitorable
 
     check_outputs({"--plot": plot}, (model, data))
     columns = named_columns({"--target": target, "--order": order, "--group": group})
     note, loaded = Note(quiet), load_saved(model, trust, sha256)
-    check_watched(loaded.certificate_, loaded.voting_, drops_duplicates=True)
-    monitor = loaded.certificate_.monitor(alpha, wrong=Watched(loaded, loaded._fitted, loaded.voting_))
+    check_monitorable(loaded.certificate_, loaded.voting_, drops_duplicates=True)
+    monitor = loaded.certificate_.monitor(alpha, wrong=MonitoredErrors(loaded, loaded._fitted, loaded.voting_))
     _check_group(group, monitor, model)
     signs = NumberFormat.given(decimal, thousands)
     cells = Cells(missing or (), not_missing or (), sep, signs, list(columns.values()))

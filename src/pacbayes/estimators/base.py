@@ -96,12 +96,12 @@ class CertifiedModel(PredictionMixin):
             recipe = self._recipe().check(choices, self._words)
             recipe.check_candidates()
             rows = fit_input(X, y, groups, slices, validation, (X_val, y_val, groups_val, slices_val))
-            self._forget()
-            return self._take(self._fit(recipe, rows))
+            self._clear()
+            return self._set_fitted(self._fit(recipe, rows))
         except BaseException:
             # An earlier fit survives if the parameters are invalid: these are checked before its state is cleared.
             if before is None or self.__dict__.get("_fitted") is not before:
-                self._forget()
+                self._clear()
             raise
 
     @progress("fitting", None)
@@ -120,14 +120,14 @@ class CertifiedModel(PredictionMixin):
             refit = make_refit(recipe, recipe.train_all(data, plan.split)) if recipe.refit else None
         return Fitted(trained.members, plan, predictions, fit_posteriors(plan, predictions), refit)
 
-    def _take(self, fitted: Fitted) -> Self:
+    def _set_fitted(self, fitted: Fitted) -> Self:
         """Store the fitted state; called last by `fit`, `from_fitted` and `load`."""
         self._fitted, self.certificates_ = fitted, fitted.certificates
         # Compute the certificate of `voting` now and the others on access.  A voting that is not available has none.
         getattr(self, "certificate_", None)
         return self
 
-    def _forget(self) -> None:
+    def _clear(self) -> None:
         """Delete all fitted attributes."""
         for name in [name for name in vars(self) if name.endswith("_") or name == "_fitted"]:
             del self.__dict__[name]
@@ -276,15 +276,15 @@ class CertifiedModel(PredictionMixin):
     def _repr_html_inner(self) -> str:
         """Notebook representation: the certificate, if any, above scikit-learn's diagram."""
         diagram: str = super()._repr_html_inner()
-        return self._shown_certificate() + diagram
+        return self._certificate_html() + diagram
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
         if "text/html" in bundle:
-            bundle["text/html"] = self._shown_certificate() + bundle["text/html"]
+            bundle["text/html"] = self._certificate_html() + bundle["text/html"]
         return bundle
 
-    def _shown_certificate(self) -> str:
+    def _certificate_html(self) -> str:
         # An invalid voting raises in `predict`, not here.
         certificate = getattr(self, "certificate_", None) if self.__sklearn_is_fitted__() else None
         return "" if certificate is None else certificate._repr_html_()

@@ -302,7 +302,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
             random_state=random_state,
         )
         options = {"primary": primary, "groups": groups, "most_frequent": most_frequent}
-        return model._take(certify_fitted(model, estimators, pickable_rows(X_val), y_val, **options))
+        return model._set_fitted(certify_fitted(model, estimators, pickable_rows(X_val), y_val, **options))
 
     # -- advice and tags ---------------------------------------------------------------------------------------------
 

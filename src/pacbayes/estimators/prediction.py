@@ -279,8 +279,8 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         """
         check_is_fitted(self)
         voting = self._voting()
-        check_watched(self.certificates_[voting], voting)
-        monitor = self.certificates_[voting].monitor(alpha, wrong=Watched(self, self._fitted, voting))
+        check_monitorable(self.certificates_[voting], voting)
+        monitor = self.certificates_[voting].monitor(alpha, wrong=MonitoredErrors(self, self._fitted, voting))
         # Different models may have equal certificates; their validation predictions differ.
         monitor.fingerprint = fingerprint(
             [monitor.fingerprint, self._fitted.plan.row_fingerprints, self._fitted.predictions.y_pred]
@@ -359,7 +359,7 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         return self._fitted.overlap(X)
 
 
-def check_watched(certificate: Certificate, voting: str, drops_duplicates: bool = False) -> None:
+def check_monitorable(certificate: Certificate, voting: str, drops_duplicates: bool = False) -> None:
     """Raise if the losses of arriving rows are not conditionally bounded in mean, as a monitor requires."""
     if voting == "stochastic" and certificate.rule == POSTERIOR:
         raise ValueError(
@@ -374,7 +374,7 @@ def check_watched(certificate: Certificate, voting: str, drops_duplicates: bool 
 
 
 @dataclass(frozen=True, eq=False)
-class Watched:
+class MonitoredErrors:
     """Losses of a monitored model, tied to the fit and the voting for which the bound holds."""
 
     model: Any

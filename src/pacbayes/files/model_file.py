@@ -211,7 +211,7 @@ def _model(state: dict[str, Any]) -> CertifiedModel:
     need(state["refit"] is None or isinstance(state["refit"], Refit), "refit", "must be a Refit")
     fitted = Fitted(state["members"], plan, predictions, found, state["refit"])
     check_fitted(fitted)
-    return model._take(fitted)
+    return model._set_fitted(fitted)
 
 
 def _posterior(stored: Any, plan: Plan, predictions: ValidationPredictions) -> Posterior | None:
