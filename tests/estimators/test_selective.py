@@ -219,70 +219,48 @@ def test_save_and_load(name, request, tmp_path):
 ERROR = {"@": "MetricSpec", "name": "error", "of": None, "cost": None, "bets": {"@": "tuple", "values": []}}
 
 
-def change(place, edit):
-    """Function that edits an entry of a forged file."""
-
-    def apply(forged):
-        forged[place] = edit(forged[place])
-
-    return apply
-
-
 @pytest.mark.parametrize(
-    "change",
+    ("model", "place", "edit"),
     [
-        change("plan.thresholds.values", lambda values: np.where(values == values[0], np.nan, values)),
-        change("plan.thresholds.values", lambda values: values[::-1].copy()),
-        change("plan.thresholds.values", lambda values: values[:-1]),
-        change("plan.thresholds.accepted", lambda accepted: accepted + 1),
-        change("plan.thresholds.wrong", lambda wrong: wrong + 300),
-        change("plan.thresholds", lambda thresholds: None),
-        change("plan.decision", lambda decision: decision | {"max_error": 7.0}),
-        change("plan.decision", lambda decision: 0.1),
-        change("plan.decision", lambda decision: None),
-        change("plan.metrics", lambda metrics: metrics | {"values": [ERROR]}),
-        change("plan.metrics_share", lambda share: 1.5),
-        change("predictions.scores", lambda scores: None),
-        change("predictions.scores", lambda scores: scores[:-1]),
-        change("predictions.scores", lambda scores: scores * np.nan),
-        change("predictions.rule_predictions", lambda y_pred: 1 - y_pred),
+        ("with_max_error", "plan.thresholds.values", lambda values: np.where(values == values[0], np.nan, values)),
+        ("with_max_error", "plan.thresholds.values", lambda values: values[::-1].copy()),
+        ("with_max_error", "plan.thresholds.values", lambda values: values[:-1]),
+        ("with_max_error", "plan.thresholds.accepted", lambda accepted: accepted + 1),
+        ("with_max_error", "plan.thresholds.wrong", lambda wrong: wrong + 300),
+        ("with_max_error", "plan.thresholds", lambda thresholds: None),
+        ("with_max_error", "plan.decision", lambda decision: decision | {"max_error": 7.0}),
+        ("with_max_error", "plan.decision", lambda decision: 0.1),
+        ("with_max_error", "plan.decision", lambda decision: None),
+        ("with_max_error", "plan.metrics", lambda metrics: metrics | {"values": [ERROR]}),
+        ("with_max_error", "plan.metrics_share", lambda share: 1.5),
+        ("with_max_error", "predictions.scores", lambda scores: None),
+        ("with_max_error", "predictions.scores", lambda scores: scores[:-1]),
+        ("with_max_error", "predictions.scores", lambda scores: scores * np.nan),
+        ("with_max_error", "predictions.rule_predictions", lambda y_pred: 1 - y_pred),
+        ("with_metrics", "predictions.rule_predictions", lambda y_pred: 1 - y_pred),
+        ("with_metrics", "predictions.slices", lambda slices: slices + 1),
+        ("with_metrics", "predictions.slices", lambda slices: slices - 1),
+        ("with_metrics", "predictions.slices", lambda slices: slices[:-1]),
+        ("with_metrics", "predictions.slices", lambda slices: None),
+        ("with_metrics", "plan.slices", lambda names: ("large",)),
+        ("with_metrics", "plan.slices", lambda names: ()),
+        ("with_metrics", "plan.slices", lambda names: (None, None)),
+        ("with_metrics", "plan.metrics_share", lambda share: 0.0),
     ],
 )
-def test_invalid_files_with_a_decision_are_rejected(change, tmp_path):
-    forged = Forged.of(StochasticSVC([0.1, 1.0], hedge=0.1, random_state=0, max_error=0.1).fit(*two_classes()))
-    change(forged)
+def test_invalid_files_are_rejected(model, place, edit, request, tmp_path):
+    forged = Forged.of(request.getfixturevalue(model))
+    forged[place] = edit(forged[place])
     with pytest.raises(ValueError, match="is not a model saved by pacbayes"):
         load(forged.write(tmp_path / "model"))
 
 
-def test_decision_follows_from_stored_scores(tmp_path):
-    clf = StochasticSVC([0.1, 1.0], hedge=0.1, random_state=0, max_error=0.05).fit(*two_classes())
-    assert clf.certificate_.decision.passed
-    forged = Forged.of(clf)
+def test_decision_follows_from_stored_scores(with_max_error, tmp_path):
+    assert with_max_error.certificate_.decision.passed
+    forged = Forged.of(with_max_error)
     forged["predictions.scores"] = np.full_like(forged["predictions.scores"], -np.inf)
     certificate = load(forged.write(tmp_path / "model")).certificate_
     assert (certificate.decision.threshold, certificate.decision.accepted, certificate.bound) == (None, 0, 1.0)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        change("predictions.rule_predictions", lambda y_pred: 1 - y_pred),
-        change("predictions.slices", lambda slices: slices + 1),
-        change("predictions.slices", lambda slices: slices - 1),
-        change("predictions.slices", lambda slices: slices[:-1]),
-        change("predictions.slices", lambda slices: None),
-        change("plan.slices", lambda names: ("large",)),
-        change("plan.slices", lambda names: ()),
-        change("plan.slices", lambda names: (None, None)),
-        change("plan.metrics_share", lambda share: 0.0),
-    ],
-)
-def test_invalid_files_with_metrics_are_rejected(change, with_metrics, tmp_path):
-    forged = Forged.of(with_metrics)
-    change(forged)
-    with pytest.raises(ValueError, match="is not a model saved by pacbayes"):
-        load(forged.write(tmp_path / "model"))
 
 
 def test_duplicates_count_once_in_sentences():
