@@ -100,7 +100,7 @@ def test_classes_without_training_rows_have_probability_zero():
     assert (probabilities[:, 2] == 0.0).all()
     y_pred = np.searchsorted(members.classes, fitted.predict(X))
     np.testing.assert_array_equal(probabilities.argmax(axis=1), y_pred)
-    margins = SoftVote("soft", single_weight(0, 1), soft=soft).confidences(soft.normalize(mean), 3)
+    margins = SoftVote("soft", single_weight(0, 1), soft=soft).margins(soft.normalize(mean), 3)
     assert np.isnan(margins[:, 2]).all()
     np.testing.assert_allclose(margins[:, 0], mean[:, 0] - mean[:, 1], atol=1e-5)
 

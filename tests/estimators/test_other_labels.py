@@ -138,9 +138,9 @@ def test_classes_without_training_rows_have_no_confidence():
     table, _ = calibrate(LABELS, y_pred, np.array([0, 0, 1, 1]), 2)
     parts = integer_weights(np.array([0.9, 0.1]))
     rule = SoftVote("primary", parts, soft=Calibrations(np.array([0, 1]), {0: table, 1: table}))
-    shares = rule.shares(members, np.zeros((2, 1)))
-    assert shares.shape == (2, 2)
-    scores = rule.confidences(shares, 3)
+    probabilities = rule.mean_probabilities(members, np.zeros((2, 1)))
+    assert probabilities.shape == (2, 2)
+    scores = rule.margins(probabilities, 3)
     assert np.isnan(scores[:, 2]).all()
     assert confidence(scores, np.array([2, 0])).tolist()[0] == -np.inf
     assert np.isfinite(confidence(scores, np.array([0, 0]))).all()

@@ -112,7 +112,7 @@ def chosen_among_many(draws, number=200, m=100, rows=100, risk=0.2):
         predictions = ValidationPredictions(np.array([0, 1]), 2, wrong, np.zeros(m, dtype=np.uint8))
         plan = Plan(split, delta=DELTA)
         certificates = certify(plan, predictions, fit_posteriors(plan, predictions))
-        batch = replace(empty_batch(plan, certificates.case, certificates.rule("best")), rows=rows)
+        batch = replace(empty_batch(plan, certificates.inputs, certificates.rule("best")), rows=rows)
         assert batch.level == pytest.approx(DELTA / number)
         assert batch.errors == wrong.sum(axis=1).min()
         # All classifiers have the same risk: new errors do not depend on the choice.

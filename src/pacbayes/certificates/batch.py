@@ -12,7 +12,7 @@ from pacbayes._utils.checks import check_level, need, need_whole
 from pacbayes.bounds.binomial import hypergeometric_upper
 from pacbayes.certificates import sentences
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.rules import Case, Rule
+from pacbayes.certificates.rules import BoundInputs, Rule
 from pacbayes.data.split import DISTINCT, GROUP
 
 
@@ -102,15 +102,15 @@ class Batch:
         return sentences.batch_explained(self)
 
 
-def empty_batch(plan: Plan, case: Case, rule: Rule) -> Batch:
+def empty_batch(plan: Plan, inputs: BoundInputs, rule: Rule) -> Batch:
     """Make a batch without rows for the predictions of a rule; raise where nothing is proved."""
     reason = _not_proved(plan)
     if reason is None:
         # The rules share the whole of delta: metrics take no part of it.
-        tested = rule.validation_predictions(case, plan.levels_of(plan.delta)[rule])
+        tested = rule.validation_predictions(inputs, plan.levels_of(plan.delta)[rule])
         if tested is not None:
             y_pred, level = tested
-            errors = int(np.count_nonzero(y_pred != case.predictions.y_true))
+            errors = int(np.count_nonzero(y_pred != inputs.predictions.y_true))
             return Batch(0, errors, plan.split.m, level, plan.delta)
         reason = (
             f"voting={rule.voting!r} predicts with the weights of the {rule.name}, which are optimised on the "

@@ -18,7 +18,7 @@ from pacbayes.certificates.levels import best_single, plain
 from pacbayes.certificates.metrics import bound_metrics
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.posteriors import Posteriors
-from pacbayes.certificates.rules import Case, Draws, Rule
+from pacbayes.certificates.rules import BoundInputs, Draws, Rule
 from pacbayes.certificates.thresholds import (
     ConfidenceGrid,
     ConfusionCounts,
@@ -95,7 +95,10 @@ class Certificates(Mapping[str, Certificate]):
         posteriors: Posteriors,
         params: Sequence[dict[str, Any]] | None = None,
     ) -> None:
-        self.plan, self.case = plan, Case(plan.split, predictions, posteriors.posterior, plan.fixed_rules, plan.levels)
+        self.plan, self.inputs = (
+            plan,
+            BoundInputs(plan.split, predictions, posteriors.posterior, plan.fixed_rules, plan.levels),
+        )
         self._params = [{}] * len(predictions) if params is None else params
         self._claims: dict[str, dict[Rule, Claim]] = {}
         self._computed: dict[str, Certificate] = {}
@@ -119,7 +122,7 @@ class Certificates(Mapping[str, Certificate]):
     def claims(self, voting: str) -> dict[Rule, Claim]:
         """Compute the claim of each rule of a voting."""
         if voting not in self._claims:
-            self._claims[voting] = {rule: rule.bound(self.case) for rule in self.plan.levels if rule.voting == voting}
+            self._claims[voting] = {rule: rule.bound(self.inputs) for rule in self.plan.levels if rule.voting == voting}
         return self._claims[voting]
 
     def rule(self, voting: str) -> Rule:
@@ -159,7 +162,7 @@ class Certificates(Mapping[str, Certificate]):
             **vars(smallest),
             delta=plan.delta,
             m=split.m,
-            holds_for=sentences.holds_for(voting, keyed, len(self.case.predictions) == 1),
+            holds_for=sentences.holds_for(voting, keyed, len(self.inputs.predictions) == 1),
             assumptions=assumptions,
             baselines={name: other for name, other in self._baselines.items() if (voting, name) != ("best", "Occam")},
             unit=split.unit,
@@ -171,7 +174,7 @@ class Certificates(Mapping[str, Certificate]):
 
     def _missed(self, rule: Rule, claim: Claim) -> tuple[Missed, ...]:
         """Count the misclassified rows of each class; empty for a posterior, whose draws vary."""
-        predictions, tested = self.case.predictions, rule.validation_predictions(self.case, claim.level)
+        predictions, tested = self.inputs.predictions, rule.validation_predictions(self.inputs, claim.level)
         if tested is None or predictions.evaluated_mask() is not None:
             return ()
         number = predictions.n_classes
@@ -183,13 +186,13 @@ class Certificates(Mapping[str, Certificate]):
     def _add_metrics(self, voting: str, certificate: Certificate) -> Certificate:
         """Add the bounds of metrics; a posterior has none, as none are proved."""
         assert certificate.level is not None
-        tested = self.rule(voting).validation_predictions(self.case, certificate.level)
+        tested = self.rule(voting).validation_predictions(self.inputs, certificate.level)
         if tested is None:
             return replace(certificate, assumptions=(*certificate.assumptions, sentences.NO_METRICS))
         y_pred, level = tested
         whole = level / (1.0 - self.plan.share) * (1.0 - 1e-12)
         assumption = sentences.METRICS_ASSUMPTION.format(share=self.plan.share)
-        metrics = bound_metrics(y_pred, self.plan, self.case.predictions, whole)
+        metrics = bound_metrics(y_pred, self.plan, self.inputs.predictions, whole)
         return replace(certificate, assumptions=(*certificate.assumptions, assumption), metrics=metrics)
 
     def _add_abstention(self, voting: str, certificate: Certificate) -> Certificate:
@@ -197,7 +200,7 @@ class Certificates(Mapping[str, Certificate]):
         plan = self.plan
         assert isinstance(plan.decision, Abstain)
         assert isinstance(plan.thresholds, ConfidenceGrid)
-        counts, max_error = abstention_counts(plan, self.case.predictions, voting), plan.decision.max_error
+        counts, max_error = abstention_counts(plan, self.inputs.predictions, voting), plan.decision.max_error
         result = certify_abstention(plan.thresholds, counts, plan.split.m, max_error, plan.delta)
         overall = min(self.claims(voting).values(), key=lambda claim: claim.bound)
         # Sentences on delta and draws are about the rule with the smallest bound, which may be another.
@@ -226,7 +229,7 @@ class Certificates(Mapping[str, Certificate]):
         plan = self.plan
         assert isinstance(plan.decision, Threshold)
         assert isinstance(plan.thresholds, ThresholdGrid)
-        counts = threshold_counts(plan, self.case.predictions)
+        counts = threshold_counts(plan, self.inputs.predictions)
         result = certify_threshold(plan.thresholds, counts, plan.decision, plan.delta)
         return replace(
             certificate,
@@ -246,18 +249,18 @@ class Certificates(Mapping[str, Certificate]):
     @cached_property
     def _baselines(self) -> dict[str, Baseline]:
         """The baselines, each at the whole level on its own."""
-        plan, counted = self.plan, self.case.counted
+        plan, counted = self.plan, self.inputs.error_counts
         best = best_single(counted, plan.main_level, plan.prior)
         baselines = {
             "Occam": Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows"),
             "holdout": self._holdout(),
-            MAJORITY_CLASS: majority_class_baseline(plan, self.case.predictions),
+            MAJORITY_CLASS: majority_class_baseline(plan, self.inputs.predictions),
         }
         return {name: replace(baseline, unit=plan.split.unit) for name, baseline in baselines.items()}
 
     def _holdout(self) -> Baseline:
         """Baseline of one classifier, chosen without the validation rows."""
-        plan, counted, chosen = self.plan, self.case.counted, self.plan.holdout
+        plan, counted, chosen = self.plan, self.inputs.error_counts, self.plan.holdout
         if chosen is None:
             shared = NO_PRIMARY if plan.split.prefit else NO_CV
             return Baseline(None, None, shared if plan.split.kind == "shared" else NOT_SHARED)
@@ -271,7 +274,7 @@ class Certificates(Mapping[str, Certificate]):
         baseline = Baseline(float(errors.upper(plan.delta)[0]), float(errors.risks[0]), note)
         if plan.bet is None:
             return baseline
-        wrong = self.case.predictions.y_pred[chosen] != self.case.predictions.y_true
+        wrong = self.inputs.predictions.y_pred[chosen] != self.inputs.predictions.y_true
         return replace(baseline, bound=bet_upper(_group_losses(wrong, plan), plan.bet, plan.delta))
 
 

@@ -161,12 +161,12 @@ def predict_validation(members: Members, plan: Plan, data: Dataset, n_jobs: int 
     predictions = collect_predictions(members, data, plan.split, n_jobs)
     if not plan.fixed_rules:
         return predictions
-    rows, n_classes, shares = plan.split.validating, int(data.classes.size), None
+    rows, n_classes, means = plan.split.validating, int(data.classes.size), None
     if SOFT in plan.primary_rules:
-        shares = plan.soft.shares(members, members.preprocess(pick_rows(data.rows, rows)))
+        means = plan.soft.mean_probabilities(members, members.preprocess(pick_rows(data.rows, rows)))
     rule_predictions = np.stack(
         [
-            rule.combine(predictions.y_pred, predictions.labels, lambda: data.hashes(plan.key)[rows], shares)
+            rule.combine(predictions.y_pred, predictions.labels, lambda: data.hashes(plan.key)[rows], means)
             for rule in plan.fixed_rules
         ]
     )
@@ -175,11 +175,11 @@ def predict_validation(members: Members, plan: Plan, data: Dataset, n_jobs: int 
         return predictions
     # Scores of the soft vote, for every way of predicting: any score fixed on the training rows is valid.
     soft = plan.soft
-    assert shares is not None
+    assert means is not None
     if isinstance(plan.thresholds, ThresholdGrid):
-        probabilities = soft.soft.expand(shares, n_classes)
+        probabilities = soft.soft.expand(means, n_classes)
         scores = np.full(rule_predictions.shape, -np.inf)
         scores[plan.fixed_rules.index(soft)] = on_grid(probabilities[:, predictions.code_of(plan.thresholds.positive)])
         return replace(predictions, scores=scores)
-    margins = soft.confidences(shares, n_classes)
+    margins = soft.margins(means, n_classes)
     return replace(predictions, scores=np.stack([confidence(margins, codes) for codes in rule_predictions]))

@@ -37,11 +37,11 @@ class Refit:
 
     def predict(self, X: Any) -> tuple[NDArray[np.bool_], Labels, FloatArray]:
         """Predict rows: whether the margin is large enough, the labels, and the probabilities of all classes."""
-        shares = self.rule.shares(self.members, self.members.preprocess(X))
+        means = self.rule.mean_probabilities(self.members, self.members.preprocess(X))
         classes = self.members.classes
-        labels = np.asarray(classes[self.rule.winners(shares)])
-        probabilities = self.rule.soft.expand(shares, classes.size)
-        if shares.shape[1] == 1:
-            return np.ones(len(shares), dtype=np.bool_), labels, probabilities
-        first_two = np.partition(shares, shares.shape[1] - 2, axis=1)[:, -2:]
+        labels = np.asarray(classes[self.rule.winners(means)])
+        probabilities = self.rule.soft.expand(means, classes.size)
+        if means.shape[1] == 1:
+            return np.ones(len(means), dtype=np.bool_), labels, probabilities
+        first_two = np.partition(means, means.shape[1] - 2, axis=1)[:, -2:]
         return first_two[:, 1] - first_two[:, 0] > MARGIN, labels, probabilities

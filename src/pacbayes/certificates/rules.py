@@ -49,23 +49,23 @@ Hashes = Callable[[], NDArray[np.uint64]]
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class BoundInputs:
     """The inputs of all bounds: validation predictions, posterior, fixed rules, and the level of each rule."""
 
     split: Split
     predictions: ValidationPredictions
     posterior: Posterior | None
     #: The rules in the order of `predictions.rule_predictions`.
-    fixed: tuple[FixedRule, ...]
+    fixed_rules: tuple[FixedRule, ...]
     levels: Mapping[Rule, float]
 
     @cached_property
-    def counted(self) -> ErrorCounts:
+    def error_counts(self) -> ErrorCounts:
         """Validation errors of all classifiers."""
         return self.predictions.count_errors(self.split)
 
     @cached_property
-    def rule_errors(self) -> ErrorCounts:
+    def rule_error_counts(self) -> ErrorCounts:
         """Validation errors of the fixed rules."""
         assert self.predictions.rule_predictions is not None
         return self.predictions.count_rule_errors(self.predictions.rule_predictions, self.split)
@@ -80,15 +80,15 @@ class Rule(ABC):
     name: str
 
     @abstractmethod
-    def bound(self, case: Case) -> Claim:
+    def bound(self, inputs: BoundInputs) -> Claim:
         """Bound the rule's error rate at its level."""
 
     @abstractmethod
-    def resolve(self, case: Case) -> FixedRule:
+    def resolve(self, inputs: BoundInputs) -> FixedRule:
         """Make the fixed rule that predicts; its weights may be optimised on the validation rows."""
 
     @abstractmethod
-    def validation_predictions(self, case: Case, level: float) -> tuple[Codes, float] | None:
+    def validation_predictions(self, inputs: BoundInputs, level: float) -> tuple[Codes, float] | None:
         """Predictions for the validation rows, and the level at which they test the rule if it has `level`.
 
         The levels differ for Occam's choice alone, whose classifier has a part of it by its prior weight.  None for
@@ -114,7 +114,9 @@ class FixedRule(Rule):
         """Predict the label codes of prepared rows; `hashes` are those of the original rows."""
 
     @abstractmethod
-    def combine(self, y_pred: Predictions, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
+    def combine(
+        self, y_pred: Predictions, labels: Labels, hashes: Hashes, probabilities: FloatArray | None = None
+    ) -> Codes:
         """Predict as `predict` does, from the predictions of all classifiers, shape (H, n), or mean probabilities."""
 
     def is_consistent(self, codes: Codes, y_pred: Predictions, labels: Labels) -> bool:
@@ -126,19 +128,19 @@ class FixedRule(Rule):
         """Index of the classifier with the largest weight."""
         return int(np.argmax(self.weights))
 
-    def bound(self, case: Case) -> Claim:
+    def bound(self, inputs: BoundInputs) -> Claim:
         """Bound the rule by its own errors: Clopper-Pearson, or for groups a betting or Chernoff bound."""
-        place, level = case.fixed.index(self), case.levels[self]
-        errors = case.rule_errors[place]
+        place, level = inputs.fixed_rules.index(self), inputs.levels[self]
+        errors = inputs.rule_error_counts[place]
         bound, distance, method = float(errors.upper(level)[0]), "binomial", "Clopper-Pearson bound"
         if self.bet is not None:
-            wrong = (self.validation_predictions(case, level)[0] != case.predictions.y_true).astype(np.float64)
-            bound = bet_upper(unit_losses(wrong, case.split), self.bet, level)
+            wrong = (self.validation_predictions(inputs, level)[0] != inputs.predictions.y_true).astype(np.float64)
+            bound = bet_upper(unit_losses(wrong, inputs.split), self.bet, level)
             distance = "bet"
             method = "Betting confidence bound on each group's share, with a bet fixed before validation,"
         elif not errors.exact:
             distance, method = "chernoff", "Chernoff bound (kl inverse)"
-        source = PRESPECIFIED if case.split.prefit else TRAINING
+        source = PRESPECIFIED if inputs.split.prefit else TRAINING
         return Claim(
             rule=self.name,
             source=source if self.name == PRIMARY else VALIDATION,
@@ -150,14 +152,14 @@ class FixedRule(Rule):
             theorem=f"{method} of the rule's own errors, at its share of delta.",
         )
 
-    def resolve(self, case: Case) -> FixedRule:
+    def resolve(self, inputs: BoundInputs) -> FixedRule:
         """Use the rule itself."""
         return self
 
-    def validation_predictions(self, case: Case, level: float) -> tuple[Codes, float]:
+    def validation_predictions(self, inputs: BoundInputs, level: float) -> tuple[Codes, float]:
         """Predictions for the validation rows, and the level itself."""
-        assert case.predictions.rule_predictions is not None
-        return case.predictions.rule_predictions[case.fixed.index(self)], level
+        assert inputs.predictions.rule_predictions is not None
+        return inputs.predictions.rule_predictions[inputs.fixed_rules.index(self)], level
 
 
 class Draws(FixedRule):
@@ -169,7 +171,9 @@ class Draws(FixedRule):
         """Predict each row with the classifier drawn for it."""
         return members.predict_assigned(X, draw_classifiers(hashes(), self.weights), coding)
 
-    def combine(self, y_pred: Predictions, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
+    def combine(
+        self, y_pred: Predictions, labels: Labels, hashes: Hashes, probabilities: FloatArray | None = None
+    ) -> Codes:
         """Select the prediction of the classifier drawn for each row."""
         chosen = draw_classifiers(hashes(), self.weights)
         return np.asarray(y_pred[chosen, np.arange(y_pred.shape[1])], dtype=np.intp)
@@ -188,7 +192,9 @@ class Vote(FixedRule):
         """Predict with the classifiers that may still change the vote."""
         return majority(members, X, self.weights, coding)
 
-    def combine(self, y_pred: Predictions, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
+    def combine(
+        self, y_pred: Predictions, labels: Labels, hashes: Hashes, probabilities: FloatArray | None = None
+    ) -> Codes:
         """Add up the weights of the votes."""
         return weighted_vote(self.weights, y_pred, labels)
 
@@ -202,7 +208,9 @@ class Single(FixedRule):
         """Predict with the classifier."""
         return members.predict_assigned(X, np.full(number_of_rows(X), self.index, dtype=np.intp), coding)
 
-    def combine(self, y_pred: Predictions, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
+    def combine(
+        self, y_pred: Predictions, labels: Labels, hashes: Hashes, probabilities: FloatArray | None = None
+    ) -> Codes:
         """Select its predictions."""
         return np.asarray(y_pred[self.index], dtype=np.intp)
 
@@ -216,28 +224,30 @@ class SoftVote(FixedRule):
     #: Calibrations of the classifiers with a weight.
     soft: Calibrations
 
-    def shares(self, members: Members, X: Any) -> FloatArray:
+    def mean_probabilities(self, members: Members, X: Any) -> FloatArray:
         """Mean probabilities for prepared rows, shape (n, training classes)."""
         return self.soft.normalize(members.mean_probabilities(X, float_weights(self.weights), self.soft))
 
-    def winners(self, shares: FloatArray) -> Codes:
+    def winners(self, probabilities: FloatArray) -> Codes:
         """Most probable class of each row; ties go to the first class."""
-        return np.asarray(self.soft.classes[shares.argmax(axis=1)], dtype=np.intp)
+        return np.asarray(self.soft.classes[probabilities.argmax(axis=1)], dtype=np.intp)
 
-    def confidences(self, shares: FloatArray, n_classes: int) -> FloatArray:
+    def margins(self, probabilities: FloatArray, n_classes: int) -> FloatArray:
         """Margin of each class over the others, shape (n, classes); NaN for classes without training rows."""
-        margins = np.full((len(shares), n_classes), np.nan)
-        margins[:, self.soft.classes] = mean_margins(shares)
+        margins = np.full((len(probabilities), n_classes), np.nan)
+        margins[:, self.soft.classes] = mean_margins(probabilities)
         return margins
 
     def predict(self, members: Members, X: Any, hashes: Hashes, coding: Coding) -> Codes:
         """Predict the most probable class."""
-        return self.winners(self.shares(members, X))
+        return self.winners(self.mean_probabilities(members, X))
 
-    def combine(self, y_pred: Predictions, labels: Labels, hashes: Hashes, shares: FloatArray | None = None) -> Codes:
+    def combine(
+        self, y_pred: Predictions, labels: Labels, hashes: Hashes, probabilities: FloatArray | None = None
+    ) -> Codes:
         """Select the most probable class."""
-        assert shares is not None
-        return self.winners(shares)
+        assert probabilities is not None
+        return self.winners(probabilities)
 
     def is_consistent(self, codes: Codes, y_pred: Predictions, labels: Labels) -> bool:
         """Whether the classes have training rows; probabilities depend on the rows."""
@@ -260,10 +270,10 @@ class PosteriorDraws(Rule):
     name = POSTERIOR
     rule_type: ClassVar[type[FixedRule]] = Draws
 
-    def bound(self, case: Case) -> Claim:
+    def bound(self, inputs: BoundInputs) -> Claim:
         """PAC-Bayes bound, with a lower bound where the distance has two sides."""
         number = len(self.distances)
-        posterior = self._posterior(case, divide_delta(case.levels[self], number))
+        posterior = self._posterior(inputs, divide_delta(inputs.levels[self], number))
         theorem = f"PAC-Bayes bound with the distance {posterior.distance} and the {posterior.constant} constant."
         if number > 1:
             theorem += f" It is the smallest of {number}, each at delta / {number}."
@@ -279,28 +289,28 @@ class PosteriorDraws(Rule):
             lower=_lower_root(posterior),
         )
 
-    def _posterior(self, case: Case, level: float) -> Posterior:
+    def _posterior(self, inputs: BoundInputs, level: float) -> Posterior:
         """Evaluate the bound of the posterior's weights anew, from the plan and the validation errors alone.
 
         The stored numbers of a posterior are not trusted: it may come from a file, or from another set.
         """
-        posterior, distances, m = case.posterior, {one.name: one for one in self.distances}, case.split.m
+        posterior, distances, m = inputs.posterior, {one.name: one for one in self.distances}, inputs.split.m
         assert posterior is not None
         need(posterior.distance in distances, "Posteriors.posterior", "must be for a distance of the plan")
         distance = distances[posterior.distance]
         with usual_float_errors(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid constant was warned of when it was requested
-            problem = Problem.checked(case.counted.risks, m, distance, level, self.prior, self.constant)
+            problem = Problem.checked(inputs.error_counts.risks, m, distance, level, self.prior, self.constant)
             bound, risk, kl = problem.evaluate(float_weights(integer_weights(posterior.weights)))
         posterior = replace(posterior, bound=bound, empirical_risk=risk, kl=kl, delta=level)
         return replace(posterior, m=m, used_distance=distance, constant=self.constant)
 
-    def resolve(self, case: Case) -> FixedRule:
+    def resolve(self, inputs: BoundInputs) -> FixedRule:
         """Draws, or a vote, with the posterior's weights."""
-        assert case.posterior is not None
-        return self.rule_type(self.name, integer_weights(case.posterior.weights))
+        assert inputs.posterior is not None
+        return self.rule_type(self.name, integer_weights(inputs.posterior.weights))
 
-    def validation_predictions(self, case: Case, level: float) -> None:
+    def validation_predictions(self, inputs: BoundInputs, level: float) -> None:
         """None: the weights are optimised on the validation rows."""
 
 
@@ -314,9 +324,9 @@ class PosteriorVote(PosteriorDraws):
     voting = "majority"
     rule_type = Vote
 
-    def bound(self, case: Case) -> Claim:
+    def bound(self, inputs: BoundInputs) -> Claim:
         """Twice the bound of the draws."""
-        draws = super().bound(case)
+        draws = super().bound(inputs)
         # Doubling is exact.
         return replace(draws, bound=min(2.0 * draws.bound, 1.0), lower=None, theorem=doubled(draws.theorem))
 
@@ -332,18 +342,18 @@ class BestSingle(Rule):
     voting = "best"
     name = OCCAM
 
-    def _best(self, case: Case) -> SingleBest:
-        return best_single(case.counted, case.levels[self], self.prior)
+    def _best(self, inputs: BoundInputs) -> SingleBest:
+        return best_single(inputs.error_counts, inputs.levels[self], self.prior)
 
-    def bound(self, case: Case) -> Claim:
+    def bound(self, inputs: BoundInputs) -> Claim:
         """Bound of the classifier's errors at the level times its prior weight."""
-        best, exact = self._best(case), case.counted.exact
+        best, exact = self._best(inputs), inputs.error_counts.exact
         method = "Clopper-Pearson bound" if exact else "Chernoff bound (kl inverse)"
         level = "delta" if self.hedge == 1.0 else f"{self.hedge:g} delta"
         return Claim(
             rule=self.name,
             source=VALIDATION,
-            level=case.levels[self],
+            level=inputs.levels[self],
             bound=best.bound,
             empirical_risk=best.empirical_risk,
             kl=best.kl,
@@ -351,13 +361,13 @@ class BestSingle(Rule):
             theorem=f"Occam bound: {method} at {level} times the prior weight of classifier {best.index}.",
         )
 
-    def resolve(self, case: Case) -> FixedRule:
+    def resolve(self, inputs: BoundInputs) -> FixedRule:
         """Make the rule of the classifier alone."""
-        return Single(self.name, single_weight(self._best(case).index, len(case.predictions)))
+        return Single(self.name, single_weight(self._best(inputs).index, len(inputs.predictions)))
 
-    def validation_predictions(self, case: Case, level: float) -> tuple[Codes, float]:
+    def validation_predictions(self, inputs: BoundInputs, level: float) -> tuple[Codes, float]:
         """Predictions of the classifier, and the level times its prior weight."""
-        index, y_pred = self._best(case).index, case.predictions.y_pred
+        index, y_pred = self._best(inputs).index, inputs.predictions.y_pred
         return y_pred[index], float(occam_levels(len(y_pred), level, self.prior)[index])
 
 

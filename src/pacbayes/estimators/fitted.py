@@ -63,7 +63,7 @@ class Fitted:
 
     def rule(self, voting: str) -> FixedRule:
         """Rule that `voting` predicts with."""
-        return self.certificates.rule(voting).resolve(self.certificates.case)
+        return self.certificates.rule(voting).resolve(self.certificates.inputs)
 
     def weights(self, voting: str) -> IntegerWeights:
         """Weights of the rule that `voting` predicts with, as integer multiples of 2^-52."""
@@ -88,7 +88,7 @@ class Fitted:
 
     def batch(self, voting: str) -> CountedBatch:
         """Accumulator for the certificate of a batch; raise if batches cannot be certified."""
-        empty = empty_batch(self.plan, self.certificates.case, self.certificates.rule(voting))
+        empty = empty_batch(self.plan, self.certificates.inputs, self.certificates.rule(voting))
         return CountedBatch(self.plan, empty, None if self.refit is None else partial(self.covered, voting))
 
     # -- predictions -------------------------------------------------------------------------------------------------
@@ -125,14 +125,17 @@ class Fitted:
             # Hash the raw rows: the last bits of a preprocessed row may depend on the rest of the batch.
             return rule.predict(self.members, preprocessed, lambda: row_hashes(X, self.plan.key), coding)
         code, soft = self.predictions.code_of(result.positive), self.plan.soft
-        positive = on_grid(soft.soft.expand(soft.shares(self.members, preprocessed), 2)[:, code]) >= result.threshold
+        positive = (
+            on_grid(soft.soft.expand(soft.mean_probabilities(self.members, preprocessed), 2)[:, code])
+            >= result.threshold
+        )
         return np.where(positive, code, 1 - code)
 
     def probabilities(self, X: Any) -> FloatArray:
         """Mean calibrated probabilities of the soft vote, shape (n, classes)."""
         soft = self.plan.soft
-        shares = soft.shares(self.members, self.members.preprocess(X))
-        return self.with_refit(X, soft.soft.expand(shares, int(self.members.classes.size)))
+        probabilities = soft.mean_probabilities(self.members, self.members.preprocess(X))
+        return self.with_refit(X, soft.soft.expand(probabilities, int(self.members.classes.size)))
 
     def with_refit(self, X: Any, certified: FloatArray) -> FloatArray:
         """Replace probabilities by those of the refit where it is clear."""
@@ -144,7 +147,7 @@ class Fitted:
     def confidence(self, voting: str, X: Any) -> FloatArray:
         """Confidence of the soft vote in the labels that `voting` predicts, rounded to the grid of thresholds."""
         preprocessed, soft = self.members.preprocess(X), self.plan.soft
-        scores = soft.confidences(soft.shares(self.members, preprocessed), int(self.members.classes.size))
+        scores = soft.margins(soft.mean_probabilities(self.members, preprocessed), int(self.members.classes.size))
         return confidence(scores, self._predict_codes(voting, X, preprocessed, Coding(self.members.classes)))
 
 

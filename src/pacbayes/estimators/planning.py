@@ -247,5 +247,5 @@ def _thresholds(
         code = positive_class(choices.pos_label, data.classes)
         probabilities = soft.soft.expand(shares, int(data.classes.size))
         return ThresholdGrid.from_scores(probabilities[:, code], codes == code, plain(data.classes[code]))
-    y_pred, scores = soft.winners(shares), soft.confidences(shares, int(codes.max()) + 1)
+    y_pred, scores = soft.winners(shares), soft.margins(shares, int(codes.max()) + 1)
     return ConfidenceGrid.from_scores(confidence(scores, y_pred), y_pred != codes)

@@ -262,7 +262,7 @@ def _predict_validation_set(view: ReportView) -> NDArray[Any]:
         code = predictions.code_of(certificate.decision.positive)
         positive = on_grid(predictions.scores[plan.fixed_rules.index(plan.soft)]) >= certificate.decision.threshold
         return np.where(positive, code, 1 - code)
-    tested = fitted.certificates.rule(view.voting).validation_predictions(fitted.certificates.case, 0.0)
+    tested = fitted.certificates.rule(view.voting).validation_predictions(fitted.certificates.inputs, 0.0)
     if tested is not None:
         return np.asarray(tested[0])
     return weighted_vote(fitted.weights(view.voting), predictions.y_pred, predictions.labels)
