@@ -219,5 +219,5 @@ def test_fast_scores_have_the_signs_of_the_plain_sum(fine, seed, size):
             for coef, value in zip(path.dual_coef[h].tolist(), K[:, j].tolist(), strict=True):
                 total += coef * value
             assert positive[h, j] == (total + float(path.intercept[h]) >= -scores.ties[h])
-    svm = OneVsOnePaths(np.array([0, 1]), (Pair(0, 1, np.arange(m), path, 1.0),)).one(2)
+    svm = OneVsOnePaths(np.array([0, 1]), (Pair(0, 1, np.arange(m), path, 1.0),)).svm(2)
     np.testing.assert_array_equal(svm.predict(svm.decisions(np.ascontiguousarray(K[svm.support]))), positive[2])

@@ -213,8 +213,8 @@ def test_forged_fields_are_rejected_or_change_no_certificate(kind, child, tmp_pa
 # -- SVMs that skops restores without their constructors -------------------------------------------------------------
 
 SVM_FIELDS = {
-    "": ("_labels", "support_vectors_", "n_features_in_", "classes_", "gamma_", "_machine", "_scaling", "_kernel"),
-    "_machine": ("codes", "pairs", "support", "coefs", "intercepts", "kernel_sizes"),
+    "": ("_labels", "support_vectors_", "n_features_in_", "classes_", "gamma_", "_svm", "_scaling", "_kernel"),
+    "_svm": ("codes", "pairs", "support", "coefs", "intercepts", "kernel_sizes"),
     "_scaling": ("shift", "width"),
     "_kernel": ("name", "gamma"),
 }

@@ -50,7 +50,7 @@ def replace_rows(X, y, rows, kernel, rng):
 def fitted_arrays(classifier):
     """All fitted arrays of an SVM, as bytes."""
     svm = classifier[-1] if hasattr(classifier, "steps") else classifier
-    numbers = svm._machine
+    numbers = svm._svm
     arrays = (numbers.coefs, numbers.intercepts, numbers.kernel_sizes, svm.support_vectors_)
     arrays += (svm._scaling.shift, svm._scaling.width, np.array(svm.gamma_, dtype=float))
     return [np.ascontiguousarray(array).tobytes() for array in arrays], svm.classes_.tolist()

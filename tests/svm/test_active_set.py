@@ -10,7 +10,7 @@ from pacbayes import svm_path
 from pacbayes._utils import threads
 from pacbayes.svm import active_set
 from pacbayes.svm import path as path_module
-from pacbayes.svm.active_set import FreeFactor, UnusableError
+from pacbayes.svm.active_set import FactorizationError, FreeFactor
 from pacbayes.svm.kernel import Kernel
 
 GRID = np.geomspace(0.01, 100.0, 41)
@@ -19,7 +19,7 @@ GRID = np.geomspace(0.01, 100.0, 41)
 @pytest.fixture
 def solves(monkeypatch):
     """Linear algebra at every cost that has a neighbour; a list of whether each attempt succeeded."""
-    monkeypatch.setattr(path_module, "_LINEAR_FROM", 2)
+    monkeypatch.setattr(path_module, "_ACTIVE_SET_FROM", 2)
     monkeypatch.setattr(path_module, "_PATIENCE", 0)
     monkeypatch.setattr(path_module, "_FEW", -1)
     outcomes, solve = [], active_set.ActiveSet.solve
@@ -89,14 +89,14 @@ def test_failures_leave_no_trace(solves, monkeypatch):
         kept = s.copy(), g.copy()
         assert iterate(self, cost, s, g, before, limit)[0] is not None
         np.testing.assert_array_equal([s, g], kept)
-        raise UnusableError
+        raise FactorizationError
 
     iterate = active_set.ActiveSet._iterate
     monkeypatch.setattr(active_set.ActiveSet, "_iterate", failing)
     tried = svm_path(K, y, GRID)
     assert solves
     assert not any(solves)
-    monkeypatch.setattr(path_module, "_LINEAR_FROM", 10**9)
+    monkeypatch.setattr(path_module, "_ACTIVE_SET_FROM", 10**9)
     alone = svm_path(K, y, GRID)
     np.testing.assert_array_equal(tried.dual_coef, alone.dual_coef)
     np.testing.assert_array_equal(tried.intercept, alone.intercept)
@@ -113,7 +113,7 @@ def test_linear_algebra_is_not_believed(solves, monkeypatch, fault):
     def faulty_step(self, beta, values):
         # The free variables move, K beta with them, and what is reported is that all is well.
         left = step(self, beta, values)
-        free = self._factor.members
+        free = self._factor.free
         moved = np.zeros(free.size)
         moved[: 2 * (free.size > 1)] = [0.01, -0.01] if free.size > 1 else []
         beta[free] += moved
@@ -125,7 +125,7 @@ def test_linear_algebra_is_not_believed(solves, monkeypatch, fault):
         # Reported as doubt, errors in K beta make it be computed afresh before anything converges.
         add(self, rows, coefs, values)
         values[::3] += 1e-4
-        self.doubt += 1e-4
+        self.error += 1e-4
 
     name, planted = ("_step", faulty_step) if fault == "a wrong solution" else ("_add", faulty_add)
     monkeypatch.setattr(active_set.ActiveSet, name, planted)
@@ -159,7 +159,7 @@ def marked(*variables):
 
 def check(factor, kernel, ridge, rtol):
     """Compare with the bordered system, solved as a whole."""
-    F = factor.members
+    F = factor.free
     matrix = np.ones((F.size + 1, F.size + 1))
     matrix[:-1, :-1] = kernel[np.ix_(F, F)].astype(np.float64) + ridge * np.eye(F.size)
     matrix[-1, -1] = 0.0
@@ -173,21 +173,21 @@ def check(factor, kernel, ridge, rtol):
 @pytest.mark.parametrize("block", [1, 7, 16])
 @pytest.mark.parametrize("dead", [0.0, 0.15, 1.0])  # the factor built again at every leave, now and then, and never
 def test_members_come_and_go(dtype, block, dead, monkeypatch):
-    for name in ("_BLOCK", "_PART", "_ROWS"):
+    for name in ("_BLOCK", "_SIDES_PER_PART", "_ROWS_PER_PART"):
         monkeypatch.setattr(active_set, name, block)
-    monkeypatch.setattr(active_set, "_DEAD", dead)
+    monkeypatch.setattr(active_set, "_MAX_INACTIVE", dead)
     rng, kernel, ridge = np.random.default_rng(block), K.astype(dtype), 1e-3
     factor, expected, came_back = FreeFactor(kernel, ridge), set(), 0
     for _ in range(25):
-        members = factor.members
+        members = factor.free
         leave = members[rng.random(members.size) < rng.choice([0.0, 0.1, 0.4, 0.9])]
         outside = np.setdiff1d(np.arange(150), members)  # so few that some come back
         join = rng.permutation(outside)[: rng.integers(0, 40)]
         came_back += np.isin(join, factor._variables).sum()
         expected = (expected - set(leave.tolist())) | set(join.tolist())
-        factor.change(marked(*expected), rng.random(500))
-        assert set(factor.members.tolist()) == expected
-        assert factor.members.size == len(expected)
+        factor.update(marked(*expected), rng.random(500))
+        assert set(factor.free.tolist()) == expected
+        assert factor.free.size == len(expected)
         if expected:
             check(factor, kernel, ridge, 1e-9)
     assert (came_back > 0) == (dead > 0.0)
@@ -196,5 +196,5 @@ def test_members_come_and_go(dtype, block, dead, monkeypatch):
 def test_no_memory_is_refused_before_it_is_taken(monkeypatch):
     monkeypatch.setattr(active_set, "memory_limit", lambda _: (8 * 100 * 100, "test"))
     factor = FreeFactor(K, 1e-6)
-    with pytest.raises(UnusableError):
-        factor.change(marked(*range(200)), np.zeros(500))
+    with pytest.raises(FactorizationError):
+        factor.update(marked(*range(200)), np.zeros(500))

@@ -1,20 +1,25 @@
-r"""Support vector machines by linear algebra: the free variables solved for, then the sets corrected.
+r"""Primal-dual active-set method for support vector machines.
+
+If it is known which :math:`\beta_i = y_i \alpha_i` are zero (set `L`), which are at their bound :math:`y_i C` (`U`) and
+which are between (`F`), the optimality conditions are linear equations for those of `F` and the intercept, equation
+(active-set) of docs/mathematics.md.  Variables of the solution that leave their interval then move to `L` or `U`, and
+variables that violate their condition there join `F`, until no set changes.  From the sets of a neighbouring `C` this
+takes about three steps, however many variables are free; SMO (smo.py) takes thousands.
+
+The method may fail: sets may cycle, and a kernel matrix may be singular.  Then the iterate is restored and SMO solves
+the problem.  smo.py computes the KKT violation of every solution, whichever method found it.
+
+A Cholesky factor of the kernel matrix is updated as variables join and leave `F`.  Variables that join border it,
+equation (free-factor); variables that leave stay in it, with steps held at zero, equation (shadows), until they rejoin
+or the factor is rebuilt: :math:`O(|F|^2)` per variable instead of :math:`O(|F|^3)` for all.  Rounding errors in the
+factor cost steps, not accuracy, since its solutions are corrections of an iterate.
 
 Importing this module imports numba.
 
-A primal-dual active set method.  If it is known which :math:`\beta_i = y_i \alpha_i` are zero (set `L`), which are at
-their bound :math:`y_i C` (`U`) and which are between (`F`), the optimality conditions are linear equations for those
-of `F` and the intercept, equation (active-set) of the mathematics page.  What then leaves its bounds goes to `L` or
-`U`; what violates its condition there joins `F`; and again, until nothing changes.  From the sets of a neighbouring `C`
-that takes about three steps, however many free variables there are; one at a time, as in smo.py, it takes thousands.
-
-It may fail: sets may go round in circles, a kernel matrix may be singular.  Then nothing has changed, and the other
-method does the work.  Neither is believed: every solution is measured by the same check in smo.py.
-
-A Cholesky factor of the kernel matrix is kept up to date as free variables come and go.  Those that join border it,
-equation (free-factor) of the mathematics page; those that leave stay in it, held at zero, equation (shadows), until
-they come back or it is built again: :math:`O(|F|^2)` for each instead of :math:`O(|F|^3)` for all.  Rounding errors do
-not matter much: it is used for corrections only, whose result is looked at.
+References
+----------
+M. Hintermueller, K. Ito and K. Kunisch, "The primal-dual active set strategy as a semismooth Newton method", SIAM
+Journal on Optimization 13, 2002.
 """
 
 import math
@@ -29,306 +34,308 @@ from pacbayes._utils.memory import memory_limit
 from pacbayes._utils.threads import parallel_for
 from pacbayes.svm.smo import add_rows
 
-# Steps until the sets must have settled; three is usual.
-_STEPS = 20
-# Changes that a later step may make more than the one before; sets that grow apart will not meet again.
-_MORE = 10
-# Part of the tolerance that a variable's condition may be violated by: two of them make the KKT violation.
-_SHARE = 0.25
-# The ridge that makes the equations solvable, as a part of the kernel's size.  It is the weight of the distance from
-# the last iterate, so it slows the steps down and does not move the solution.
+# Most steps from one cost to the next; three are usual.
+_MAX_STEPS = 20
+# A step with so many more changes of the sets than the step before ends the attempt as diverging.
+_MAX_GROWTH = 10
+# Tolerance of one variable's condition, as a share of `tol`: two variables make the KKT violation.
+_TOLERANCE_SHARE = 0.25
+# Ridge of the linear equations, relative to the largest diagonal entry of the kernel matrix.  It penalises the distance
+# from the iterate, so that it makes steps shorter and does not change the solution.
 _RIDGE = 1e-6
-# Rows and columns of a block on the factor's diagonal.
+# Rows and columns of a diagonal block of the factor.
 _BLOCK = 128
-# The part of the factor's rows that may be dead before it is built again.
-_DEAD = 0.15
-# Rows divided by the factor in one part of the work, and rows of the factor itself built or moved.
-_PART = 64
-_ROWS = 256
+# Share of inactive rows above which the factor is rebuilt.
+_MAX_INACTIVE = 0.15
+# Right-hand sides per part of a parallel triangular solve, and rows of the factor per part when it is built or moved.
+_SIDES_PER_PART = 64
+_ROWS_PER_PART = 256
 
 
-class UnusableError(Exception):
-    """The factor cannot be had: no memory for it, or the kernel matrix of the free variables is singular."""
+class FactorizationError(Exception):
+    """Too little memory for the factor, or a singular kernel matrix of the free variables."""
 
 
 class FreeFactor:
-    """The free variables F, and a Cholesky factor that solves with ``K[F, F] + ridge * I`` as they come and go.
+    """Updated Cholesky factor of ``K[F, F] + ridge * I`` for the free variables F.
 
-    It is the factor for F and some more: the row of a variable that is no longer free is dead until it comes back or
-    the factor is built again.  Solutions are zero there.  The dead rows' shadows see to that: their unit vectors,
-    divided by the factor.
+    It has a row for every free variable, and inactive rows for variables that have left F since the last rebuild.
+    Solutions are projected to be zero there; the projection uses the shadows of the inactive rows, the solutions of the
+    triangular system for their unit vectors.
     """
 
     def __init__(self, kernel: NDArray[Any], ridge: float) -> None:
         self._kernel, self._ridge = kernel, ridge
-        self._room: FloatArray = np.empty((0, 0))
-        #: Which variable each row of the factor belongs to, and the rows that are alive or dead.
-        self._variables = self._alive = self._dead = np.empty(0, dtype=np.int64)
-        #: The blocks on the factor's diagonal: their first row, the one after their last, their inverse.
+        self._matrix: FloatArray = np.empty((0, 0))
+        #: The variable of each row of the factor; the active and the inactive rows.
+        self._variables = self._active = self._inactive = np.empty(0, dtype=np.int64)
+        #: Diagonal blocks of the factor: first row, row after the last, inverse.
         self._blocks: list[tuple[int, int, FloatArray]] = []
-        #: Divided by the factor: a vector of ones; the shadows, and the inverse of a factor of their products.
+        #: Solutions of the triangular system: for a vector of ones; for the unit vectors of the inactive rows.
         self._ones: FloatArray = np.empty((1, 0))
-        self._shadows = self._weights = np.empty((0, 0))
+        self._shadows = np.empty((0, 0))
+        #: Inverse Cholesky factor of the Gram matrix of the shadows.
+        self._shadow_inverse = np.empty((0, 0))
 
     @property
-    def members(self) -> Rows:
+    def free(self) -> Rows:
         """The free variables, in the order of the vectors of `solve`."""
-        return self._variables[self._alive]
+        return self._variables[self._active]
 
     def solve(self, vector: FloatArray, total: float) -> tuple[FloatArray, float]:
-        """Return x and b with ``(K[F, F] + ridge * I) x + b = vector``, and `total` as the sum of x."""
-        right, room = np.zeros(self._variables.size), self._room
-        right[self._alive] = vector
+        """Solve ``(K[F, F] + ridge * I) x + b = vector`` with the sum of x equal to `total`, for x and b."""
+        right, matrix = np.zeros(self._variables.size), self._matrix
+        right[self._active] = vector
         for start, stop, inverse in self._blocks:
-            right[start:stop] = inverse @ (right[start:stop] - room[start:stop, :start] @ right[:start])
+            right[start:stop] = inverse @ (right[start:stop] - matrix[start:stop, :start] @ right[:start])
         both = np.vstack([right, self._ones])
-        both -= (self._weights.T @ (self._weights @ (self._shadows @ both.T))).T @ self._shadows
+        both -= (self._shadow_inverse.T @ (self._shadow_inverse @ (self._shadows @ both.T))).T @ self._shadows
         right, ones = both
         intercept = float((ones @ right - total) / (ones @ ones))
         right -= intercept * ones
         for start, stop, inverse in reversed(self._blocks):
             right[start:stop] = right[start:stop] @ inverse
-            right[:start] -= right[start:stop] @ room[start:stop, :start]
-        return right[self._alive], intercept
+            right[:start] -= right[start:stop] @ matrix[start:stop, :start]
+        return right[self._active], intercept
 
-    def change(self, free: NDArray[np.bool_], hurry: FloatArray) -> None:
-        """Let the variables marked be the free ones; raise `UnusableError` if that cannot be done.
+    def update(self, free: NDArray[np.bool_], bound_proximity: FloatArray) -> None:
+        """Update the set of free variables; raise `FactorizationError` if there is no factor for them.
 
-        Those in a hurry to leave get the last rows where rows are built: what follows a dead one is work.
+        New rows are ordered by `bound_proximity`: the variables most likely to leave come last, since removing the last
+        rows is cheapest.
         """
-        lives, join = free[self._variables], free.copy()
+        stays, join = free[self._variables], free.copy()
         join[self._variables] = False
         joining = np.flatnonzero(join)
-        if joining.size == 0 and np.array_equal(np.flatnonzero(lives), self._alive):
+        if joining.size == 0 and np.array_equal(np.flatnonzero(stays), self._active):
             return
-        dead, first = np.flatnonzero(~lives), lives.size
-        if dead.size > _DEAD * lives.size:
-            first = int(dead[0])
-        again = first + np.flatnonzero(lives[first:])
-        again = again[np.argsort(hurry[self._variables[again]], kind="stable")]
-        new = np.concatenate([self._variables[again], joining[np.argsort(hurry[joining], kind="stable")]])
+        inactive, first = np.flatnonzero(~stays), stays.size
+        if inactive.size > _MAX_INACTIVE * stays.size:
+            first = int(inactive[0])
+        rebuilt = first + np.flatnonzero(stays[first:])
+        rebuilt = rebuilt[np.argsort(bound_proximity[self._variables[rebuilt]], kind="stable")]
+        joining = joining[np.argsort(bound_proximity[joining], kind="stable")]
+        new = np.concatenate([self._variables[rebuilt], joining])
         self._reserve(first + new.size)
-        self._room[first : first + again.size, :first] = self._room[again, :first]
+        self._matrix[first : first + rebuilt.size, :first] = self._matrix[rebuilt, :first]
         self._variables = np.concatenate([self._variables[:first], new])
         self._blocks = [
             (start, min(stop, first), inverse[: first - start, : first - start])
             for start, stop, inverse in self._blocks
             if start < first
         ]
-        self._append(first, first + again.size)
-        self._bury(lives[:first])
+        self._append(first, first + rebuilt.size)
+        self._set_active(stays[:first])
 
-    def _append(self, first: int, halfway: int) -> None:
-        """Build the rows from `first` on; those before `halfway` have their first columns, as many as `first`."""
-        room, variables, size = self._room, self._variables, self._variables.size
+    def _append(self, first: int, joining: int) -> None:
+        """Compute the rows from `first` on; rows before `joining` have valid columns up to `first`."""
+        matrix, variables, size = self._matrix, self._variables, self._variables.size
 
         def fill(start: int) -> None:
             stop = min(start + _BLOCK, size)
             for row, variable in enumerate(variables[start:stop].tolist(), start):
-                begin = first if row < halfway else 0
-                room[row, begin:stop] = self._kernel[variable].take(variables[begin:stop])
+                begin = first if row < joining else 0
+                matrix[row, begin:stop] = self._kernel[variable].take(variables[begin:stop])
             rows = np.arange(start, stop)
-            room[rows, rows] += self._ridge
+            matrix[rows, rows] += self._ridge
 
         parallel_for(fill, range(first, size, _BLOCK))
-        self._divide(room[halfway:size], np.zeros(size - halfway, dtype=np.int64), 0)
+        self._solve_rows(matrix[joining:size], np.zeros(size - joining, dtype=np.int64), 0)
         for start in range(first, size, _BLOCK):
             self._factorise(start, min(start + _BLOCK, size))
 
     def _factorise(self, start: int, stop: int) -> None:
-        """Build the columns of a block from those before it, for all rows from its own on."""
-        room, size = self._room, self._variables.size
+        """Compute the columns of a block from those before it, in all rows from its own on."""
+        matrix, size = self._matrix, self._variables.size
 
         def subtract(row: int) -> None:
-            rows = slice(row, min(row + _ROWS, size))
-            room[rows, start:stop] -= room[rows, :start] @ room[start:stop, :start].T
+            rows = slice(row, min(row + _ROWS_PER_PART, size))
+            matrix[rows, start:stop] -= matrix[rows, :start] @ matrix[start:stop, :start].T
 
-        parallel_for(subtract, range(start, size, _ROWS))
-        factor, inverse = _factor(room[start:stop, start:stop])
-        room[start:stop, start:stop] = factor
+        parallel_for(subtract, range(start, size, _ROWS_PER_PART))
+        factor, inverse = _cholesky(matrix[start:stop, start:stop])
+        matrix[start:stop, start:stop] = factor
 
         def divide(row: int) -> None:
-            rows = slice(row, min(row + _ROWS, size))
-            room[rows, start:stop] = room[rows, start:stop] @ inverse.T
+            rows = slice(row, min(row + _ROWS_PER_PART, size))
+            matrix[rows, start:stop] = matrix[rows, start:stop] @ inverse.T
 
-        parallel_for(divide, range(stop, size, _ROWS))
+        parallel_for(divide, range(stop, size, _ROWS_PER_PART))
         self._blocks.append((start, stop, inverse))
 
-    def _bury(self, lives: NDArray[np.bool_]) -> None:
-        """Note which of the first rows live, with the shadows of the others; all later rows are new, and live."""
-        size, first = self._variables.size, lives.size
-        known = self._dead < first
-        known[known] = ~lives[self._dead[known]]
-        old, fresh = self._dead[known], ~lives
-        fresh[old] = False
-        new = np.flatnonzero(fresh)
+    def _set_active(self, stays: NDArray[np.bool_]) -> None:
+        """Set the active rows, `stays` for the first ones and all later rows; compute the shadows of the others."""
+        size, first = self._variables.size, stays.size
+        known = self._inactive < first
+        known[known] = ~stays[self._inactive[known]]
+        old, leaves = self._inactive[known], ~stays
+        leaves[old] = False
+        new = np.flatnonzero(leaves)
         shadows = np.zeros((old.size + new.size, size))
         shadows[: old.size, :first] = self._shadows[known, :first]
         shadows[old.size + np.arange(new.size), new] = 1.0
-        self._divide(shadows[: old.size], old, first)
-        self._divide(shadows[old.size :], new, 0)
-        self._shadows, self._weights = shadows, _factor(shadows @ shadows.T)[1]
+        self._solve_rows(shadows[: old.size], old, first)
+        self._solve_rows(shadows[old.size :], new, 0)
+        self._shadows, self._shadow_inverse = shadows, _cholesky(shadows @ shadows.T)[1]
         ones = np.ones((1, size))
         ones[:, :first] = self._ones[:, :first]
-        self._divide(ones, np.zeros(1, dtype=np.int64), first)
-        self._ones, self._dead = ones, np.concatenate([old, new])
-        self._alive = np.concatenate([np.flatnonzero(lives), np.arange(first, size)])
+        self._solve_rows(ones, np.zeros(1, dtype=np.int64), first)
+        self._ones, self._inactive = ones, np.concatenate([old, new])
+        self._active = np.concatenate([np.flatnonzero(stays), np.arange(first, size)])
 
-    def _divide(self, rows: FloatArray, zeros: Rows, first: int) -> None:
-        """Divide rows by the factor: solve ``x L.T = row``, where x is known before column `first`.
+    def _solve_rows(self, rows: FloatArray, zeros: Rows, first: int) -> None:
+        """Replace rows by the solutions of ``x L.T = row``, which the columns before `first` contain already.
 
-        Each row begins with so many zeros.
+        `zeros` are numbers of leading zeros of each row.
         """
 
         def work(part: int) -> None:
-            some, begin = rows[part : part + _PART], int(zeros[part : part + _PART].min())
+            sides, begin = rows[part : part + _SIDES_PER_PART], int(zeros[part : part + _SIDES_PER_PART].min())
             for start, stop, inverse in self._blocks:
                 if stop > max(begin, first):
                     known = slice(min(begin, start), start)
-                    some[:, start:stop] -= some[:, known] @ self._room[start:stop, known].T
-                    some[:, start:stop] = some[:, start:stop] @ inverse.T
+                    sides[:, start:stop] -= sides[:, known] @ self._matrix[start:stop, known].T
+                    sides[:, start:stop] = sides[:, start:stop] @ inverse.T
 
-        parallel_for(work, range(0, len(rows), _PART))
+        parallel_for(work, range(0, len(rows), _SIDES_PER_PART))
 
     def _reserve(self, size: int) -> None:
-        """Make room for so many rows, with some to spare, if memory allows."""
-        if size <= len(self._room):
+        """Allocate memory for so many rows and half as many more, if there is enough."""
+        if size <= len(self._matrix):
             return
         size = min(len(self._kernel), size + size // 2 + _BLOCK)
-        limit, _ = memory_limit(None)
-        if limit is not None and 8 * size * size * (1.0 + _DEAD) > limit:
-            raise UnusableError
-        room = np.empty((size, size))
+        available, _ = memory_limit(None)
+        if available is not None and 8 * size * size * (1.0 + _MAX_INACTIVE) > available:
+            raise FactorizationError
+        matrix = np.empty((size, size))
 
         def copy(start: int) -> None:
-            rows = slice(start, min(start + _ROWS, self._variables.size))
-            room[rows, : rows.stop] = self._room[rows, : rows.stop]
+            rows = slice(start, min(start + _ROWS_PER_PART, self._variables.size))
+            matrix[rows, : rows.stop] = self._matrix[rows, : rows.stop]
 
-        parallel_for(copy, range(0, self._variables.size, _ROWS))
-        self._room = room
+        parallel_for(copy, range(0, self._variables.size, _ROWS_PER_PART))
+        self._matrix = matrix
 
 
-def _factor(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the lower Cholesky factor and its inverse; raise `UnusableError` if a matrix is not positive definite."""
+def _cholesky(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lower Cholesky factor and its inverse; raise `FactorizationError` if a matrix is not positive definite."""
     if len(matrix) == 0:
         return matrix, matrix
     factor, failed = dpotrf(matrix, lower=1)
     if failed != 0:
-        raise UnusableError
+        raise FactorizationError
     inverse, _ = dtrtri(factor, lower=1)
     return factor, np.ascontiguousarray(inverse)
 
 
 class ActiveSet:
-    """The sets F and U with what belongs to them, from one cost to the next.
+    """State of the active-set method between costs: the sets F and U, and sums over them.
 
     Attributes
     ----------
     steps, changes : int
-        How many steps the last `solve` took, and how many variables changed sets.
+        Steps of the last `solve`, and variables that changed sets in it.
     size : float
-        The largest diagonal entry of the kernel matrix.
-    doubt : float
-        A bound on the rounding errors that the last `solve` added to `g`.
+        Largest diagonal entry of the kernel matrix.
+    error : float
+        Bound on the rounding errors that the last `solve` added to `g`.
     """
 
     def __init__(self, kernel: NDArray[Any], y: FloatArray, tol: float) -> None:
-        self._kernel, self._y, self._margin = kernel, y, _SHARE * tol
+        self._kernel, self._y, self._tolerance = kernel, y, _TOLERANCE_SHARE * tol
         self.size = float(np.abs(np.diagonal(kernel)).max())
-        self._factor = FreeFactor(kernel, _RIDGE * self.size)
-        self._bound = np.zeros(y.size, dtype=np.bool_)
-        #: The sum of y_i K_i over U: how g moves with C where the free variables do not.
-        self._pull = np.zeros(y.size)
-        self._pull_doubt = 0.0
+        #: Sum of y_i K_i over U: the derivative of g in C for fixed free variables.
+        self._slope = np.zeros(y.size)
         self.steps = self.changes = 0
-        self.doubt = 0.0
+        self.error = 0.0
+        self._reset()
 
-    def solve(self, cost: float, s: FloatArray, g: FloatArray, before: float, limit: int) -> bool:
-        """Bring s and ``g = before * K s`` to the solution at `cost`; False, with both as they were, if that fails.
+    def _reset(self) -> None:
+        """Forget the sets of the last cost."""
+        self._factor = FreeFactor(self._kernel, _RIDGE * self.size)
+        self._at_bound = np.zeros(self._y.size, dtype=np.bool_)
+        self._slope[:], self._slope_error = 0.0, 0.0
 
-        It takes at most `limit` steps.
-        """
-        self.steps, self.changes, self.doubt = 0, 0, 0.0
+    def solve(self, cost: float, s: FloatArray, g: FloatArray, before: float, max_steps: int) -> bool:
+        """Move s and ``g = before * K s`` to the solution at `cost`; return False, with both unchanged, on failure."""
+        self.steps, self.changes, self.error = 0, 0, 0.0
         try:
-            # What is no number is no solution either.
+            # Infinities and NaN are detected in the result.
             with np.errstate(all="ignore"):
-                beta, values = self._iterate(cost, s, g, before, min(limit, _STEPS))
-        except UnusableError:
-            self.forget()
+                beta, values = self._iterate(cost, s, g, before, min(max_steps, _MAX_STEPS))
+        except FactorizationError:
+            self._reset()
             return False
         if beta is None:
             return False
         with np.errstate(under="ignore"):
-            s[:] = np.where(self._bound, self._y, beta / cost)
+            s[:] = np.where(self._at_bound, self._y, beta / cost)
         g[:] = values
         return True
 
     @property
-    def free(self) -> int:
-        """How many variables are free."""
-        return int(self._factor.members.size)
-
-    def forget(self) -> None:
-        """Begin anew with the next `solve`."""
-        self._factor = FreeFactor(self._kernel, _RIDGE * self.size)
-        self._bound[:] = False
-        self._pull[:], self._pull_doubt = 0.0, 0.0
+    def n_free(self) -> int:
+        """Number of free variables."""
+        return int(self._factor.free.size)
 
     def _iterate(
-        self, cost: float, s: FloatArray, g: FloatArray, before: float, limit: int
+        self, cost: float, s: FloatArray, g: FloatArray, before: float, max_steps: int
     ) -> tuple[FloatArray | None, FloatArray]:
+        """Dual coefficients beta at `cost`, None on failure, and K beta."""
         y = self._y
         self._set(np.abs(s) >= 1.0, (s != 0.0) & (np.abs(s) < 1.0), np.abs(s))
-        beta = np.where(self._bound, cost * y, before * s)
-        values = g + (cost - before) * self._pull
-        self.doubt += (cost - before) * self._pull_doubt
-        last = 0
-        while self.steps < limit and self._factor.members.size > 0:
+        beta = np.where(self._at_bound, cost * y, before * s)
+        values = g + (cost - before) * self._slope
+        self.error += (cost - before) * self._slope_error
+        n_last = 0
+        while self.steps < max_steps and self._factor.free.size > 0:
             self.steps += 1
-            excess = self._step(beta, values)
+            residual = self._step(beta, values)
             free = np.zeros(y.size, dtype=np.bool_)
-            free[self._factor.members] = True
+            free[self._factor.free] = True
             alpha = y * beta
-            low, high = free & (alpha <= 0.0), free & (alpha >= cost)
-            back = ~free & (np.where(self._bound, -y, y) * excess > self._margin)
-            changed = np.flatnonzero(low | high | back)
+            to_zero, to_bound = free & (alpha <= 0.0), free & (alpha >= cost)
+            to_free = ~free & (np.where(self._at_bound, -y, y) * residual > self._tolerance)
+            changed = np.flatnonzero(to_zero | to_bound | to_free)
             if changed.size == 0:
-                if float(np.abs(excess[free]).max()) <= self._margin:
+                if float(np.abs(residual[free]).max()) <= self._tolerance:
                     return beta, values
-                continue  # the next step takes care of what this one left
-            if self.steps > 2 and changed.size > last + _MORE:
+                continue  # the ridge shortened the step: take another
+            if self.steps > 2 and changed.size > n_last + _MAX_GROWTH:
                 break
-            last = changed.size
-            self.changes += last
-            target = np.where(low, 0.0, np.where(high, cost * y, beta))
+            n_last = changed.size
+            self.changes += n_last
+            target = np.where(to_zero, 0.0, np.where(to_bound, cost * y, beta))
             moved = np.flatnonzero(target != beta)
             self._add(moved, (target - beta)[moved], values)
             beta = target
-            self._set((self._bound & ~back) | high, (free & ~low & ~high) | back, alpha / cost)
+            self._set((self._at_bound & ~to_free) | to_bound, (free & ~to_zero & ~to_bound) | to_free, alpha / cost)
         return None, values
 
     def _step(self, beta: FloatArray, values: FloatArray) -> FloatArray:
-        """Solve for the free variables, moving them and K beta; return what is left: y - K beta - intercept."""
-        free = self._factor.members
-        # The step ends where the coefficients sum to zero.
+        """Solve for the free variables; update beta and K beta, and return the residual y - K beta - intercept."""
+        free = self._factor.free
+        # After the step the coefficients sum to zero.
         step, intercept = self._factor.solve(self._y[free] - values[free], -math.fsum(beta[beta != 0.0].tolist()))
         if not math.isfinite(intercept):
-            raise UnusableError
+            raise FactorizationError
         beta[free] += step
         self._add(free, step, values)
         return self._y - values - intercept
 
     def _add(self, rows: NDArray[np.int64], coefs: FloatArray, values: FloatArray) -> None:
+        """Add weighted rows of the kernel matrix to `values`, and their rounding errors to `error`."""
         add_rows(self._kernel, rows, coefs, values)
-        # Each of as many additions is off by half a unit in the last place of what it adds up to.
-        reach = float(np.abs(values).max()) + 2.0 * self.size * float(np.abs(coefs).sum())
-        self.doubt += EPS * rows.size * reach
+        # Each addition is off by at most half a unit in the last place of its result.
+        largest = float(np.abs(values).max()) + 2.0 * self.size * float(np.abs(coefs).sum())
+        self.error += EPS * rows.size * largest
 
-    def _set(self, bound: NDArray[np.bool_], free: NDArray[np.bool_], share: FloatArray) -> None:
-        """Change the sets, with the factor of the one and the sum of the other; `share` is alpha as a part of C."""
-        changed = np.flatnonzero(bound != self._bound)
+    def _set(self, at_bound: NDArray[np.bool_], free: NDArray[np.bool_], share: FloatArray) -> None:
+        """Set U and F, with the sum over U and the factor of F; `share` is alpha / C."""
+        changed = np.flatnonzero(at_bound != self._at_bound)
         if changed.size > 0:
-            add_rows(self._kernel, changed, np.where(bound[changed], 1.0, -1.0) * self._y[changed], self._pull)
-            self._pull_doubt += EPS * changed.size * (float(np.abs(self._pull).max()) + self.size * changed.size)
-        self._bound = bound
-        self._factor.change(free, np.abs(share - 0.5))
+            signs = np.where(at_bound[changed], 1.0, -1.0) * self._y[changed]
+            add_rows(self._kernel, changed, signs, self._slope)
+            self._slope_error += EPS * changed.size * (float(np.abs(self._slope).max()) + self.size * changed.size)
+        self._at_bound = at_bound
+        self._factor.update(free, np.abs(share - 0.5))

@@ -1,28 +1,24 @@
-"""Kernel values of pairs of rows, and decisions of machines, compiled: functions of their rows, to the last bit.
+"""Compiled kernel values and SVM decisions, with bits that depend on nothing but their own rows.
 
-Importing this module imports numba; `load` of kernel.py does so when it is first needed.
+A certificate holds for the classifier that predicts later only if its kernel values do not depend on the other rows of
+a batch.  Those of a matrix product do: their bits depend on the shape of the block, and squared distances from products
+lose all digits for rows far from the origin, unless centred by a mean of other rows.  Here every value is a sum of
+terms over the columns, from the first to the last; the terms of distances are squared differences.  Vectorisation is
+across pairs of rows only, and without fastmath, so that IEEE arithmetic gives the same bits on every processor.
 
-A certificate counts the errors of the classifier that predicts later only if both see the same kernel values, whatever
-rows stand beside.  A matrix product does not promise that: its bits depend on the shape of the block, and squared
-distances from products lose all digits for rows far from the origin unless they are centred, on something that other
-rows would have a part in.  Here every value is the sum of the terms of its columns, added from the first to the last,
-of differences where it is a distance.  Only whole pairs are computed side by side, and nothing is compiled with
-fastmath: what IEEE arithmetic says is what every processor gives, in vector registers or not.
+The exponential is vectorised, unlike NumPy's in double precision on most processors, which would take most of the
+training time.  Its error is about one unit in the last place, and it is zero below exp(-708).
 
-NumPy's exponential in double precision is not vectorised on most processors and would take most of the time of training
-on a new sample.  This one is, in one pass over memory: about one unit in the last place from exact, and zero below
-exp(-708).
+The decision value of an SVM is defined as the sum over the training rows, from the first to the last, of kernel values
+weighted by dual coefficients, plus the intercept.  Rows with coefficient zero add nothing, whether they are present or
+not.  The sum is compiled without fastmath, so that a row has the same bits alone and in a batch.
 
-A decision is the sum over the training rows, from the first to the last, of kernel values weighted by dual
-coefficients, then the intercept: this is the one definition for every machine.  Rows whose coefficient is zero add
-nothing, so that it is the same sum whether they are there or not; it is not compiled with fastmath, so that it has the
-same bits for one new row and for a thousand.
+Labels may come from faster scores, by matrix products or by the changes along a path, where the label is certain:
+the difference between score and decision value is bounded, and for scores within this bound of the threshold the label
+comes from the decision value.  Each function goes once over the SVMs of a path and keeps the scores of one in the
+cache, so that its time depends on the changes along the path rather than on the number of SVMs.
 
-Whatever is faster may be used to decide, but only where it cannot come to another label.  Scores summed up from
-changes, or by a matrix product, differ from the decisions by rounding.  How much is bounded, and a score nearer to its
-threshold than that bound does not decide: the label then comes from the decision itself.  Each function goes once over
-the machines and keeps one row in the cache: with arrays of machines by rows a path of ten times as many machines would
-take ten times as long, whatever changes along it.
+Importing this module imports numba; `load_compiled` of kernel.py does so when it is first needed.
 """
 
 import math
@@ -35,7 +31,7 @@ from pacbayes._utils.arrays import EPS, FloatArray
 from pacbayes._utils.progress import compiled
 
 _LOG2E = 1.0 / math.log(2.0)
-# ln 2 in two parts, the first with so few digits that its integer multiples below 2^11 are exact.
+# ln 2 in two parts; integer multiples of the first below 2^11 are exact.
 _LN2_HIGH = 6.93147180369123816490e-01
 _LN2_LOW = 1.90821492927058770002e-10
 # Adding this to |n| < 2^51 leaves the rounded integer in the low bits.
@@ -43,19 +39,19 @@ _ROUND = 1.5 * 2.0**52
 _UNDERFLOW = -708.0
 _PRODUCTS, _DISTANCES, _GAUSSIANS = 0, 1, 2
 KINDS = {"products": _PRODUCTS, "distances": _DISTANCES, "gaussians": _GAUSSIANS}
-# Columns of the result at a time: they and their rows' numbers stay in the cache.
+# Columns of the result per tile, which stay in the cache with their rows.
 TILE = 256
-# Rows and columns copied at a time when one triangle is copied to the other.
+# Rows and columns of a block when one triangle is copied to the other.
 _CORNER = 32
-# Multiplying by C and dividing again may move a variable that stood still by a few units in the last place.
-_STILL = 4.0 * EPS
-# Below this all products may be lost to underflow.
+# Relative change that counts as none: multiplication by C and division may change a few units in the last place.
+_UNCHANGED = 4.0 * EPS
+# Bound on products lost to underflow.
 _TINY = 1e-290
 
 
 @compiled()
 def _exp_row(x, power, bits):
-    """Replace x <= 0 by exp(x); `power` is a buffer and `bits` the same memory seen as integers."""
+    """Replace x <= 0 by exp(x); `power` is a buffer and `bits` the same memory as integers."""
     for t in range(x.size):
         value = x[t] if x[t] > _UNDERFLOW else _UNDERFLOW
         shifted = value * _LOG2E + _ROUND
@@ -108,12 +104,12 @@ def gaussian_in_single(distances, rows, columns, gamma, out, power, bits):
 def pick_values(source, rows, columns, out):
     """Set out[i, j] = source[rows[i], columns[j]]."""
     for i in range(rows.size):
-        given, row = source[rows[i]], out[i]
+        values, row = source[rows[i]], out[i]
         for t in range(row.size):
-            row[t] = given[columns[t]]
+            row[t] = values[columns[t]]
 
 
-# Below, two rows at a time and four of their numbers: what is loaded is used eight times.
+# Two rows and four columns at a time, so that each loaded value is used eight times.
 
 
 @compiled()
@@ -176,28 +172,28 @@ def _to_gaussians(gamma, values, power, bits):
 
 @compiled()
 def pairs_between(A, columns, kind, gamma, out, power, bits, start, top, bottom):
-    """Set out[i, j] to the value of the i-th row of A and the j-th of `columns`: a tile of columns, some rows."""
+    """Set out[i, j] to the value of row i of A and column j of `columns`, for a tile of columns and a range of rows."""
     stop, spare = min(start + TILE, out.shape[1]), np.empty(TILE)
     for i in range(top, bottom, 2):
-        # The last of an odd number is its own partner.
+        # The last of an odd number of rows is paired with itself.
         second = min(i + 1, bottom - 1)
-        one, other = out[i, start:stop], out[second, start:stop] if second > i else spare[: stop - start]
+        first, other = out[i, start:stop], out[second, start:stop] if second > i else spare[: stop - start]
         if kind == _PRODUCTS:
-            _set_products(A[i], A[second], columns, start, one, other)
+            _set_products(A[i], A[second], columns, start, first, other)
         else:
-            _set_distances(A[i], A[second], columns, start, one, other)
+            _set_distances(A[i], A[second], columns, start, first, other)
         if kind == _GAUSSIANS:
-            _to_gaussians(gamma, one, power, bits)
+            _to_gaussians(gamma, first, power, bits)
             if second > i:
                 _to_gaussians(gamma, other, power, bits)
 
 
 @compiled()
 def pairs_within(A, columns, kind, gamma, out, power, bits, start, top, bottom):
-    """Set out[i, j] and out[j, i] to the value of the i-th and the j-th row of A; `columns` is A transposed.
+    """Set out[i, j] and out[j, i] to the value of rows i and j of A; `columns` is A transposed.
 
-    For a tile of columns and some rows up to its end, from a multiple of the tile on: one triangle is computed, since
-    the terms of (a, b) and (b, a) are equal, and so are their sums.
+    For a tile of columns and rows up to its end, from a multiple of `TILE` on.  Only one triangle is computed: the
+    terms of (a, b) and (b, a) are equal, and so are their sums.
     """
     pairs_between(A, columns, kind, gamma, out, power, bits, start, top, bottom)
     stop = min(start + TILE, out.shape[1])
@@ -209,21 +205,21 @@ def pairs_within(A, columns, kind, gamma, out, power, bits, start, top, bottom):
 
 
 @compiled()
-def _sums_of_some(coefs, K, places):
-    """Return for each of some columns of K its sum weighted by the coefficients."""
-    sums = np.zeros(places.size)
+def _sums_of_columns(coefs, K, columns):
+    """Weighted sums of selected columns of K."""
+    sums = np.zeros(columns.size)
     for t in range(coefs.size):
         coef = coefs[t]
         if coef != 0.0:
             row = K[t]
-            for k in range(places.size):
-                sums[k] += coef * row[places[k]]
+            for k in range(columns.size):
+                sums[k] += coef * row[columns[k]]
     return sums
 
 
 @compiled()
 def weighted_sums(coefs, K, sums):
-    """Set `sums` to those of the columns of K; four terms at a time, added in the same order."""
+    """Set `sums` to the weighted sums of all columns of K; four terms at a time, added in the same order."""
     sums[:] = 0.0
     used = np.flatnonzero(coefs)
     k = 0
@@ -243,9 +239,9 @@ def weighted_sums(coefs, K, sums):
 
 @compiled()
 def absolute_sums(coefs, sums):
-    """Set the sum of the sizes of every machine's coefficients, from the first to the last.
+    """Set `sums` to the 1-norms of the rows of `coefs`, added from the first entry to the last.
 
-    Four machines at a time, since an addition waits for the one before it.
+    Four rows at a time, since an addition waits for the one before it.
     """
     sums[:] = 0.0
     h = 0
@@ -275,44 +271,44 @@ def _scaled(coefs, scale, s):
 
 @compiled(error_model="numpy")
 def collect(dual_coef, order, scales, doubts, starts, columns, values):
-    """Store the changes of s = y alpha / C along the path; return how many, or -1 if there is no room for them.
+    """Store the changes of s = y alpha / C along the path; return their number, or -1 if it exceeds `columns`.
 
-    A machine with the coefficients of the one before changes nothing and takes over its scale, 1/C, as well.
+    An SVM with the coefficients of the one before has no changes and gets its scale, 1/C.
 
-    `doubts` are bounds, with a factor of two to spare, on how far the scores of kernel values up to 1 can be from the
-    decisions times the scale.  An addition is off by half a unit in the last place of a sum that is at most `reach`, a
-    change and its product by as much of their own; a decision by so much for each of its m terms; and variables that
-    were taken to stand still by `_STILL`.
+    `doubts` are bounds, larger than necessary by a factor of two, on the differences between scores, for kernel values
+    up to 1, and decision values times the scale.  They add up half a unit in the last place for each addition to a sum
+    of at most `largest`, for each change and its product, and for each of the m terms of a decision value, and
+    `_UNCHANGED` for variables without a change.
     """
     m = dual_coef.shape[1]
     s, before = np.empty(m), np.zeros(m)
     count, size, drift = 0, 0.0, 0.0
-    for place in range(order.size):
-        coefs = dual_coef[order[place]]
-        same = place > 0
+    for k in range(order.size):
+        coefs = dual_coef[order[k]]
+        same = k > 0
         if same:
-            last = dual_coef[order[place - 1]]
+            last = dual_coef[order[k - 1]]
             t = 0
             while t < m and coefs[t] == last[t]:
                 t += 1
             same = t == m
         if same:
-            scales[place] = scales[place - 1]
+            scales[k] = scales[k - 1]
         else:
-            reach = size + drift
-            size = _scaled(coefs, scales[place], s)
+            largest = size + drift
+            size = _scaled(coefs, scales[k], s)
             for t in range(m):
                 change = s[t] - before[t]
-                if abs(change) > _STILL * abs(s[t]):
+                if abs(change) > _UNCHANGED * abs(s[t]):
                     if count == columns.size:
                         return -1
                     columns[count], values[count] = t, change
                     count += 1
                     before[t] = s[t]
-                    reach += abs(change)
-                    drift += EPS * (reach + 2.0 * abs(change))
-        doubts[place] = drift + (m + 16.0) * EPS * size
-        starts[place + 1] = count
+                    largest += abs(change)
+                    drift += EPS * (largest + 2.0 * abs(change))
+        doubts[k] = drift + (m + 16.0) * EPS * size
+        starts[k + 1] = count
     return count
 
 
@@ -324,7 +320,7 @@ def _add(scores, change, row):
 
 @compiled()
 def _largest(K, largest):
-    """Set the largest size of the kernel values of every new row."""
+    """Set `largest` to the largest absolute value of each column of K."""
     largest[:] = 0.0
     for i in range(K.shape[0]):
         row = K[i]
@@ -335,60 +331,58 @@ def _largest(K, largest):
 
 @compiled()
 def _compare(scores, threshold, doubt, floor, largest, out):
-    """Set which scores reach the threshold; return how many are too near to it to say (or are no numbers)."""
-    unsure = 0
+    """Compare scores with the threshold; return the number of those that are too close to it or NaN."""
+    uncertain = 0
     for t in range(scores.size):
         excess = scores[t] - threshold
         out[t] = excess >= 0.0
-        unsure += 0 if abs(excess) > doubt * largest[t] + floor else 1
-    return unsure
+        uncertain += 0 if abs(excess) > doubt * largest[t] + floor else 1
+    return uncertain
 
 
 @compiled()
 def _decide(scores, scale, doubt, largest, coefs, K, intercept, tie, out):
-    """Set which decisions of one machine are at least -tie, given scores that are about `scale` times their sums."""
+    """Set `out` where decision values of an SVM are at least -tie; scores are about `scale` times their sums."""
     threshold = (-tie - intercept) * scale
     floor = 4.0 * EPS * (abs(intercept) + tie) * scale + _TINY
-    unsure = _compare(scores, threshold, doubt, floor, largest, out)
-    if unsure == 0:
+    number = _compare(scores, threshold, doubt, floor, largest, out)
+    if number == 0:
         return
-    places, k = np.empty(unsure, dtype=np.int64), 0
+    uncertain, k = np.empty(number, dtype=np.int64), 0
     for t in range(scores.size):
         if not abs(scores[t] - threshold) > doubt * largest[t] + floor:
-            places[k] = t
+            uncertain[k] = t
             k += 1
-    sums = _sums_of_some(coefs, K, places)
-    for k in range(unsure):
-        out[places[k]] = sums[k] + intercept >= -tie
+    sums = _sums_of_columns(coefs, K, uncertain)
+    for k in range(number):
+        out[uncertain[k]] = sums[k] + intercept >= -tie
 
 
 @compiled()
 def accumulate(starts, columns, values, order, scales, doubts, dual_coef, intercepts, ties, K, positive):
-    """Set which machines' decisions are positive, from scores that are sums of the changes so far times rows of K."""
+    """Set `positive` by SVM and new row, from scores that are sums of changes times rows of K."""
     scores, largest = np.zeros(K.shape[1]), np.empty(K.shape[1])
     _largest(K, largest)
-    for place in range(order.size):
-        for k in range(starts[place], starts[place + 1]):
+    for i in range(order.size):
+        for k in range(starts[i], starts[i + 1]):
             _add(scores, values[k], K[columns[k]])
-        h = order[place]
-        _decide(
-            scores, scales[place], doubts[place], largest, dual_coef[h], K, intercepts[h], ties[h], positive[h]
-        )  # fmt: skip
+        h = order[i]
+        _decide(scores, scales[i], doubts[i], largest, dual_coef[h], K, intercepts[h], ties[h], positive[h])
 
 
 @compiled()
 def compare_products(products, sizes, dual_coef, intercepts, ties, K, positive):
-    """Set which machines' decisions are positive, from the matrix product of dual coefficients and K."""
+    """Set `positive` by SVM and new row, from the matrix product of dual coefficients and K."""
     largest = np.empty(K.shape[1])
     _largest(K, largest)
     for h in range(products.shape[0]):
-        # Product and decision are each off by at most half a unit in the last place of the sizes, for each of m terms.
+        # Product and decision value each err by half a unit in the last place of the 1-norm for each of m terms.
         doubt = (2.0 * dual_coef.shape[1] + 16.0) * EPS * sizes[h]
         _decide(products[h], 1.0, doubt, largest, dual_coef[h], K, intercepts[h], ties[h], positive[h])
 
 
 def compile_all() -> None:
-    """Compile what is called from outside compiled code, or load it from the cache."""
+    """Compile the entry points, or load them from the cache."""
     matrix, vector, integers, number = types.float64[:, ::1], types.float64[::1], types.int64[::1], types.int64
     single, short, flags = types.float32[:, ::1], types.int32[::1], types.boolean[:, ::1]
     arguments = (matrix, matrix, number, types.float64, matrix, vector, integers, number, number, number)
@@ -400,13 +394,11 @@ def compile_all() -> None:
     weighted_sums.compile((vector, matrix, vector))
     absolute_sums.compile((matrix, vector))
     collect.compile((matrix, integers, vector, vector, integers, short, vector))
-    accumulate.compile(
-        (integers, short, vector, integers, vector, vector, matrix, vector, vector, matrix, flags)
-    )  # fmt: skip
+    accumulate.compile((integers, short, vector, integers, vector, vector, matrix, vector, vector, matrix, flags))
     compare_products.compile((matrix, vector, matrix, vector, vector, matrix, flags))
 
 
 def buffer(n: int) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Return memory for n numbers, seen as floats and as integers."""
+    """Memory for n numbers, as floats and as integers."""
     power = np.empty(n)
     return power, power.view(np.int64)

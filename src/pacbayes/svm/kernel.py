@@ -1,4 +1,4 @@
-"""Scaling fitted on training rows, the kernels rbf and linear between rows, and the width of R's kernlab."""
+"""Scaling, Gaussian and linear kernels, and kernlab's estimate of the kernel width."""
 
 from __future__ import annotations
 
@@ -18,40 +18,36 @@ from pacbayes._utils.seeds import generator
 from pacbayes._utils.threads import one_core, parallel_for
 
 KERNELS = ("rbf", "linear")
-# An approximation of rbf by few rows; see landmarks.py.
+# Nystroem approximation of rbf; see landmarks.py.
 NYSTROEM = "nystroem"
-# What machines may be asked to use.
+# Kernels of the SVM family.
 SVM_KERNELS = (*KERNELS, NYSTROEM)
-# Terms of sums in one part of the work, after which an interrupt is heard: about a hundredth of a second.
+# Terms of sums per compiled call, about a hundredth of a second: interrupts are handled between calls.
 _TERMS_PER_PART = 2**24
-# Rows from which kernel matrices for training are kept in single precision: they would take two gigabytes in double.
+# Number of rows from which kernel matrices for training are in single precision; in double they take two gigabytes.
 SINGLE_FROM = 16_000
-# Rows of such a matrix computed at a time.
+# Rows of such a matrix per part.
 _BAND = 128
-# Numbers beyond this size count as this size: no square, product or sum of them overflows.
+# Larger values are clipped, so that no square, product or sum overflows.
 LARGEST = 1e100
-#: Words for scaling: whether to standardise is decided on the training rows, or as R's kernlab does.
+#: Values of `scale`: standardise if the training rows recommend it, or as R's kernlab does.
 AUTO_SCALE = "auto"
 SCALES = (AUTO_SCALE, "kernlab")
-# Few distances, middle and many: kernlab's `ksvm` takes the mean of the first and the last reciprocal.
+# Quantiles of squared distances; kernlab's `ksvm` takes the mean of their reciprocals.
 _QUANTILES = (0.9, 0.1)
-_FARTHEST = float(np.finfo(np.float64).max)
-_LEAST_WIDTH = float(np.finfo(np.float64).tiny)
-#: Words for widths of the Gaussian kernel; "widths" are those of "sigest" times these factors.
+_MAX_FLOAT = float(np.finfo(np.float64).max)
+_MIN_WIDTH = float(np.finfo(np.float64).tiny)
+#: Values of `gamma`; "widths" and "three widths" are that of "sigest" times these factors.
 WIDTHS, THREE_WIDTHS = "widths", "three widths"
 GAMMAS = (WIDTHS, THREE_WIDTHS, "sigest", "scale", "auto")
 FACTORS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)
-#: By word, the factors of `sigest` that it stands for.
 _FACTORS = {WIDTHS: FACTORS, THREE_WIDTHS: FACTORS[1:4]}
 Gamma: TypeAlias = float | str | tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """Subtract `shift` from the columns and divide by `width`, both from the training rows alone.
-
-    What becomes of a row depends on that row only.
-    """
+    """Standardisation fitted on the training rows: subtract `shift` from the columns and divide by `width`."""
 
     shift: FloatArray
     width: FloatArray
@@ -62,7 +58,7 @@ class Scaling:
         need(bool((self.width > 0.0).all()), "Scaling.width", "must be positive")
 
     def __call__(self, X: FloatArray) -> FloatArray:
-        """Return the scaled rows in new memory.
+        """Scale rows, as a copy.
 
         Examples
         --------
@@ -78,7 +74,7 @@ class Scaling:
 
 
 def within_range(X: FloatArray) -> FloatArray:
-    """Return the rows in new memory, with numbers larger than `LARGEST` as that.
+    """Clip values to the range from `-LARGEST` to `LARGEST`, as a copy.
 
     Examples
     --------
@@ -90,10 +86,10 @@ def within_range(X: FloatArray) -> FloatArray:
 
 
 def fit_scaling(rows: FloatArray, scale: bool | str) -> Scaling:
-    """Return the scaling of training rows: means and standard deviations (with m - 1).
+    """Fit the scaling of training rows: means and standard deviations (with m - 1).
 
-    A constant column is shifted only; with ``scale="kernlab"`` one constant column makes all of them be left as they
-    are.  Without scaling nothing is shifted either: distances come from differences, which need no centre.
+    A constant column is shifted only; with ``scale="kernlab"``, no column is scaled if one is constant.  Without
+    scaling there is no shift either, since distances are computed from differences.
 
     Examples
     --------
@@ -112,7 +108,7 @@ def fit_scaling(rows: FloatArray, scale: bool | str) -> Scaling:
 
 
 def check_scale(scale: Any) -> bool | str:
-    """Return `scale`, or raise if it is not True, False, "auto" or "kernlab"."""
+    """Raise unless `scale` is True, False, "auto" or "kernlab"."""
     if isinstance(scale, bool | np.bool_):
         return bool(scale)
     if isinstance(scale, str) and scale in SCALES:
@@ -121,7 +117,7 @@ def check_scale(scale: Any) -> bool | str:
 
 
 def check_gamma(gamma: Any) -> Gamma:
-    """Return `gamma`, or raise unless it is a word for widths, a positive number, or several.
+    """Convert `gamma`; raise unless it is one of `GAMMAS`, a positive number, or several numbers.
 
     Examples
     --------
@@ -131,15 +127,15 @@ def check_gamma(gamma: Any) -> Gamma:
     if isinstance(gamma, str):
         return check_choice("gamma", gamma, GAMMAS)
     if isinstance(gamma, list | tuple | np.ndarray):
-        several = tuple(_check_width(one) for one in gamma)
-        if not several or len(set(several)) < len(several):
+        widths = tuple(_check_width(width) for width in gamma)
+        if not widths or len(set(widths)) < len(widths):
             raise ValueError(f"gamma must be different widths, at least one, got {gamma!r}")
-        return several
+        return widths
     return _check_width(gamma)
 
 
 def _check_width(gamma: Any) -> float:
-    allowed = "one of 'widths', 'three widths', 'sigest', 'scale' and 'auto', a positive number, or a list of some"
+    allowed = "'widths', 'three widths', 'sigest', 'scale', 'auto', a positive number or a list of positive numbers"
     width = check_number("gamma", gamma, allowed)
     if not 0.0 < width < np.inf:
         raise ValueError(f"gamma must be {allowed}, got {gamma!r}")
@@ -147,7 +143,7 @@ def _check_width(gamma: Any) -> float:
 
 
 def number_of_widths(gamma: Gamma) -> int:
-    """Return how many widths are asked for.
+    """Count the widths that `gamma` requests.
 
     Examples
     --------
@@ -161,10 +157,10 @@ def number_of_widths(gamma: Gamma) -> int:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel with its width; `gamma` is None for the linear one.
+    """Kernel function: Gaussian with parameter `gamma`, or linear with `gamma` None.
 
-    The value of two rows depends on these and the width alone, to the last bit: not on their order, on other rows, or
-    on which of the methods computes it (see decisions.py).
+    The value of two rows is a function of them and `gamma` alone, to the last bit: not of their order, of other rows,
+    or of the method that computes it (see decisions.py).
     """
 
     name: str
@@ -178,17 +174,17 @@ class Kernel:
             need(type(self.gamma) is float and 0.0 < self.gamma < math.inf, "Kernel.gamma", "must be positive")
 
     def between(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Return the kernel values of rows of A (down) and rows of B (across).
+        """Kernel matrix of rows of A by rows of B.
 
         Examples
         --------
         >>> Kernel("rbf", 0.5).between(np.array([[0.0]]), np.array([[0.0], [1.0]])).round(6)
         array([[1.      , 0.606531]])
         """
-        return _of_pairs(A, B, "products" if self.gamma is None else "gaussians", self.gamma)
+        return _pairwise(A, B, "products" if self.gamma is None else "gaussians", self.gamma)
 
     def gram(self, A: FloatArray) -> FloatArray:
-        """Return the kernel values of rows of A with each other: symmetric to the last bit.
+        """Kernel matrix of the rows of A, symmetric to the last bit.
 
         Examples
         --------
@@ -196,15 +192,14 @@ class Kernel:
         array([[2., 2.],
                [2., 4.]])
         """
-        return _of_pairs(A, None, "products" if self.gamma is None else "gaussians", self.gamma)
+        return _pairwise(A, None, "products" if self.gamma is None else "gaussians", self.gamma)
 
     def gram_in_single(self, A: FloatArray) -> NDArray[np.float32]:
-        r"""Return `gram` rounded to single precision, without ever holding it in double: half the memory, for training.
+        r"""`gram` rounded to single precision, for training with half the memory.
 
-        LIBSVM does the same for any number of rows.  A machine is then optimal for values that are off by at most
-        :math:`2^{-24}` of their size: by the kernel it predicts with, which stays in double precision whatever it was
-        trained on, its KKT violation is larger by at most :math:`2^{-23} \max|K| \sum_i |\beta_i|`.  Its errors are
-        counted, and certified, with the latter.
+        LIBSVM does the same for any number of rows.  The relative error of the values is at most :math:`2^{-24}`, which
+        increases the KKT violation of an SVM by at most :math:`2^{-23} \max|K| \sum_i |\beta_i|`.  Predictions, and the
+        errors that are certified, use kernel values in double precision.
 
         Examples
         --------
@@ -233,26 +228,26 @@ class Kernel:
         columns: NDArray[np.int64],
         out: NDArray[Any] | None = None,
     ) -> NDArray[Any]:
-        """Return the kernel values of some rows and columns of what `shared_matrix` computed for all, in `out`."""
+        """Kernel matrix of selected rows and columns of the rows of `shared_matrix`, in `out`."""
         values: NDArray[Any] = np.empty((rows.size, columns.size)) if out is None else out
         compiled = load_compiled()
         height = max(1, _TERMS_PER_PART // (16 * max(1, columns.size)))
 
         def work(top: int) -> None:
-            some = slice(top, top + height)
+            part = slice(top, top + height)
             if self.gamma is None:
-                compiled.pick_values(shared, rows[some], columns, values[some])
+                compiled.pick_values(shared, rows[part], columns, values[part])
             else:
                 buffer = compiled.buffer(columns.size)
                 fill = compiled.gaussian_in_single if values.dtype == np.float32 else compiled.gaussian_of_distances
-                fill(shared, rows[some], columns, self.gamma, values[some], *buffer)
+                fill(shared, rows[part], columns, self.gamma, values[part], *buffer)
 
         parallel_for(work, range(0, rows.size, height))
         return values
 
 
 def shared_matrix(X: FloatArray, kernel: str) -> FloatArray:
-    """Return what kernels of every width share: squared distances for rbf, inner products for linear.
+    """Matrix from which kernels of every width are computed: squared distances for rbf, inner products for linear.
 
     Examples
     --------
@@ -260,11 +255,11 @@ def shared_matrix(X: FloatArray, kernel: str) -> FloatArray:
     array([[0., 4.],
            [4., 0.]])
     """
-    return _of_pairs(X, None, "products" if kernel == "linear" else "distances", None)
+    return _pairwise(X, None, "products" if kernel == "linear" else "distances", None)
 
 
 def fit_kernels(rows: FloatArray, name: str, gamma: Gamma, rng: np.random.Generator) -> tuple[Kernel, ...]:
-    """Return the kernels for (scaled) training rows; widths are estimated from them if `gamma` says so.
+    """Kernels for scaled training rows, from which `gamma` may estimate widths.
 
     Examples
     --------
@@ -285,59 +280,58 @@ def fit_kernels(rows: FloatArray, name: str, gamma: Gamma, rng: np.random.Genera
             spread = float(rows.var()) if gamma == "scale" else 1.0
         width = 1.0 / (rows.shape[1] * spread) if 0.0 < spread < np.inf else 1.0
     else:
-        # Rows that are all equal have no width of their own, and any other serves.
+        # The kernel of equal rows is 1 for any width.
         width = 1.0 if bool((rows == rows[0]).all()) else sigest(rows, random_state=rng)
     factors = _FACTORS.get(gamma, (1.0,))
-    return tuple(Kernel("rbf", min(max(factor * width, _LEAST_WIDTH), _FARTHEST)) for factor in factors)
+    return tuple(Kernel("rbf", min(max(factor * width, _MIN_WIDTH), _MAX_FLOAT)) for factor in factors)
 
 
-def _of_pairs(A: FloatArray, B: FloatArray | None, kind: str, gamma: float | None) -> FloatArray:
-    """Return values of rows of A (down) and B (across), of A with itself where B is None."""
+def _pairwise(A: FloatArray, B: FloatArray | None, kind: str, gamma: float | None) -> FloatArray:
+    """Kernel values or squared distances of rows of A by rows of B, or of A with itself."""
     compiled = load_compiled()
-    down, across = np.ascontiguousarray(A), np.ascontiguousarray((A if B is None else B).T)
-    # Compiled code does not look: rows of a file may have any width.
-    if down.shape[1] != len(across):
-        raise ValueError(f"rows must have equally many columns, got {down.shape[1]} and {len(across)}")
-    values: FloatArray = np.empty((len(down), across.shape[1]))
-    arguments = (down, across, compiled.KINDS[kind], 0.0 if gamma is None else gamma, values)
+    rows, columns = np.ascontiguousarray(A), np.ascontiguousarray((A if B is None else B).T)
+    # Compiled code does not check bounds, and rows from a file may have any number of columns.
+    if rows.shape[1] != len(columns):
+        raise ValueError(f"rows must have equally many columns, got {rows.shape[1]} and {len(columns)}")
+    values: FloatArray = np.empty((len(rows), columns.shape[1]))
+    arguments = (rows, columns, compiled.KINDS[kind], 0.0 if gamma is None else gamma, values)
     tile = compiled.TILE
+    parts = _tiles(values.shape, A.shape[1], tile, triangle=B is None)
     if B is not None:
-        places = _places(values.shape, A.shape[1], tile, triangle=False)
-        parallel_for(lambda place: compiled.pairs_between(*arguments, *compiled.buffer(tile), *place), places)
+        parallel_for(lambda part: compiled.pairs_between(*arguments, *compiled.buffer(tile), *part), parts)
         return values
-    places = _places(values.shape, A.shape[1], tile, triangle=True)
-    with progress("kernel matrix", len(places)) as advance:
+    with progress("kernel matrix", len(parts)) as advance:
 
-        def work(place: tuple[int, int, int]) -> None:
-            compiled.pairs_within(*arguments, *compiled.buffer(tile), *place)
+        def work(part: tuple[int, int, int]) -> None:
+            compiled.pairs_within(*arguments, *compiled.buffer(tile), *part)
             advance(1)
 
-        parallel_for(work, places)
+        parallel_for(work, parts)
     return values
 
 
-def _places(shape: tuple[int, ...], n_columns: int, tile: int, triangle: bool) -> list[tuple[int, int, int]]:
-    """Divide values of pairs into parts that are short: where a tile of columns begins, and some rows of it.
+def _tiles(shape: tuple[int, ...], n_columns: int, tile: int, triangle: bool) -> list[tuple[int, int, int]]:
+    """Divide a matrix into parts: the first column of a tile of columns, its first row and the row after its last.
 
     Examples
     --------
-    >>> _places((300, 300), 2, 256, triangle=True)
+    >>> _tiles((300, 300), 2, 256, triangle=True)
     [(0, 0, 256), (256, 0, 300)]
-    >>> _places((600, 200), 10**6, 256, triangle=False)
+    >>> _tiles((600, 200), 10**6, 256, triangle=False)
     [(0, 0, 256), (0, 256, 512), (0, 512, 600)]
     """
-    # An exponential costs as much as some columns.
+    # An exponential takes about as long as 16 columns.
     height = max(1, _TERMS_PER_PART // (tile * tile * (n_columns + 16))) * tile
-    places = []
+    parts = []
     for start in range(0, shape[1], tile):
         bottom = min(start + tile, shape[0]) if triangle else shape[0]
-        places += [(start, top, min(top + height, bottom)) for top in range(0, bottom, height)]
-    return places
+        parts += [(start, top, min(top + height, bottom)) for top in range(0, bottom, height)]
+    return parts
 
 
 @cache
 def load_compiled() -> Any:
-    """Return the compiled functions; numba is imported here, when first needed."""
+    """Compiled functions of decisions.py; defers the import of numba."""
     from pacbayes.svm import decisions
 
     with compile_notice(decisions.pairs_between, decisions.gaussian_of_distances, decisions.accumulate):
@@ -353,7 +347,7 @@ def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> floa
 
     .. math:: \sigma = \tfrac12 (1/q_{0.9} + 1/q_{0.1}),
 
-    the value kernlab's `ksvm` uses.  Its `sigest` standardises the columns first; here they are taken as they are.
+    the value that kernlab's `ksvm` uses.  Unlike kernlab's `sigest`, this function does not standardise the columns.
 
     Parameters
     ----------
@@ -362,7 +356,7 @@ def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> floa
     frac : float
         Pairs per row, positive.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
-        Where the pairs come from.  If all pairs drawn are of equal rows, others are drawn.
+        Source of the pairs.  If all pairs have equal rows, others are drawn.
 
     Returns
     -------
@@ -371,7 +365,7 @@ def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> floa
 
     See Also
     --------
-    svm_set : Where it is the default width.
+    svm_set : SVMs with this width by default.
     svm_path : SVMs on a kernel matrix of this width.
 
     References
@@ -398,18 +392,22 @@ def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> floa
     with np.errstate(over="ignore", under="ignore"):
         differ = np.square(rows - rows[0]).any()
     if not differ:
-        raise ValueError("X must hold rows that differ: all are equal, so no kernel width fits; give gamma a number")
+        raise ValueError(
+            "X must contain different rows to estimate the kernel width: all are equal; set gamma to a number"
+        )
     rng, sigma = generator(random_state), np.nan
     while np.isnan(sigma):  # no pair differs, but some rows do
         first, second = rng.integers(len(rows), size=(2, pairs))
         sigma = sigma_of_pairs(rows, first, second)
     if not 0.0 < sigma < np.inf:
-        raise ValueError(f"X must hold rows at finite distances that are not too small, got a kernel width of {sigma}")
+        raise ValueError(
+            f"X must contain rows at finite distances that are not too small, got a kernel width of {sigma}"
+        )
     return sigma
 
 
 def sigma_of_pairs(rows: FloatArray, first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
-    """Return the estimate from given pairs of rows, NaN if no pair differs.
+    """Estimate the parameter from pairs of rows; NaN if all pairs have equal rows.
 
     Examples
     --------
@@ -421,7 +419,7 @@ def sigma_of_pairs(rows: FloatArray, first: NDArray[np.int64], second: NDArray[n
     distances = distances[distances != 0.0]
     if distances.size == 0:
         return float("nan")
-    # Linear interpolation is R's type 7; between two infinite distances it would find no number.
-    quantiles = np.quantile(np.minimum(distances, _FARTHEST), _QUANTILES)
+    # Linear interpolation is R's type 7; between two infinite distances it would give NaN.
+    quantiles = np.quantile(np.minimum(distances, _MAX_FLOAT), _QUANTILES)
     with np.errstate(over="ignore", under="ignore"):
-        return float(np.where(quantiles == _FARTHEST, 0.0, 1.0 / quantiles).mean())
+        return float(np.where(quantiles == _MAX_FLOAT, 0.0, 1.0 / quantiles).mean())

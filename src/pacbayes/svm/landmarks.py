@@ -1,30 +1,34 @@
-r"""SVMs on landmarks by Nyström's features: a Gaussian kernel from the values of all rows with a few of them.
+r"""Nyström approximation of the Gaussian kernel, with linear SVMs trained by Newton's method.
 
 With landmarks :math:`z_1, \dots, z_D` among the training rows, their kernel matrix :math:`U \Lambda U^T` and
 :math:`k(x) = (k(z_1, x), \dots, k(z_D, x))`, the features are :math:`\phi(x) = \Lambda^{-1/2} U^T k(x)`, equation
-(nystroem) of docs/mathematics.md: :math:`\phi(x) \cdot \phi(x')` is the kernel wherever one of the two is a landmark.
-A linear machine with weights `w` on them decides by
+(nystroem) of docs/mathematics.md [1]_: :math:`\phi(x) \cdot \phi(x')` equals the kernel if one of the two is a
+landmark.  A linear SVM with weights `w` has the decision function
 
 .. math:: w \cdot \phi(x) + b = \sum_j c_j k(z_j, x) + b, \qquad c = U \Lambda^{-1/2} w,
 
-so that it is a machine on the landmarks with coefficients `c`, and is kept, counted and asked like any other.
+so that it is a kernel SVM with the landmarks as support vectors and coefficients `c`.
 
-The linear machines
--------------------
-They are trained for many regularisation parameters by Newton's method on all rows.  For every :math:`\lambda`, with
-:math:`C = 1/\lambda`, the C-SVC in its primal form, equation (primal) of docs/mathematics.md,
+Linear SVMs
+-----------
+For every :math:`\lambda`, with :math:`C = 1/\lambda`, Newton's method [2]_ solves the C-SVC in its primal form,
+equation (primal) of docs/mathematics.md,
 
 .. math:: \min_{w, b} \tfrac12 |w|^2 + C \sum_i h(y_i (w \cdot x_i + b)), \qquad h(t) = \max(1 - t, 0),
 
-with the corner of the hinge rounded off over the margins within `_WIDTH` of one.  The derivative of the rounded loss is
-minus the share :math:`a_i \in [0, 1]` of a row, and :math:`\alpha_i = C a_i` are duals of the C-SVC itself that violate
-its optimality conditions by at most twice the width: that is what rounding costs, and it is measured.  The second
-derivative concerns only the rows in between, about as many as there are features.  A step costs two passes over the
-rows and a factorisation, and from one :math:`\lambda` to the next of a fine grid it takes about five.
+with a hinge that is smoothed for margins within `_SMOOTHING` of one.  The derivative of the smoothed loss is
+:math:`-a_i \in [-1, 0]`, and :math:`\alpha_i = C a_i` are feasible for the dual of the C-SVC itself, with a KKT
+violation of at most twice the smoothing; the violation is computed.  Only rows within the smoothed part have second
+derivatives, about as many as there are features.  A step takes two passes over the rows and a factorisation, and a warm
+start from the neighbouring :math:`\lambda` of a fine grid takes about five steps.
 
-Products with the rows are computed on all cores, with the same bits for any number of them.  A sum's bits depend on how
-its terms are divided: here rows are divided into blocks by the shape of the matrix alone, each block is one call of
-linear algebra in one thread, and what the blocks give is added in their order.
+Products with the rows use all cores, with bits that do not depend on their number: the shape of the matrix alone
+determines the blocks of rows, each block is a call of BLAS in one thread, and sums over blocks have a fixed order.
+
+References
+----------
+.. [1] C. Williams and M. Seeger, "Using the Nyström method to speed up kernel machines", NIPS, 2001.
+.. [2] O. Chapelle, "Training a support vector machine in the primal", Neural Computation 19, 2007.
 """
 
 from collections.abc import Callable
@@ -42,59 +46,59 @@ from pacbayes.svm.kernel import Kernel
 from pacbayes.svm.one_vs_one import OneVsOnePaths, Pair, pairs_of
 from pacbayes.svm.path import SVMPath
 
-#: Landmarks where nobody says how many.
+#: Default number of landmarks.
 N_COMPONENTS = 300
-# Directions in which the landmarks vary by less than this part of the most are left out: 1/sqrt of it is how much
-# larger coefficients are than weights.
-_LEAST = 1e-7
-#: Largest KKT violation, in LIBSVM's measure, of a machine that is called converged.
+# Smallest eigenvalue of the landmarks' kernel matrix in use, relative to the largest: coefficients are larger than
+# weights by at most the inverse of its square root.
+_MIN_EIGENVALUE = 1e-7
+#: Largest KKT violation, in LIBSVM's measure, of an SVM that counts as converged.
 TOL = 0.01
-# Margins this close to one are between the two straight parts of the loss.
-_WIDTH = 0.45 * TOL
-# What is left of the gradient when a search ends, as a part of the width: the rest of the tolerance.
-_REST = 0.1
-# How far the duals of the two classes may be from balance, in rows.
-_BALANCE = 1e-3
-# Where there is no neighbour to start from, the corner is rounded off less and less.
-_LADDER = (2.0, 0.6, 0.2, 0.06, 0.02)
+# Half the width of the smoothed part of the hinge.
+_SMOOTHING = 0.45 * TOL
+# Tolerance of the gradient, relative to the smoothing: the rest of `TOL`.
+_GRADIENT_TOL = 0.1
+# Tolerance of the dual equality constraint, in rows.
+_BALANCE_TOL = 1e-3
+# Decreasing smoothing for an SVM without a warm start.
+_SMOOTHING_STEPS = (2.0, 0.6, 0.2, 0.06, 0.02)
 _STEPS = 25
-#: Steps after which a search ends wherever it is.
-MOST_STEPS = 100
-# A search along a line ends where the derivative has fallen to this part.
-_LINE = 1e-3
-# Numbers in a block: a few milliseconds of work.
+#: Maximum number of Newton steps.
+MAX_STEPS = 100
+# A line search ends where the derivative has fallen to this share.
+_LINE_SEARCH_TOL = 1e-3
+# Entries per block of rows, a few milliseconds of work.
 _BLOCK = 2**20
-#: Square matrices that exist at once.
+#: Largest number of square matrices in memory together.
 GRAM_BLOCKS = 32
 
 
 @dataclass(frozen=True)
 class NystroemMap:
-    """Landmarks (scaled rows), the kernel, and the matrix from kernel values to features."""
+    """Nyström features: landmarks (scaled rows), the kernel, and the matrix from kernel values to features."""
 
     landmarks: FloatArray
     kernel: Kernel
     matrix: FloatArray
 
     def features(self, rows: FloatArray) -> FloatArray:
-        """Return the features of scaled rows, computed in blocks."""
+        """Features of scaled rows, computed in blocks."""
         features = np.empty((len(rows), self.matrix.shape[1]))
         height = max(1, BLOCK_BYTES // (8 * len(self.landmarks)))
         with progress("features", len(rows)) as advance:
             for start in range(0, len(rows), height):
                 block = slice(start, start + height)
-                # Landmarks down, rows across: the one order in which kernel values are computed.
+                # Landmarks by rows: the order of `predict`.
                 np.matmul(self.kernel.between(self.landmarks, rows[block]).T, self.matrix, out=features[block])
                 advance(len(rows[block]))
         return features
 
     def coefficients(self, weights: FloatArray) -> FloatArray:
-        """Return the coefficients of the landmarks, shape (H, D), from the weights of the features."""
+        """Coefficients of the landmarks, shape (H, D), for weights of the features."""
         return np.ascontiguousarray(weights @ self.matrix.T)
 
 
 def choose_landmarks(n: int, n_components: int, rng: np.random.Generator) -> Rows:
-    """Return which of n training rows are landmarks: so many drawn at random, in order; all where there are fewer.
+    """Draw the indices of landmarks among n training rows, sorted; all rows if there are fewer.
 
     Examples
     --------
@@ -105,26 +109,26 @@ def choose_landmarks(n: int, n_components: int, rng: np.random.Generator) -> Row
 
 
 def nystroem_map(landmarks: FloatArray, kernel: Kernel) -> NystroemMap:
-    """Return the map to the features of given landmarks, which have so many dimensions as differ.
+    """Nyström features of landmarks; equal landmarks share a dimension.
 
     Examples
     --------
-    >>> found = nystroem_map(np.array([[0.0], [0.0], [1.0]]), Kernel("rbf", 1.0))
-    >>> features = found.features(np.array([[0.0], [1.0]]))
+    >>> nystroem = nystroem_map(np.array([[0.0], [0.0], [1.0]]), Kernel("rbf", 1.0))
+    >>> features = nystroem.features(np.array([[0.0], [1.0]]))
     >>> (features @ features.T).round(6)
     array([[1.      , 0.367879],
            [0.367879, 1.      ]])
     """
     values, vectors = np.linalg.eigh(kernel.gram(landmarks))
-    kept = values > _LEAST * values[-1]
-    return NystroemMap(landmarks, kernel, vectors[:, kept] / np.sqrt(values[kept]))
+    large = values > _MIN_EIGENVALUE * values[-1]
+    return NystroemMap(landmarks, kernel, vectors[:, large] / np.sqrt(values[large]))
 
 
-def train_on_features(found: NystroemMap, features: FloatArray, codes: Rows, lambdas: FloatArray) -> OneVsOnePaths:
-    """Train linear machines for every pair of classes among `codes` and return them as machines on the landmarks."""
+def train_on_features(nystroem: NystroemMap, features: FloatArray, codes: Rows, lambdas: FloatArray) -> OneVsOnePaths:
+    """Train linear SVMs for every pair of the classes in `codes`, as kernel SVMs on the landmarks."""
     present = np.unique(codes)
     pairs = pairs_of(present)
-    every = np.arange(len(found.landmarks))
+    all_landmarks = np.arange(len(nystroem.landmarks))
     trained = []
     with progress("support vector machines", len(pairs) * lambdas.size) as advance:
         for first, second in pairs:
@@ -132,14 +136,14 @@ def train_on_features(found: NystroemMap, features: FloatArray, codes: Rows, lam
             part = features if rows.size == len(features) else features[rows]
             signs = np.where(codes[rows] == second, 1.0, -1.0)
             weights, intercept, steps, violation = hinge_path(RowProducts(part), signs, lambdas, advance)
-            path = SVMPath(lambdas, found.coefficients(weights), intercept, steps, violation, violation <= TOL)
+            path = SVMPath(lambdas, nystroem.coefficients(weights), intercept, steps, violation, violation <= TOL)
             # The Gaussian kernel is 1 on its diagonal.
-            trained.append(Pair(first, second, every, path, 1.0))
+            trained.append(Pair(first, second, all_landmarks, path, 1.0))
     return OneVsOnePaths(present, tuple(trained))
 
 
 class RowProducts:
-    """A matrix with a row for each example, to be multiplied many times; linear algebra must be limited to one thread.
+    """Parallel products with a matrix of rows; BLAS must be limited to one thread.
 
     Examples
     --------
@@ -154,7 +158,7 @@ class RowProducts:
         self._blocks = _slices(len(matrix), self._height)
 
     def times(self, vector: FloatArray) -> FloatArray:
-        """Return the products of all rows and a vector."""
+        """Product of the matrix and a vector."""
         products = np.empty(len(self.matrix))
 
         def work(block: slice) -> None:
@@ -164,29 +168,29 @@ class RowProducts:
         return products
 
     def transposed_times(self, vector: FloatArray) -> FloatArray:
-        """Return the sum of all rows, each times its entry of a vector."""
+        """Product of the transposed matrix and a vector."""
         parts = np.empty((len(self._blocks), self.matrix.shape[1]))
 
-        def work(place: int) -> None:
-            block = self._blocks[place]
-            np.matmul(vector[block], self.matrix[block], out=parts[place])
+        def work(i: int) -> None:
+            block = self._blocks[i]
+            np.matmul(vector[block], self.matrix[block], out=parts[i])
 
         parallel_for(work, range(len(self._blocks)))
         return _sum_in_order(parts)
 
-    def gram(self, which: Rows) -> FloatArray:
-        """Return the sum over some rows of their outer products, each with a one behind its last number."""
+    def gram(self, selected: Rows) -> FloatArray:
+        """Gram matrix of the columns, and a column of ones, over selected rows."""
         width = self.matrix.shape[1]
-        # Small blocks: near the end of a search there are few rows.  Not too many: each has a matrix of its own.
-        blocks = _slices(which.size, max(width, self._height // 4, -(-which.size // GRAM_BLOCKS)))
+        # Small blocks, since few rows are selected near a solution, but not too many: each has a matrix.
+        blocks = _slices(selected.size, max(width, self._height // 4, -(-selected.size // GRAM_BLOCKS)))
         parts = np.empty((len(blocks), width + 1, width + 1))
 
-        def work(place: int) -> None:
-            block = blocks[place]
+        def work(i: int) -> None:
+            block = blocks[i]
             rows = np.empty((block.stop - block.start, width + 1))
-            rows[:, :width] = self.matrix[which[block]]
+            rows[:, :width] = self.matrix[selected[block]]
             rows[:, width] = 1.0
-            np.matmul(rows.T, rows, out=parts[place])
+            np.matmul(rows.T, rows, out=parts[i])
 
         parallel_for(work, range(len(blocks)))
         return _sum_in_order(parts)
@@ -197,7 +201,7 @@ def _slices(n: int, height: int) -> list[slice]:
 
 
 def _sum_in_order(parts: FloatArray) -> FloatArray:
-    """Add arrays one after the other; zero where there are none."""
+    """Sum over the first axis in its order; zeros if it is empty."""
     total = np.zeros(parts.shape[1:])
     for part in parts:
         total += part
@@ -208,11 +212,11 @@ def hinge_path(
     products: RowProducts,
     signs: FloatArray,
     lambdas: FloatArray,
-    advance: Callable[[int], None] = lambda machines: None,
+    advance: Callable[[int], None] = lambda n_trained: None,
 ) -> tuple[FloatArray, FloatArray, NDArray[np.int64], FloatArray]:
-    """Train a linear machine for every lambda, from the largest to the smallest, each from the one before.
+    """Train a linear SVM for every lambda, from the largest to the smallest, with warm starts.
 
-    `signs` are -1 and +1, both of them; `advance` is told of every machine that is done.
+    `signs` are labels -1 and +1, and both occur; `advance` is called for every SVM.
 
     Returns
     -------
@@ -230,21 +234,21 @@ def hinge_path(
     width, h = products.matrix.shape[1], lambdas.size
     weights, intercept, violation = np.empty((h, width)), np.empty(h), np.empty(h)
     n_iter = np.zeros(h, dtype=np.int64)
-    search = _Search(products, signs)
-    for place, i in enumerate(np.argsort(-lambdas, kind="stable").tolist()):
-        search.cost = 1.0 / float(lambdas[i])
-        if place == 0 or not search.run(_WIDTH, _STEPS):
-            for corner in _LADDER:
-                search.run(corner, _STEPS)
-            search.run(_WIDTH, MOST_STEPS)
-        weights[i], intercept[i], violation[i] = search.weights, search.intercept, search.kkt_violation()
-        n_iter[i], search.steps = search.steps, 0
+    solver = _NewtonSolver(products, signs)
+    for k, i in enumerate(np.argsort(-lambdas, kind="stable").tolist()):
+        solver.cost = 1.0 / float(lambdas[i])
+        if k == 0 or not solver.run(_SMOOTHING, _STEPS):
+            for smoothing in _SMOOTHING_STEPS:
+                solver.run(smoothing, _STEPS)
+            solver.run(_SMOOTHING, MAX_STEPS)
+        weights[i], intercept[i], violation[i] = solver.weights, solver.intercept, solver.kkt_violation()
+        n_iter[i], solver.steps = solver.steps, 0
         advance(1)
     return weights, intercept, n_iter, violation
 
 
-class _Search:
-    """Where a search stands: weights, intercept, and the decisions of all rows."""
+class _NewtonSolver:
+    """Newton's method for the smoothed hinge loss: weights, intercept, and the decision values of all rows."""
 
     def __init__(self, products: RowProducts, signs: FloatArray) -> None:
         self._products, self._signs = products, signs
@@ -252,50 +256,52 @@ class _Search:
         self._decisions = np.zeros(signs.size)
         self.cost, self.steps = 0.0, 0
         squares = np.einsum("ij,ij->i", products.matrix, products.matrix)
-        self._longest = float(np.sqrt(squares.max(initial=0.0)))
+        self._largest_norm = float(np.sqrt(squares.max(initial=0.0)))
 
-    def run(self, corner: float, most: int) -> bool:
-        """Take steps until the gradient vanishes, for margins rounded off within `corner` of one; say if it did."""
-        for _ in range(most):
+    def run(self, smoothing: float, max_steps: int) -> bool:
+        """Take Newton steps until the gradient vanishes; return whether it does."""
+        for _ in range(max_steps):
             margins = self._signs * self._decisions
-            shares = _shares(margins, corner)
-            residual, balance = self._gradient(shares)
+            duals = _duals(margins, smoothing)
+            gradient, balance = self._gradient(duals)
             size = min(1.0, float(np.linalg.norm(self.weights)))
-            # The weights of a single lambda may be tiny; a gradient is small beside them or not at all.
-            if np.linalg.norm(residual) <= _REST * corner * size and abs(balance) <= _BALANCE:
+            # Relative to the weights, which may be tiny.
+            if np.linalg.norm(gradient) <= _GRADIENT_TOL * smoothing * size and abs(balance) <= _BALANCE_TOL:
                 return True
-            direction = self._newton(shares, residual, balance, corner)
-            if not self._move(direction, margins, corner):
+            direction = self._newton_direction(duals, gradient, balance, smoothing)
+            if not self._line_search(direction, margins, smoothing):
                 return False
             self.steps += 1
         return False
 
     def kkt_violation(self) -> float:
-        """Return the violation of the optimality conditions by the shares as duals, in LIBSVM's measure."""
-        shares = _shares(self._signs * self._decisions, _WIDTH)
-        residual, _ = self._gradient(shares)
-        gradient = self._signs - self._decisions
+        """KKT violation of the dual coefficients, in LIBSVM's measure."""
+        duals = _duals(self._signs * self._decisions, _SMOOTHING)
+        gradient, _ = self._gradient(duals)
+        v = self._signs - self._decisions
         positive = self._signs > 0.0
-        up = np.where(positive, shares < 1.0, shares > 0.0)
-        down = np.where(positive, shares > 0.0, shares < 1.0)
-        most, least = gradient.max(where=up, initial=-np.inf), gradient.min(where=down, initial=np.inf)
-        # The decisions are those of the weights; those of the duals differ by the residual times a row.
-        return float(max(most - least, 0.0) + 2.0 * self._longest * np.linalg.norm(residual))
+        can_grow = np.where(positive, duals < 1.0, duals > 0.0)
+        can_shrink = np.where(positive, duals > 0.0, duals < 1.0)
+        largest, smallest = v.max(where=can_grow, initial=-np.inf), v.min(where=can_shrink, initial=np.inf)
+        # The decision values are those of the weights; those of the duals differ by the gradient times a row.
+        return float(max(largest - smallest, 0.0) + 2.0 * self._largest_norm * np.linalg.norm(gradient))
 
-    def _gradient(self, shares: FloatArray) -> tuple[FloatArray, float]:
-        """Return the gradient in the weights, and minus that in the intercept in units of the cost."""
-        signed = self._signs * shares
+    def _gradient(self, duals: FloatArray) -> tuple[FloatArray, float]:
+        """Gradient in the weights, and minus the derivative in the intercept divided by the cost."""
+        signed = self._signs * duals
         return self.weights - self.cost * self._products.transposed_times(signed), float(signed.sum())
 
-    def _newton(self, shares: FloatArray, residual: FloatArray, balance: float, corner: float) -> FloatArray:
-        """Return the step to the minimum of the quadratic around here, the intercept last."""
-        between = np.flatnonzero((shares > 0.0) & (shares < 1.0))
-        scale = 2.0 * corner / self.cost
-        hessian = self._products.gram(between)
-        gradient = np.append(scale * residual, -2.0 * corner * balance)
+    def _newton_direction(
+        self, duals: FloatArray, weights_gradient: FloatArray, balance: float, smoothing: float
+    ) -> FloatArray:
+        """Newton step of the weights and the intercept, with a ridge if the Hessian is singular."""
+        smoothed = np.flatnonzero((duals > 0.0) & (duals < 1.0))
+        scale = 2.0 * smoothing / self.cost
+        hessian = self._products.gram(smoothed)
+        gradient = np.append(scale * weights_gradient, -2.0 * smoothing * balance)
         diagonal = np.full(gradient.size, scale)
-        # Without rows in between nothing holds the intercept.
-        diagonal[-1] = 0.0 if between.size else 1.0
+        # Without rows in the smoothed part the intercept has no second derivative.
+        diagonal[-1] = 0.0 if smoothed.size else 1.0
         largest = max(float(hessian.diagonal().max()), scale)
         for power in range(-13, 1):
             try:
@@ -306,33 +312,34 @@ class _Search:
         step: FloatArray = -cho_solve(factor, gradient)
         return step
 
-    def _move(self, direction: FloatArray, margins: FloatArray, corner: float) -> bool:
-        """Go along a direction to the least value on it; say whether that is anywhere else."""
-        step, change = direction[:-1], float(direction[-1])
-        moves = self._products.times(step)
-        moves += change
-        along = self._signs * moves
+    def _line_search(self, direction: FloatArray, margins: FloatArray, smoothing: float) -> bool:
+        """Move to the minimum along a direction; return whether the step is positive."""
+        step, intercept_step = direction[:-1], float(direction[-1])
+        decision_steps = self._products.times(step)
+        decision_steps += intercept_step
+        margin_steps = self._signs * decision_steps
         start, curvature = float(self.weights @ step), float(step @ step)
 
         def slope(t: float) -> float:
-            return start + t * curvature - self.cost * float(_shares(margins + t * along, corner) @ along)
+            duals = _duals(margins + t * margin_steps, smoothing)
+            return start + t * curvature - self.cost * float(duals @ margin_steps)
 
         t = _zero_of_slope(slope)
         self.weights = self.weights + t * step
-        self.intercept += t * change
-        self._decisions += t * moves
+        self.intercept += t * intercept_step
+        self._decisions += t * decision_steps
         return t > 0.0
 
 
-def _shares(margins: FloatArray, corner: float) -> FloatArray:
-    """Return minus the derivative of the rounded hinge: 1 below 1 - corner, 0 above 1 + corner, a line in between."""
-    shares = margins - (1.0 + corner)
-    shares *= -0.5 / corner
-    return np.clip(shares, 0.0, 1.0, out=shares)
+def _duals(margins: FloatArray, smoothing: float) -> FloatArray:
+    """Dual variables over C: minus the derivative of the smoothed hinge, linear from 1 - smoothing to 1 + smoothing."""
+    duals = margins - (1.0 + smoothing)
+    duals *= -0.5 / smoothing
+    return np.clip(duals, 0.0, 1.0, out=duals)
 
 
 def _zero_of_slope(slope: Callable[[float], float]) -> float:
-    """Return where a non-decreasing function that is negative at 0 has its zero, nearly; 1, the usual place, first.
+    """Approximate zero of a non-decreasing function that is negative at 0, by the regula falsi from 1.
 
     Examples
     --------
@@ -342,17 +349,17 @@ def _zero_of_slope(slope: Callable[[float], float]) -> float:
     low, high, below, above = 0.0, 1.0, slope(0.0), slope(1.0)
     if below >= 0.0:
         return 0.0
-    goal = -_LINE * below
-    while above < -goal and high < 2.0**40:
+    tolerance = -_LINE_SEARCH_TOL * below
+    while above < -tolerance and high < 2.0**40:
         low, below, high = high, above, 2.0 * high
         above = slope(high)
-    if abs(above) <= goal or above < 0.0:
+    if abs(above) <= tolerance or above < 0.0:
         return high
     for _ in range(60):
-        # The chord, kept away from the ends: a piecewise straight line may bend anywhere.
+        # Away from the ends, since the function is piecewise linear.
         t = low + (high - low) * min(max(below / (below - above), 0.05), 0.95)
         middle = slope(t)
-        if abs(middle) <= goal:
+        if abs(middle) <= tolerance:
             return t
         if middle < 0.0:
             low, below = t, middle

@@ -1,4 +1,4 @@
-"""One-vs-one support vector machines for every lambda on one training sample, and how they decide about new rows."""
+"""One-vs-one support vector machines: training by a path per pair of classes, and prediction by votes."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -17,24 +17,24 @@ from pacbayes._utils.threads import one_core, parallel_for
 from pacbayes.svm.kernel import load_compiled
 from pacbayes.svm.path import SVMPath, solve_path
 
-# A change costs about this many times more per row scored than a coefficient in a matrix product.
-_CHANGE_PRICE = 16
-# SVMs in one part of a product, at most.
-_MACHINES_PER_PART = 64
-# Decisions closer to zero than this part of the sum of the terms' sizes are rounding, hence ties.
+# Time of a change per new row, relative to that of a coefficient in a matrix product.
+_CHANGE_WORK = 16
+# Most SVMs per part of a matrix product.
+_SVMS_PER_PART = 64
+# Decision values within this share of the sum of their terms' absolute values are ties, up to rounding.
 _TIE = 1e-13
-# Kernel values of some new rows with some training rows: training rows down, new rows across.
+# Kernel matrix of the training rows by a block of new rows.
 KernelBlock = Callable[[slice], FloatArray]
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Changes of s = y alpha / C, those of machine `order[p]` at ``starts[p]:starts[p + 1]``."""
+    """Changes of s = y alpha / C along a path, those of SVM `order[p]` at ``starts[p]:starts[p + 1]``."""
 
     order: NDArray[np.int64]
-    #: 1/C of each machine, in this order.
+    #: 1/C of each SVM, in this order.
     scales: FloatArray
-    #: How far each machine's scores can be off, see decisions.py.
+    #: Error bound of the scores of each SVM, see decisions.py.
     doubts: FloatArray
     starts: NDArray[np.int64]
     columns: NDArray[np.int32]
@@ -43,11 +43,11 @@ class Changes:
 
 @dataclass(frozen=True)
 class PathScores:
-    r"""A path in the form in which new rows are scored: by what changes from one machine to the next.
+    r"""A path prepared for predicting with all its SVMs.
 
-    In :math:`s = y \alpha / C`, neighbours on a fine grid differ in few variables: the scores of all machines are sums
-    of these changes times rows of the kernel.  Where most variables change, the ordinary product is cheaper and is
-    used.  Either way the labels are those of the decisions as `decisions_of_one` computes them.
+    In :math:`s = y \alpha / C`, SVMs that are neighbours on a fine grid differ in few variables: their scores are sums
+    of these changes times rows of the kernel matrix.  If most variables change, `changes` is None and a matrix product
+    is faster.  Either way the labels are those of the decision values of `decisions_of_one`.
     """
 
     path: SVMPath
@@ -56,7 +56,7 @@ class PathScores:
     ties: FloatArray
 
     def positive(self, K: FloatArray) -> NDArray[np.bool_]:
-        """Return which decisions are at least zero, shape (H, n), for kernel values of training rows by new rows.
+        """Mask of shape (H, n) of non-negative decision values, for kernel values of training rows by new rows.
 
         Ties go to the positive class, as in scikit-learn's `SVC`.
         """
@@ -72,29 +72,29 @@ class PathScores:
         return positive
 
     def _multiply(self, rows: FloatArray, positive: NDArray[np.bool_]) -> None:
-        """Set which decisions are at least zero, from ordinary products."""
+        """Set `positive` by matrix products."""
         compare = load_compiled().compare_products
-        # Parts of equal size, an even number of them.
-        number = 2 * -(-len(positive) // (2 * _MACHINES_PER_PART))
+        # An even number of parts of equal size.
+        number = 2 * -(-len(positive) // (2 * _SVMS_PER_PART))
         size = -(-len(positive) // number)
 
         def work(start: int) -> None:
-            some = slice(start, start + size)
-            coefs = self.path.dual_coef[some]
-            with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # what is no number is decided otherwise
+            part = slice(start, start + size)
+            coefs = self.path.dual_coef[part]
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # `compare` decides about NaN
                 products = coefs @ rows
-            compare(products, self.sizes[some], coefs, self.path.intercept[some], self.ties[some], rows, positive[some])
+            compare(products, self.sizes[part], coefs, self.path.intercept[part], self.ties[part], rows, positive[part])
 
         parallel_for(work, range(0, len(positive), size))
 
 
 def path_scores(path: SVMPath, kernel_size: float) -> PathScores:
-    """Prepare a path for scoring; `kernel_size` is the size of its kernel's entries, for telling ties from rounding."""
+    """Prepare a path for predictions; `kernel_size`, the size of the kernel's entries, scales the width of ties."""
     h = len(path.lambdas)
     order = np.argsort(-path.lambdas, kind="stable").astype(np.int64)
     scales, doubts, starts = path.lambdas[order], np.empty(h), np.zeros(h + 1, dtype=np.int64)
-    room = path.dual_coef.size // _CHANGE_PRICE
-    columns, values = np.empty(room, dtype=np.int32), np.empty(room)
+    most = path.dual_coef.size // _CHANGE_WORK
+    columns, values = np.empty(most, dtype=np.int32), np.empty(most)
     count = load_compiled().collect(path.dual_coef, order, scales, doubts, starts, columns, values)
     changes = (
         None if count < 0 else Changes(order, scales, doubts, starts, columns[:count].copy(), values[:count].copy())
@@ -104,7 +104,7 @@ def path_scores(path: SVMPath, kernel_size: float) -> PathScores:
 
 
 def sizes_of(coefs: FloatArray) -> FloatArray:
-    """Return the sum of the sizes of every row's coefficients: the same with zeros among them and without.
+    """1-norm of each row of coefficients; zeros do not change its bits.
 
     Examples
     --------
@@ -117,12 +117,12 @@ def sizes_of(coefs: FloatArray) -> FloatArray:
 
 
 def tie_widths(intercepts: FloatArray, sizes: FloatArray, kernel_size: float | FloatArray) -> FloatArray:
-    """Return how far from zero decisions are still ties, given `sizes_of` the dual coefficients."""
+    """Largest absolute value of a decision that counts as a tie, for the `sizes_of` the dual coefficients."""
     return _TIE * (1.0 + np.abs(intercepts) + kernel_size * sizes)
 
 
 def decisions_of_one(coef: FloatArray, intercept: float, K: FloatArray) -> FloatArray:
-    """Return the decision values of one machine, K holding training rows by new rows.
+    """Decision values of one SVM for kernel values of training rows by new rows.
 
     Examples
     --------
@@ -137,14 +137,14 @@ def decisions_of_one(coef: FloatArray, intercept: float, K: FloatArray) -> Float
 
 
 def _check_rows(n: int, K: FloatArray) -> None:
-    """Raise unless K has a row for each of n coefficients: compiled code does not look."""
+    """Raise unless K has n rows, which compiled code does not check."""
     if len(K) != n:
         raise ValueError(f"K must have a row for each of {n} coefficients, got {len(K)}")
 
 
 @dataclass(frozen=True)
 class Pair:
-    """SVMs that tell class `first` from class `second`, which is the positive one."""
+    """Path of SVMs for a pair of classes, of which `second` is the positive one, on `rows` of the training sample."""
 
     first: int
     second: int
@@ -161,78 +161,77 @@ class Pair:
 
 @dataclass(frozen=True)
 class OneVsOnePaths:
-    """All pairs of classes that occur in the training sample, with one path each."""
+    """One path of SVMs for each pair of the classes in the training sample, `codes`."""
 
     codes: Rows
     pairs: tuple[Pair, ...]
 
     def __post_init__(self) -> None:
-        """Raise unless there is a path of as many machines for every pair of classes, in order."""
+        """Raise unless there is a path over the same lambdas for every pair of classes, in order."""
         _check_codes(self.codes, "OneVsOnePaths.codes")
         of_pairs = type(self.pairs) is tuple and all(isinstance(pair, Pair) for pair in self.pairs)
         need(of_pairs, "OneVsOnePaths.pairs", "must be a tuple of Pair")
-        found = [(pair.first, pair.second) for pair in self.pairs]
-        whole = all(type(code) is int for pair in found for code in pair)  # 0.0 and False are equal to 0, and no index
-        need(
-            whole and found == pairs_of(self.codes), "OneVsOnePaths.pairs", "must be all pairs of the classes, in order"
-        )
+        pairs = [(pair.first, pair.second) for pair in self.pairs]
+        whole = all(type(code) is int for pair in pairs for code in pair)  # 0.0 and False equal 0 but are no indices
+        complete = whole and pairs == pairs_of(self.codes)
+        need(complete, "OneVsOnePaths.pairs", "must be all pairs of the classes, in order")
         lambdas = self.pairs[0].path.lambdas
         same = all(np.array_equal(pair.path.lambdas, lambdas) for pair in self.pairs)
         need(same, "SVMPath.lambdas", "must be the same for all pairs")
 
     def check_rows(self, number: int) -> None:
-        """Raise unless the machines are on so many rows: that of a single pair on all of them."""
+        """Raise unless `rows` are among so many training rows, and all of them for a single pair."""
         for pair in self.pairs:
             need(pair.rows.size > 0, "Pair.rows", "must not be empty")
             need_rows(pair.rows, "Pair.rows", number)
             need(len(self.pairs) > 1 or pair.rows.size == number, "Pair.rows", "must be all training rows")
 
-    def some(self, which: Rows) -> tuple["OneVsOnePaths", NDArray[np.bool_]]:
-        """Return some machines of each pair on the rows that support any of them, and which rows these are."""
-        kept = np.zeros(self.n_rows, dtype=bool)
-        duals = [pair.path.dual_coef[which] for pair in self.pairs]
+    def select(self, indices: Rows) -> tuple["OneVsOnePaths", NDArray[np.bool_]]:
+        """Select SVMs of each path; return them on their support vectors, and the mask of these training rows."""
+        support = np.zeros(self.n_rows, dtype=bool)
+        duals = [pair.path.dual_coef[indices] for pair in self.pairs]
         for pair, dual in zip(self.pairs, duals, strict=True):
-            kept[pair.rows[dual.any(axis=0)]] = True
-        numbers = np.cumsum(kept) - 1
+            support[pair.rows[dual.any(axis=0)]] = True
+        numbers = np.cumsum(support) - 1
         pairs = []
         for pair, dual in zip(self.pairs, duals, strict=True):
-            inside = kept[pair.rows]
+            inside = support[pair.rows]
             path = pair.path
             part = SVMPath(
-                path.lambdas[which],
+                path.lambdas[indices],
                 np.ascontiguousarray(dual[:, inside]),
-                path.intercept[which],
-                path.n_iter[which],
-                path.kkt_violation[which],
-                path.converged[which],
+                path.intercept[indices],
+                path.n_iter[indices],
+                path.kkt_violation[indices],
+                path.converged[indices],
             )
             pairs.append(replace(pair, rows=numbers[pair.rows[inside]], path=part))
-        return replace(self, pairs=tuple(pairs)), kept
+        return replace(self, pairs=tuple(pairs)), support
 
     @property
     def kkt_violation(self) -> FloatArray:
-        """How far the machine of each lambda is from optimal, the worst over pairs of classes."""
+        """KKT violation at each lambda, the largest over pairs of classes."""
         return np.asarray(np.max([pair.path.kkt_violation for pair in self.pairs], axis=0))
 
     @property
     def converged(self) -> NDArray[np.bool_]:
-        """Whether it is near enough for all pairs of classes."""
+        """Mask of lambdas at which the SVMs of all pairs converged."""
         return np.asarray(np.all([pair.path.converged for pair in self.pairs], axis=0))
 
     @property
     def n_rows(self) -> int:
-        """How many training rows, or landmarks, they sum over."""
+        """Number of training rows, or landmarks, with coefficients."""
         return max(int(pair.rows.max()) for pair in self.pairs) + 1
 
     @property
     def number(self) -> int:
-        """How many machines there are for each pair: one per lambda."""
+        """Number of lambdas."""
         return int(self.pairs[0].path.lambdas.size)
 
     def predict(self, kernel_block: KernelBlock, n: int, n_train: int) -> Iterator[tuple[slice, NDArray[np.intp]]]:
-        """Yield blocks of new rows and the class numbers, shape (H, block), every machine gives them.
+        """Yield blocks of new rows with their predicted class codes, shape (H, block).
 
-        Blocks depend on the sizes only, so that the results do not depend on who computes them.
+        Blocks depend on the sizes only, so that results do not depend on the number of workers.
         """
         scores = [path_scores(pair.path, pair.kernel_size) for pair in self.pairs]
         for block in blocks(n, 2 * n_train + (4 + len(self.pairs)) * self.number):
@@ -242,35 +241,35 @@ class OneVsOnePaths:
             yield block, most_votes(self.codes, positive)
 
     def decisions(self, K: FloatArray) -> FloatArray:
-        """Return decisions of shape (H, n, pairs) for training rows by new rows, by products: above zero the second.
+        """Decision values of shape (H, n, pairs) for training rows by new rows, positive for the second class.
 
-        Ties are zero.  For rows of cross-validation: last bits may depend on the rows around a row.
+        Ties are zero.  For cross-validation: computed by matrix products, whose last bits depend on the batch.
         """
-        found = np.empty((self.number, K.shape[1], len(self.pairs)))
-        for place, pair in enumerate(self.pairs):
+        decisions = np.empty((self.number, K.shape[1], len(self.pairs)))
+        for p, pair in enumerate(self.pairs):
             path, part = pair.path, K if pair.rows.size == len(K) else K[pair.rows]
             ties = tie_widths(path.intercept, sizes_of(path.dual_coef), pair.kernel_size)
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
                 products = path.dual_coef @ part + path.intercept[:, None]
-            found[:, :, place] = np.where(np.abs(products) <= ties[:, None], 0.0, products)
-        return found
+            decisions[:, :, p] = np.where(np.abs(products) <= ties[:, None], 0.0, products)
+        return decisions
 
     def decisions_of(self, i: int, K: FloatArray) -> FloatArray:
-        """Return the decisions of the i-th machine of every pair, shape (n, pairs): functions of each row alone."""
-        found = np.empty((K.shape[1], len(self.pairs)))
-        for place, pair in enumerate(self.pairs):
+        """Decision values of shape (n, pairs) at the i-th lambda, with bits that do not depend on the batch."""
+        decisions = np.empty((K.shape[1], len(self.pairs)))
+        for p, pair in enumerate(self.pairs):
             part = K if pair.rows.size == len(K) else K[pair.rows]
             coef, intercept = pair.path.dual_coef[i], float(pair.path.intercept[i])
-            found[:, place] = decisions_of_one(coef, intercept, part)
-        return found
+            decisions[:, p] = decisions_of_one(coef, intercept, part)
+        return decisions
 
     def winners(self, decisions: FloatArray) -> NDArray[np.intp]:
-        """Return the class numbers, shape (H, n), that decisions stand for."""
+        """Predicted class codes of shape (H, n) from `decisions`."""
         positive = decisions >= 0.0
-        return most_votes(self.codes, (positive[:, :, place] for place in range(len(self.pairs))))
+        return most_votes(self.codes, (positive[:, :, p] for p in range(len(self.pairs))))
 
-    def one(self, i: int) -> "OneVsOneSVM":
-        """Return the i-th machine of every pair with the training rows it needs."""
+    def svm(self, i: int) -> "OneVsOneSVM":
+        """SVM of the i-th lambda, reduced to its support vectors."""
         coefs = np.zeros((len(self.pairs), self.n_rows))
         for coef, pair in zip(coefs, self.pairs, strict=True):
             coef[pair.rows] = pair.path.dual_coef[i]
@@ -287,7 +286,7 @@ class OneVsOnePaths:
 
 @dataclass(frozen=True)
 class OneVsOneSVM:
-    """The machines of all pairs for one lambda, on the rows that support any of them."""
+    """SVMs of all pairs of classes for one lambda, on their support vectors."""
 
     codes: Rows
     pairs: Rows
@@ -297,7 +296,7 @@ class OneVsOneSVM:
     kernel_sizes: FloatArray
 
     def __post_init__(self) -> None:
-        """Raise unless there are coefficients for every pair of the classes and every support vector."""
+        """Raise unless there are coefficients for every pair of classes and every support vector."""
         _check_codes(self.codes, "OneVsOneSVM.codes")
         pairs = pairs_of(self.codes)
         need_array(self.pairs, "OneVsOneSVM.pairs", "i", (len(pairs), 2))
@@ -309,7 +308,7 @@ class OneVsOneSVM:
         need_array(self.kernel_sizes, "OneVsOneSVM.kernel_sizes", "f", (len(pairs),), finite=False)
 
     def decisions(self, K: FloatArray) -> FloatArray:
-        """Return decisions of shape (n, pairs) for support rows by new rows: above zero the second class."""
+        """Decision values of shape (n, pairs) for support vectors by new rows, positive for the second class."""
         ties = tie_widths(self.intercepts, sizes_of(self.coefs), self.kernel_sizes)
         decisions = np.empty((K.shape[1], len(self.pairs)))
         for p, (coef, intercept) in enumerate(zip(self.coefs, self.intercepts, strict=True)):
@@ -318,14 +317,14 @@ class OneVsOneSVM:
         return decisions
 
     def predict(self, decisions: FloatArray) -> NDArray[np.intp]:
-        """Return class numbers: the class that wins most pairs, the first of several."""
+        """Predicted class codes by one-vs-one votes; ties go to the first class."""
         return most_votes(self.codes, (column >= 0.0 for column in decisions.T))
 
     def votes(self, decisions: FloatArray) -> FloatArray:
-        """Return per class its votes plus a share below one half from the sizes of the decisions, as `SVC` does."""
+        """Votes of each class, plus its sum of decision values mapped to below one half, as in scikit-learn's `SVC`."""
         votes = np.zeros((len(decisions), self.codes.size))
         sizes = np.zeros_like(votes)
-        for column, (first, second) in zip(decisions.T, self._places, strict=True):
+        for column, (first, second) in zip(decisions.T, np.searchsorted(self.codes, self.pairs), strict=True):
             votes[:, second] += column > 0.0
             votes[:, first] += column <= 0.0
             sizes[:, second] += column
@@ -333,28 +332,23 @@ class OneVsOneSVM:
         total: FloatArray = votes + sizes / (3.0 * (np.abs(sizes) + 1.0))
         return total
 
-    @property
-    def _places(self) -> Rows:
-        """The pairs, by their places among the classes that occur."""
-        return np.searchsorted(self.codes, self.pairs)
-
 
 def train_one_vs_one(
     gram: Callable[[Rows], NDArray[Any]],
     codes: Rows,
     lambdas: FloatArray,
     n_jobs: int = 1,
-    linear_from: int | None = None,
+    active_set_from: int | None = None,
 ) -> OneVsOnePaths:
-    """Train a path for every pair of classes among `codes`; `gram` gives the kernel matrix of some training rows.
+    """Train a path for every pair of the classes in `codes`; `gram` computes the kernel matrix of training rows.
 
-    From `linear_from` rows on linear algebra may be used, see `solve_path`.
+    The active-set method may be used from `active_set_from` rows on, see `solve_path`.
     """
     present = np.unique(codes)
     jobs = [
         (first, second, np.flatnonzero((codes == first) | (codes == second))) for first, second in pairs_of(present)
     ]
-    # Together the kernels of concurrent pairs must not exceed the one of the whole sample.
+    # The kernel matrices of concurrent pairs must fit into the memory of that of the whole sample.
     largest = max(rows.size for _, _, rows in jobs)
     n_jobs = max(1, min(n_jobs, len(jobs), codes.size**2 // largest**2))
 
@@ -364,22 +358,24 @@ def train_one_vs_one(
             kernel = gram(rows)
             size = float(np.abs(kernel.diagonal()).mean())
             signs = np.where(codes[rows] == second, 1.0, -1.0)
-            path = solve_path(kernel, signs, lambdas, advance=advance, linear_from=linear_from)
+            path = solve_path(kernel, signs, lambdas, advance=advance, active_set_from=active_set_from)
             return Pair(first, second, rows, path, size)
 
-        def train_elsewhere(*job: Any) -> Pair:
+        def train_on_one_core(*job: Any) -> Pair:
             with one_core():
                 return train(*job)
 
         if n_jobs == 1:
             pairs = [train(*job) for job in jobs]
         else:
-            pairs = Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(train_elsewhere)(*job) for job in jobs)
+            pairs = Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(train_on_one_core)(*job) for job in jobs)
     return OneVsOnePaths(present, tuple(pairs))
 
 
 def most_votes(codes: Rows, positive: Iterable[NDArray[np.bool_]]) -> NDArray[np.intp]:
-    """Return the class that wins most pairs, from which rows every pair gives its second class; the first of several.
+    """Class code with the most one-vs-one votes; ties go to the first class, as in LIBSVM.
+
+    `positive` yields for each pair of classes the mask of rows for which its second class wins.
 
     Examples
     --------
@@ -387,16 +383,14 @@ def most_votes(codes: Rows, positive: Iterable[NDArray[np.bool_]]) -> NDArray[np
     array([5, 2])
     """
     votes: NDArray[np.int16] | None = None
-    for (first, second), one in zip(combinations(range(codes.size), 2), positive, strict=True):
+    for (first, second), second_wins in zip(combinations(range(codes.size), 2), positive, strict=True):
         if codes.size == 2:
-            return codes[one.astype(np.intp)]
+            return codes[second_wins.astype(np.intp)]
         if votes is None:
-            # One place for each class that occurs, not for each there is.
-            votes = np.zeros((codes.size, *one.shape), dtype=np.int16)
-        votes[second] += one
-        votes[first] += ~one
+            votes = np.zeros((codes.size, *second_wins.shape), dtype=np.int16)
+        votes[second] += second_wins
+        votes[first] += ~second_wins
     assert votes is not None
-    # As in LIBSVM.
     winners: NDArray[np.intp] = codes[votes.argmax(axis=0)]
     return winners
 
@@ -407,7 +401,7 @@ def _check_codes(codes: Any, name: str) -> None:
 
 
 def pairs_of(present: Rows) -> list[tuple[int, int]]:
-    """Return the pairs of classes in LIBSVM's order.
+    """Pairs of classes in LIBSVM's order.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Support vector machines for many regularisation parameters at the price of a few."""
+"""Regularisation path of support vector machines: one warm-started solution per regularisation parameter."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from pacbayes._utils.checks import check_numbers, need, need_array, warn_caller
 from pacbayes._utils.progress import compile_notice, progress
 from pacbayes._utils.threads import one_thread
 
-# LIBSVM's own limit on the iterations for one machine.
+# LIBSVM's maximum number of iterations per SVM.
 MAX_ITER = 10_000_000
-# From one cost to the next at most this factor; larger gaps get stepping stones in between.
-_LADDER = 10.0
-# Rows of K compared with its columns at a time, so that the check needs no second matrix.
+# Largest ratio of successive costs; intermediate costs fill larger gaps.
+_MAX_COST_RATIO = 10.0
+# Rows per block of the symmetry check, which therefore needs no second matrix.
 _ROWS_PER_CHECK = 256
 _SYMMETRY = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
-# Entries of K used between two calls, when the bar moves and an interrupt is heard: about a tenth of a second.
+# Entries of K that one compiled call reads, about a tenth of a second: between calls, progress is shown and interrupts
+# are handled.
 _ENTRIES_PER_CALL = 2**25
-# On fewer rows pairs of variables are about as fast, and the machines of the paper keep their bits.
-_LINEAR_FROM = 2400
-# Iterations on pairs that a neighbouring cost may take before all free variables are solved for at once.
+# Below this number of rows SMO is about as fast, and the SVMs of the paper's experiments keep their bits.
+_ACTIVE_SET_FROM = 2400
+# SMO iterations that a neighbouring cost may take before the active-set method is tried.
 _PATIENCE = 500
-# Stepping stones on the way to a cost, at most, before it is left to pairs.
-_NEARER = 12
-# After so few changes of sets the next cost is so near that pairs are faster.
+# Most intermediate costs that the active-set method tries on the way to one cost.
+_MAX_INTERMEDIATE = 12
+# With at most this many changes of the sets the next cost is so close that SMO is faster.
 _FEW = 2
 
 
@@ -44,16 +45,16 @@ class SVMPath:
     Attributes
     ----------
     lambdas : ndarray of shape (H,)
-        In the order they were given.
+        In the order of the argument.
     dual_coef : ndarray of shape (H, m)
         :math:`y_i \alpha_i`.
     intercept, n_iter, kkt_violation, converged : ndarrays of shape (H,)
         `kkt_violation` is the optimality gap of the dual, at most the tolerance where `converged`; `n_iter` counts
-        steps on pairs of variables, and those of linear algebra on all free ones.
+        SMO iterations and active-set steps.
 
     See Also
     --------
-    svm_path : What makes one.
+    svm_path : Train one.
 
     References
     ----------
@@ -77,7 +78,7 @@ class SVMPath:
     converged: NDArray[np.bool_]
 
     def __post_init__(self) -> None:
-        """Raise unless there is a machine for each lambda, in memory as compiled code reads it."""
+        """Check shapes, and the memory layout that compiled code requires."""
         need_array(self.lambdas, "SVMPath.lambdas", "f", (None,))
         number = self.lambdas.size
         need_array(self.dual_coef, "SVMPath.dual_coef", "f", (number, None), finite=False)
@@ -88,7 +89,7 @@ class SVMPath:
         need_array(self.converged, "SVMPath.converged", "b", (number,))
 
     def decision_function(self, K: ArrayLike) -> FloatArray:
-        """Return the decision values, shape (H, n), for kernel values `K` of shape (n, m): new rows by training rows.
+        """Decision values of shape (H, n) for kernel values `K` of shape (n, m), new rows by training rows.
 
         Examples
         --------
@@ -109,7 +110,7 @@ class SVMPath:
 
 
 def check_lambdas(lambdas: ArrayLike) -> FloatArray:
-    """Return the regularisation parameters as float64, or raise if there are none or one is not positive."""
+    """Convert regularisation parameters to float64; raise unless there are some and all are positive."""
     values = np.atleast_1d(check_numbers("lambdas", lambdas))
     if values.ndim != 1:
         raise ValueError(f"lambdas must be one-dimensional, got shape {values.shape}")
@@ -123,7 +124,7 @@ def check_lambdas(lambdas: ArrayLike) -> FloatArray:
 
 
 def _check_kernel(K: ArrayLike) -> NDArray[Any]:
-    """Return K as a C-contiguous float64 or float32 matrix, or raise if it is not square, finite and symmetric."""
+    """Convert K to a C-contiguous float64 or float32 matrix; raise unless it is square, finite and symmetric."""
     single = getattr(K, "dtype", None) == np.float32
     kernel: NDArray[Any] = np.asarray(K) if single else check_numbers("K", K)
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1]:
@@ -142,7 +143,7 @@ def _check_kernel(K: ArrayLike) -> NDArray[Any]:
 
 
 def _check_signs(y: ArrayLike, m: int) -> FloatArray:
-    """Return labels -1 and +1 as float64, or raise if there are others, one class only, or another number than m."""
+    """Convert labels to float64; raise unless they are m labels -1 and +1, of both classes."""
     signs = check_numbers("y", y)
     if signs.shape != (m,):
         raise ValueError(f"y must have one label per row of K, shape ({m},), got shape {signs.shape}")
@@ -162,20 +163,20 @@ def svm_path(K: ArrayLike, y: ArrayLike, lambdas: ArrayLike, *, tol: float = 1e-
     .. math:: \min_\alpha \tfrac12 \sum_{ij} \alpha_i \alpha_j y_i y_j K_{ij} - \sum_i \alpha_i
               \quad\text{with } 0 \le \alpha_i \le C, \ \sum_i y_i \alpha_i = 0.
 
-    From the largest :math:`\lambda` to the smallest, each solution starts from the one before, scaled by the ratio of
-    the two `C`: nearly optimal on a fine grid.  If no :math:`\alpha_i` is at its bound `C`, the solution is also that
-    of every smaller :math:`\lambda`, and is returned for all of them: all its optimality conditions but
-    :math:`\alpha_i \le C` do not mention `C`, and that one only becomes easier.
+    The path runs from the largest :math:`\lambda` to the smallest, with warm starts: each solution, scaled by the ratio
+    of the two `C`, starts the next [2]_ and is nearly optimal on a fine grid.  If no :math:`\alpha_i` is at its bound
+    `C`, the solution is also that of every smaller :math:`\lambda` and is returned for all of them:
+    :math:`\alpha_i \le C` is the only optimality condition with `C`, and a larger `C` relaxes it.
 
-    Pairs of variables are changed until the solution is optimal [1]_; from 2400 rows on, where a neighbouring
-    :math:`\lambda` would take many of these steps, the free variables are solved for all at once, on all cores, and the
-    sets of variables at their bounds corrected until they fit [3]_.  Every solution is measured by the same optimality
-    gap, and has the same bits on any number of cores.
+    Sequential minimal optimisation (SMO) with second-order working-set selection solves each problem [1]_.  From 2400
+    rows on, a primal-dual active-set method replaces it where a neighbouring :math:`\lambda` would take many
+    iterations [3]_: it solves for all free variables jointly, on all cores, and corrects the sets of variables at their
+    bounds.  The same KKT violation measures every solution, whose bits do not depend on the number of cores.
 
     Parameters
     ----------
     K : array_like of shape (m, m)
-        Symmetric, positive semi-definite kernel matrix.  Single precision is used as it is, not copied.
+        Symmetric, positive semi-definite kernel matrix.  A matrix in single precision is not copied.
     y : array_like of shape (m,)
         Labels -1 and +1.
     lambdas : array_like of shape (H,)
@@ -183,7 +184,7 @@ def svm_path(K: ArrayLike, y: ArrayLike, lambdas: ArrayLike, *, tol: float = 1e-
     tol : float
         Largest KKT violation at which to stop, the tolerance of scikit-learn's `SVC`.
     max_iter : int
-        Limit on the steps per :math:`\lambda`; where it is reached a `ConvergenceWarning` is issued, once.
+        Maximum number of iterations per :math:`\lambda`; a `ConvergenceWarning` tells if any reached it.
 
     Returns
     -------
@@ -193,8 +194,8 @@ def svm_path(K: ArrayLike, y: ArrayLike, lambdas: ArrayLike, *, tol: float = 1e-
     See Also
     --------
     svm_set : SVMs from rows, with their validation errors.
-    sigest : The width of a Gaussian kernel.
-    sklearn.svm.SVC : One machine.
+    sigest : Width of a Gaussian kernel.
+    sklearn.svm.SVC : A single SVM.
 
     References
     ----------
@@ -233,7 +234,7 @@ def svm_path(K: ArrayLike, y: ArrayLike, lambdas: ArrayLike, *, tol: float = 1e-
 def warn_unconverged(
     lambdas: FloatArray, kkt_violation: FloatArray, converged: NDArray[np.bool_], max_iter: int = MAX_ITER
 ) -> None:
-    """Issue one `ConvergenceWarning` if any machine stopped early."""
+    """Issue one `ConvergenceWarning` if any SVM stopped early."""
     if not converged.all():
         worst = int(np.argmax(kkt_violation))
         warn_caller(
@@ -250,181 +251,184 @@ def solve_path(
     lambdas: FloatArray,
     tol: float = 1e-3,
     max_iter: int = MAX_ITER,
-    advance: Callable[[int], None] = lambda machines: None,
-    linear_from: int | None = None,
+    advance: Callable[[int], None] = lambda n_trained: None,
+    active_set_from: int | None = None,
 ) -> SVMPath:
-    """Do the work of `svm_path` on arguments already checked, without its warning.
+    """Compute `svm_path` for checked arguments, without its warning.
 
-    From `linear_from` rows on linear algebra may be used; by default from where it nearly always pays.
-
-    `advance` is told how many machines were trained since the last time, several times a second.
+    The active-set method may be used from `active_set_from` rows on.  `advance` gets the number of SVMs trained since
+    its last call, several times a second.
     """
     h = lambdas.size
-    stages = _stages(lambdas, float(np.abs(np.diagonal(kernel)).mean()))
+    schedule = _cost_schedule(lambdas, float(np.abs(np.diagonal(kernel)).mean()))
     dual_coef, intercept, violation = np.empty((h, len(signs))), np.empty(h), np.empty(h)
     n_iter = np.empty(h, dtype=np.int64)
-    follower = _Follower(kernel, signs, tol, max_iter, linear_from)
-    follower.run(stages, (dual_coef, intercept, n_iter, violation), advance)
+    solver = _PathSolver(kernel, signs, tol, max_iter, active_set_from)
+    solver.run(schedule, (dual_coef, intercept, n_iter, violation), advance)
     return SVMPath(lambdas, dual_coef, intercept, n_iter, violation, violation <= tol)
 
 
 @dataclass(frozen=True)
-class _Stages:
-    """Increasing costs, and for each its row in the results or -1 for a stepping stone."""
+class _Schedule:
+    """Increasing costs, and the row of each in the results, -1 for intermediate costs."""
 
     costs: FloatArray
     rows: Rows
 
-    def reported(self, start: int, stop: int) -> int:
-        """Return how many of some stages have a row."""
+    def n_results(self, start: int, stop: int) -> int:
+        """Count the stages with a row in the results."""
         return int(np.count_nonzero(self.rows[start:stop] >= 0))
 
 
-def _stages(lambdas: FloatArray, scale: float) -> _Stages:
-    """Return the increasing costs C = 1/lambda, with stepping stones.
+def _cost_schedule(lambdas: FloatArray, scale: float) -> _Schedule:
+    """Increasing costs C = 1/lambda, with intermediate costs.
 
-    A cost far above the one before (or, for the first, above 1/scale, where bounds stop to dominate) is approached by
-    factors of at most ten: from afar the low-rank kernels of few features take a thousand times more iterations.
+    A cost far above the one before (or, for the first, above 1/scale, from where bounds no longer dominate) is
+    approached by factors of at most ten: in a single step, low-rank kernels take a thousand times more iterations.
     """
     order = np.argsort(-lambdas, kind="stable")
     costs = 1.0 / lambdas[order]
     before = np.maximum(np.concatenate([[0.0], costs[:-1]]), 1.0 / scale if scale > 0.0 else np.inf)
     parts, rows, done = [], [], 0
-    for gap in np.flatnonzero(costs > _LADDER * before):
-        stones = np.geomspace(before[gap], costs[gap], 1 + math.ceil(math.log(costs[gap] / before[gap], _LADDER)))[1:-1]
-        parts += [costs[done:gap], stones]
-        rows += [order[done:gap], np.full(stones.size, -1)]
+    for gap in np.flatnonzero(costs > _MAX_COST_RATIO * before):
+        number = math.ceil(math.log(costs[gap] / before[gap], _MAX_COST_RATIO))
+        intermediate = np.geomspace(before[gap], costs[gap], 1 + number)[1:-1]
+        parts += [costs[done:gap], intermediate]
+        rows += [order[done:gap], np.full(intermediate.size, -1)]
         done = int(gap)
-    every = np.concatenate([*rows, order[done:]]).astype(np.int64)
-    return _Stages(np.concatenate([*parts, costs[done:]]), every)
+    result_rows = np.concatenate([*rows, order[done:]]).astype(np.int64)
+    return _Schedule(np.concatenate([*parts, costs[done:]]), result_rows)
 
 
-class _Follower:
-    """A path under way.
+class _PathSolver:
+    """State of a path between costs.
 
-    Pairs of variables (smo.py) as long as that is quick; a cost that takes longer is left to linear algebra
-    (active_set.py), and so are those after it.  Which is decided by counting, never by a clock.
+    SMO (smo.py) while it is quick; a cost that takes longer is left to the active-set method (active_set.py), and so
+    are those after it.  Iteration counts decide, never a clock, so that results are reproducible.
     """
 
     def __init__(
-        self, kernel: NDArray[Any], signs: FloatArray, tol: float, max_iter: int, linear_from: int | None = None
+        self, kernel: NDArray[Any], signs: FloatArray, tol: float, max_iter: int, active_set_from: int | None = None
     ) -> None:
         self._kernel, self._signs, self._tol, self._max_iter = kernel, signs, tol, max_iter
-        self._may_be_linear = len(signs) >= (_LINEAR_FROM if linear_from is None else linear_from)
+        self._active_set_allowed = len(signs) >= (_ACTIVE_SET_FROM if active_set_from is None else active_set_from)
         m = len(signs)
         self._smo: Any = load_solver(kernel.dtype)
         self._s, self._g, self._state = np.zeros(m), np.zeros(m), self._smo.new_state()
-        self._active: Any = None
-        # Whether linear algebra goes on, the last stage it tried, and up to which one it is not tried again.
-        self._linear, self._tried, self._rests_until, self._failures = False, -1, 0, 0
-        # Changes and steps that linear algebra took last; the last stage for which pairs were asked nevertheless,
-        # and from which one on they are asked again.
-        self._last, self._asked, self._asks_from, self._refusals = (0, 0), -1, 0, 0
-        self._before = self._s, self._g, 1.0
+        self._active_set: Any = None
+        # The active-set method: whether it continues with the next stage, the last stage it tried, the stage before
+        # which it is not tried again, and its consecutive failures.
+        self._continues, self._tried, self._suspended_until, self._failures = False, -1, 0, 0
+        # Changes and steps of its last solution.
+        self._last_work = (0, 0)
+        # Trials of SMO in its place: the stage of the last one, the stage of the next, and the consecutive failures.
+        self._trial, self._next_trial, self._failed_trials = -1, 0, 0
+        self._before_trial = self._s, self._g, 1.0
 
     def run(
         self,
-        stages: _Stages,
+        schedule: _Schedule,
         results: tuple[FloatArray, FloatArray, Rows, FloatArray],
         advance: Callable[[int], None],
     ) -> None:
         """Fill the results: dual coefficients, intercepts, iterations and violations."""
-        m, number, start = len(self._signs), stages.costs.size, 0
-        # With a floor, so that a call always does more than to begin.
+        m, number, start = len(self._signs), schedule.costs.size, 0
+        # With a minimum, so that every call makes progress.
         budget = max(64, _ENTRIES_PER_CALL // m)
         with ExitStack() as stack:
             while start < number:
-                stop, patience = number, _PATIENCE if self._may_be_linear else -1
-                if self._may_be_linear and self._wants_linear(start):
-                    if self._may_be_quick(start):
-                        stop, patience = start + 1, self._ask(start)
+                stop, patience = number, _PATIENCE if self._active_set_allowed else -1
+                if self._active_set_allowed and self._use_active_set(start):
+                    if self._try_smo(start):
+                        stop, patience = start + 1, self._start_trial(start)
                     else:
-                        if self._active is None:
-                            # The bits of a product depend on how many threads share it.
+                        if self._active_set is None:
+                            # The bits of a matrix product depend on the number of threads.
                             stack.enter_context(one_thread())
-                        self._solve_linear(start, float(stages.costs[start]))
-                if self._tried == start or start < self._rests_until:
-                    stop, patience = min(number, max(start + 1, self._rests_until)), -1
-                self._smo.set_factored(self._state, self._linear)
+                        self._solve_active_set(start, float(schedule.costs[start]))
+                if self._tried == start or start < self._suspended_until:
+                    stop, patience = min(number, max(start + 1, self._suspended_until)), -1
+                self._smo.set_factored(self._state, self._continues)
+                costs, rows = schedule.costs[start:stop], schedule.rows[start:stop]
                 done = self._smo.run_stages(
-                    *(self._kernel, self._signs, stages.costs[start:stop], stages.rows[start:stop], self._s, self._g),
+                    *(self._kernel, self._signs, costs, rows, self._s, self._g),
                     *(self._state, self._tol, self._max_iter, patience, budget, *results),
                 )
-                advance(stages.reported(start, start + done))
-                if done > 0 and self._asked == start != self._tried:
-                    # Pairs took less than linear algebra would have: they are asked about the next one, too.
-                    self._refusals, self._asks_from = 0, start + 1
+                advance(schedule.n_results(start, start + done))
+                if done > 0 and self._trial == start != self._tried:
+                    # SMO took less than the active-set method would have: try it for the next stage, too.
+                    self._failed_trials, self._next_trial = 0, start + 1
                 start += done
 
-    def _wants_linear(self, start: int) -> bool:
-        """Return whether to solve for all free variables at the stage that is next, or under way."""
+    def _use_active_set(self, start: int) -> bool:
+        """Whether the active-set method is due at a stage."""
         state = self._state
-        return self._tried < start and not self._smo.is_settled(state) and (self._linear or self._smo.is_hard(state))
+        return self._tried < start and not self._smo.is_settled(state) and (self._continues or self._smo.is_hard(state))
 
-    def _may_be_quick(self, start: int) -> bool:
-        """Return whether to let pairs try a stage although linear algebra goes on: it is dear, and time has passed."""
-        if self._asked == start:
-            return not self._smo.is_hard(self._state)  # they try, or did
-        return self._linear and start >= self._asks_from and self._price() > 2 * _PATIENCE
+    def _try_smo(self, start: int) -> bool:
+        """Whether SMO tries a stage in place of the active-set method, which became expensive."""
+        if self._trial == start:
+            return not self._smo.is_hard(self._state)  # the trial continues
+        return self._continues and start >= self._next_trial and self._active_set_work() > 2 * _PATIENCE
 
-    def _ask(self, start: int) -> int:
-        """Let pairs try a stage; return after how many iterations they have failed."""
-        if self._asked != start:
-            self._before = self._s.copy(), self._g.copy(), self._smo.cost_of(self._state)
-            self._asked, self._refusals = start, self._refusals + 1
-            self._asks_from = start + 2**self._refusals
-        return int(self._price())
+    def _start_trial(self, start: int) -> int:
+        """Store the state from which SMO tries a stage; return the number of iterations that it has."""
+        if self._trial != start:
+            self._before_trial = self._s.copy(), self._g.copy(), self._smo.cost_of(self._state)
+            self._trial, self._failed_trials = start, self._failed_trials + 1
+            self._next_trial = start + 2**self._failed_trials
+        return int(self._active_set_work())
 
-    def _price(self) -> float:
-        """Return about what linear algebra would take for the next stage, in iterations on pairs.
+    def _active_set_work(self) -> float:
+        """Estimate the work of the active-set method for the next stage, in SMO iterations.
 
-        Products of matrices for what changed last time and what has since, passes over memory for each step.
+        Matrix products for the changes of the last stage and since, and passes over memory for each step.
         """
-        (changes, steps), m = self._last, len(self._signs)
+        (changes, steps), m = self._last_work, len(self._signs)
         free = int(np.count_nonzero((self._s != 0.0) & (np.abs(self._s) < 1.0)))
-        changes += abs(free - self._active.free)
+        changes += abs(free - self._active_set.n_free)
         work = 0.35 * changes * free + 1.5 * steps * (free + m)
         return float(free * work / (self._smo.FACTORISATION * m))
 
-    def _solve_linear(self, start: int, cost: float) -> None:
-        """Bring s and g to the solution at a cost, if that succeeds; smo.py looks at it in any case."""
-        if self._active is None:
+    def _solve_active_set(self, start: int, cost: float) -> None:
+        """Move s and g to the solution at a cost if the method succeeds; smo.py checks the result in any case."""
+        if self._active_set is None:
             from pacbayes.svm.active_set import ActiveSet
 
-            self._active = ActiveSet(self._kernel, self._signs, self._tol)
-        smo, active, self._tried = self._smo, self._active, start
-        if self._asked == start:
-            # What pairs left is neither here nor there: from where they began costs in between can be reached.
-            self._s[:], self._g[:], before = self._before
-            smo.go_back(self._state, before)
-        at, steps, doubt, changes = smo.cost_of(self._state), 0, 0.0, 0
-        # A stage that turned out to be hard is at its cost, and under way; a later one begins at the cost before it.
-        goal, nearer, solved = cost, _NEARER if at == cost else 0, False
-        while not (solved and at == cost) and nearer <= _NEARER:
-            solved = active.solve(goal, self._s, self._g, at, self._max_iter)
-            steps, doubt, changes = steps + active.steps, doubt + active.doubt, changes + active.changes
+            self._active_set = ActiveSet(self._kernel, self._signs, self._tol)
+        smo, active_set, self._tried = self._smo, self._active_set, start
+        if self._trial == start:
+            # A failed trial leaves no solution of any cost; its start is one, from which other costs are reached.
+            self._s[:], self._g[:], before = self._before_trial
+            smo.restore(self._state, before)
+        at, steps, error, changes = smo.cost_of(self._state), 0, 0.0, 0
+        # A stage that turned out to be hard is already at its cost; a later one starts at the cost before it.
+        goal, intermediate, solved = cost, _MAX_INTERMEDIATE if at == cost else 0, False
+        while not (solved and at == cost) and intermediate <= _MAX_INTERMEDIATE:
+            solved = active_set.solve(goal, self._s, self._g, at, self._max_iter)
+            steps, error, changes = steps + active_set.steps, error + active_set.error, changes + active_set.changes
             if solved:
                 at, goal = goal, cost
             else:
-                # The sets of a cost so far away are not a start: a stepping stone in between.
-                goal, nearer = math.sqrt(at * goal), nearer + 1
+                # The sets of a distant cost are too wrong to start from: insert an intermediate cost.
+                goal, intermediate = math.sqrt(at * goal), intermediate + 1
         if solved and at == cost:
-            # In the unit in which smo.py counts.
-            error = EPS * cost * active.size * len(self._signs)
-            smo.go_on(self._state, cost, steps, doubt / error if error > 0.0 else 0.0)
-            self._linear, self._failures = changes > _FEW, 0
-            self._last = changes, steps
+            # smo.py measures rounding errors in updates of g.
+            per_update = EPS * cost * active_set.size * len(self._signs)
+            smo.resume(self._state, cost, steps, error / per_update if per_update > 0.0 else 0.0)
+            self._continues, self._failures = changes > _FEW, 0
+            self._last_work = changes, steps
             return
-        self._linear, self._failures = False, self._failures + 1
-        self._rests_until = start + 2**self._failures
+        self._continues, self._failures = False, self._failures + 1
+        self._suspended_until = start + 2**self._failures
         with np.errstate(under="ignore"):
             self._g *= cost / at
-        smo.go_on(self._state, cost, steps, 1.0)
+        smo.resume(self._state, cost, steps, 1.0)
 
 
 @cache
 def load_solver(dtype: np.dtype[Any]) -> Any:
-    """Return the compiled solver for kernels of this precision; numba is imported here, when first needed."""
+    """Compiled solver for kernel matrices of this precision; defers the import of numba."""
     from pacbayes.svm import smo
 
     with compile_notice(smo.run_stages):

@@ -1,22 +1,24 @@
-r"""The compiled part of the support vector machine path: pairs of variables, warm-started, and sums of rows.
+r"""Sequential minimal optimisation (SMO) with warm starts along a path of costs, compiled.
+
+The dual problem is solved in :math:`s_i = y_i \alpha_i / C`, which lies in [lower, upper] = [0, 1] for positive and
+[-1, 0] for negative labels.  In these variables the solution for one `C` starts the next unchanged: variables at their
+bound are exactly at their new bound, and :math:`K s` needs no update.  With :math:`v = y - C K s`, a solution is
+optimal when the largest `v` among variables that can grow does not exceed the smallest among those that can shrink; the
+excess is the KKT violation.  Working sets are pairs, selected by second-order information [1]_.
+
+There is no shrinking, unlike in LIBSVM: the active-set method (active_set.py) solves most costs where there are many
+rows, and passes over all variables took 14 % of the processor time of `svm_set` at 2500 training rows, 6 % at 5000 and
+5 % at 10 000 (`python benchmarks/bench_rows.py --paths`).
+
+Calls are short, since compiled code handles no interrupts: a call ends when its budget of kernel rows is spent.  The
+next call continues, with the same bits as a single call.
 
 Importing this module imports numba; `svm_path` does so when it is first called.
 
-The dual task is solved in :math:`s_i = y_i \alpha_i / C`, which lies in [lower, upper] = [0, 1] for positive and
-[-1, 0] for negative labels.  In these variables the solution for one `C` is the starting point for the next as it
-stands: what was at its bound is exactly at its new bound, and :math:`K s` needs no update.  With :math:`v = y - C K s`,
-a solution is optimal when the largest `v` among variables that can grow does not exceed the smallest among those that
-can shrink; the excess is the KKT violation.
-
-Variables that stay at a bound are not left out of the passes over all of them, as LIBSVM does (shrinking): where there
-are many rows, most costs are left to linear algebra (active_set.py), and these passes took 14 % of the processor time
-of `svm_set` at 2500 training rows, 6 % at 5000 and 5 % at 10 000 (`python benchmarks/bench_rows.py --paths`).
-
-No call is long, since what runs compiled hears no interrupt: it ends when its budget of rows of the kernel is spent,
-and the next one goes on where it was, to the same bits as if there had been one.
-
-Weighted sums of rows of a matrix are a pass over memory as fast as it can be read, four rows at a time, for a range of
-columns: ranges are computed side by side.  The bits of a sum may depend on the ranges but not on who computes them.
+References
+----------
+.. [1] R.-E. Fan, P.-H. Chen and C.-J. Lin, "Working set selection using second order information for training support
+   vector machines", Journal of Machine Learning Research 6, 2005.
 """
 
 from typing import Any
@@ -29,45 +31,46 @@ from pacbayes._utils.arrays import EPS, FloatArray, Rows
 from pacbayes._utils.progress import compiled
 from pacbayes._utils.threads import parallel_for
 
-# A pair of (nearly) equal rows has no curvature: this floor makes the step long enough to reach a bound, as in LIBSVM.
-_FLAT = 1e-12
-# `g` is recomputed when the rounding errors of its updates may have reached this part of the tolerance.
+# Smallest curvature of a pair of rows: (nearly) equal rows have none, and take a step to a bound, as in LIBSVM.
+_MIN_CURVATURE = 1e-12
+# `g` is recomputed when the rounding errors of its updates may have reached this share of the tolerance.
 _DRIFT = 0.01
-# A start is nearby if the cost grew by no more than this factor; then so many iterations per free variable are usual.
+# Largest ratio of successive costs at which a warm start is close.
 _NEARBY = 2.0
+# Divides the cube of the number of free variables in `_factorisation_work`.
 FACTORISATION = 13.0
 # No NaN reaches these loops, and signs of zeros do not matter: without both promises the maxima do not vectorise.
 _FAST = {"nnan", "nsz", "contract"}
-# Columns of a sum of rows at a time: they stay in the cache while all rows are added.
+# Columns of a parallel sum of rows per part: they stay in the cache while all rows are added.
 _COLUMNS = 1024
-# Fewer columns are not worth being shared.
+# Sums of at most this number of columns are not divided.
 _FEW = 512
 
-# What is carried over from call to call:
-_UPDATES = 0  # the updates of g since it was computed afresh
-_ITERATIONS = 1  # the iterations since the last stored row
-# ... once no variable was at its bound, so that nothing changes any more: one, and what stays;
+# Entries of the state between calls:
+_UPDATES = 0  # updates of g since it was computed from scratch
+_ITERATIONS = 1  # iterations since the last stored row
+# Settled: a solution without variables at their bounds, which is that of all larger costs.
 _SETTLED, _SETTLED_COST, _SETTLED_VIOLATION, _SETTLED_INTERCEPT = 2, 3, 4, 5
-_COST = 6  # the cost to which g belongs
-_UNDER_WAY = 7  # one in the middle of a stage
-_RECOMPUTED = 8  # in the middle of computing g afresh, the rows that are done
-_PATIENCE = 9  # the iterations left until a stage is called hard
-_HARD = 10  # one if it was: another method may take over
-_FACTORED = 11  # one if the other method has its factor already, which then costs nothing
-_SPENT = 12  # all iterations so far
+_COST = 6  # cost of g
+_UNDER_WAY = 7  # 1 within a stage
+_RECOMPUTED = 8  # rows done of an interrupted recomputation of g
+_PATIENCE = 9  # iterations left until a stage counts as hard
+_HARD = 10  # 1 if the stage is hard: the active-set method may solve it
+_FACTORED = 11  # 1 if the active-set method has a factor already, which then costs nothing
+_SPENT = 12  # iterations in total
 _STATE_SIZE = 13
 
 _compiled = compiled(fastmath=_FAST, error_model="numpy")
 
-# The three loops over all variables below write one array and read few: with more, the compiler gives up proving that
-# they do not overlap and computes one number at a time.  Hence `up` and `down`: the label where a variable can grow
-# (shrink), minus (plus) infinity where it cannot, so that v among them is up - g and down - g, without comparisons.
-# What is kept is g = C K s rather than v = y - g, whose digits would be lost when C is small and g tiny.
+# The three loops over all variables below write one array and read few: with more, the compiler cannot prove that they
+# do not overlap and does not vectorise.  Hence `up` and `down`: the label where a variable can grow (shrink), minus
+# (plus) infinity where it cannot, so that v among them is up - g and down - g, without comparisons.  The state has
+# g = C K s rather than v = y - g, which would lose the digits of g where C is small.
 
 
 @_compiled
 def _extremes(g, up, down):
-    """Return the largest v among growable and the smallest among shrinkable variables."""
+    """Largest v among growable and smallest v among shrinkable variables."""
     largest, smallest = -np.inf, np.inf
     for t in range(g.size):
         high, low = up[t] - g[t], down[t] - g[t]
@@ -78,7 +81,7 @@ def _extremes(g, up, down):
 
 @_compiled
 def _move(g, up, down, step, row_i, row_j):
-    """Update g after a `step` (times C) along the pair (i, j); otherwise `_extremes`, in the same pass over memory."""
+    """Update g after a `step` (times C) along the pair (i, j) and return `_extremes`, in one pass over memory."""
     largest, smallest = -np.inf, np.inf
     for t in range(g.size):
         # The difference of two single-precision entries must not be rounded to single precision.
@@ -92,22 +95,22 @@ def _move(g, up, down, step, row_i, row_j):
 
 @_compiled
 def _gains(largest, diagonal_i, diagonal, row_i, g, down, gain):
-    """Store by how much each partner j would lower the dual objective (up to a factor); return the largest gain."""
+    """Store the decrease of the dual objective for each partner j, up to a factor; return the largest."""
     for t in range(g.size):
         slope = largest - (down[t] - g[t])
         slope = slope if slope > 0.0 else 0.0
         curvature = diagonal_i + diagonal[t] - 2.0 * row_i[t]
-        curvature = curvature if curvature > _FLAT else _FLAT
+        curvature = curvature if curvature > _MIN_CURVATURE else _MIN_CURVATURE
         gain[t] = slope * slope / curvature
     return _largest(gain)
 
 
 @_compiled
 def _largest(gain):
-    """Return the largest of numbers that are at least zero.
+    """Maximum of non-negative numbers.
 
-    Four at a time: a comparison waits for the one before it.  Beside the divisions of the caller's loop, or one by one,
-    this took as long as they do.
+    Four independent maxima: in a single one each comparison waits for the one before it, which took as long as the
+    divisions of the caller's loop.
     """
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     quarter = gain.size // 4
@@ -125,7 +128,7 @@ def _largest(gain):
 
 @_compiled
 def _step(i, j, longest, s, lower, upper):
-    """Move the pair by at most `longest`, to a bound exactly where one is reached; return the length."""
+    """Move the pair by at most `longest`, exactly to a bound if it reaches one; return the length."""
     room_i, room_j = upper[i] - s[i], s[j] - lower[j]
     if longest < room_i and longest < room_j:
         s[i] += longest
@@ -142,14 +145,14 @@ def _step(i, j, longest, s, lower, upper):
 
 @_compiled
 def _mark(t, s, lower, upper, up, down):
-    """Note whether variable t can grow and shrink; its label is the sum of its bounds."""
+    """Update `up` and `down` of variable t, whose label is the sum of its bounds."""
     up[t] = lower[t] + upper[t] if s[t] < upper[t] else -np.inf
     down[t] = lower[t] + upper[t] if s[t] > lower[t] else np.inf
 
 
 @_compiled
 def _recompute(K, cost, s, g, first, budget):
-    """Set g = C K s afresh, from row `first` on; return the rows that are done and what is left of the budget."""
+    """Compute g = C K s from scratch, from row `first` on; return the number of rows done and the budget left."""
     if first == 0:
         g[:] = 0.0
     j = first
@@ -165,8 +168,8 @@ def _recompute(K, cost, s, g, first, budget):
 
 
 @_compiled
-def _worth_of_factor(s):
-    """Return what it takes to factorise the kernel matrix of the free variables, in iterations on pairs."""
+def _factorisation_work(s):
+    """Work to factorise the kernel matrix of the free variables, in SMO iterations."""
     free = 0
     for value in s:
         free += 0.0 < abs(value) < 1.0
@@ -175,18 +178,18 @@ def _worth_of_factor(s):
 
 @_compiled
 def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain):
-    """Bring (s, g) to the solution at `cost`; return the violation and what is left of the budget.
+    """Move (s, g) to the solution at `cost`; return the KKT violation and the budget left.
 
     The violation is -1 if the budget is spent or the stage is hard.
     """
     # |K s| <= m max K, so this bounds the rounding error of g per update; `size` is max K.
     error = EPS * cost * size * s.size
-    # In the middle of a stage too: what the last move found, since it is the largest and smallest of the same numbers.
+    # Within a stage, these are the extremes that the last move returned.
     largest, smallest = _extremes(g, up, down)
     while budget > 0:
         converged = largest - smallest <= tol
         drifted = state[_UPDATES] * error > _DRIFT * tol
-        # Recomputing costs as much as m iterations: once per m of them, and before anything is called converged.
+        # Recomputing costs as much as m iterations: once per m of them, and before convergence is reported.
         if state[_RECOMPUTED] > 0.0 or (drifted and (converged or state[_UPDATES] > s.size)):
             done, budget = _recompute(K, cost, s, g, int(state[_RECOMPUTED]), budget)
             if done < s.size:
@@ -196,11 +199,11 @@ def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower
             largest, smallest = _extremes(g, up, down)
             converged = largest - smallest <= tol
         if converged or state[_ITERATIONS] >= max_iter:
-            # Without free variables v may leave a gap between the two sets: a negative excess, nothing violated.
+            # Without free variables v may leave a gap between the two sets: no violation.
             return max(largest - smallest, 0.0), budget
         if state[_PATIENCE] <= 0.0:
-            # By now more variables may be free than when the stage began, and their matrix costs more to factorise.
-            state[_PATIENCE] = _worth_of_factor(s) - state[_SPENT]
+            # More variables may be free than when the stage began, and their matrix costs more to factorise.
+            state[_PATIENCE] = _factorisation_work(s) - state[_SPENT]
             if state[_FACTORED] == 1.0 or state[_PATIENCE] <= 0.0:
                 state[_HARD] = 1.0
                 break
@@ -211,7 +214,7 @@ def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower
         j = 0
         while gain[j] != top:
             j += 1
-        curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], _FLAT)
+        curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], _MIN_CURVATURE)
         step = _step(i, j, ((y[i] - g[i]) - (y[j] - g[j])) / (cost * curvature), s, lower, upper)
         _mark(i, s, lower, upper, up, down)
         _mark(j, s, lower, upper, up, down)
@@ -226,7 +229,7 @@ def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower
 
 @_compiled
 def _intercept(y, g, s, lower, upper):
-    """Mean of v over the variables strictly between their bounds, else the middle of the interval v leaves open."""
+    """Mean of v over the free variables, else the middle of the interval of optimal intercepts."""
     total, free, largest, smallest = 0.0, 0, -np.inf, np.inf
     for t in range(y.size):
         v = y[t] - g[t]
@@ -242,7 +245,7 @@ def _intercept(y, g, s, lower, upper):
 
 @_compiled
 def _inside(s):
-    """Return whether no variable is at the bound where alpha = C."""
+    """Whether all alpha are below C."""
     for value in s:  # noqa: SIM110 (numba compiles the loop, not the generator)
         if not -1.0 < value < 1.0:
             return False
@@ -251,9 +254,9 @@ def _inside(s):
 
 @_compiled
 def _patience(s, ratio, patience, factored, spent):
-    """Return the iterations after which a stage may be hard, where there is a start nearby.
+    """Compute the iterations after which a stage may count as hard; infinite unless the warm start is close.
 
-    A factor serves all stages to come: it is worth its price when as many iterations were spent on all so far.
+    A factor also serves all later stages: it pays once SMO has spent as much work as a factorisation takes.
     """
     if patience < 0 or ratio > _NEARBY:
         return np.inf
@@ -262,17 +265,17 @@ def _patience(s, ratio, patience, factored, spent):
         support += value != 0.0
     if support == 0:
         return np.inf
-    return np.float64(patience) if factored == 1.0 else max(np.float64(patience), _worth_of_factor(s) - spent)
+    return np.float64(patience) if factored == 1.0 else max(np.float64(patience), _factorisation_work(s) - spent)
 
 
 @_compiled
 def run_stages(
     K, y, costs, rows, s, g, state, tol, max_iter, patience, budget, dual_coef, intercept, n_iter, violation
 ):
-    """Solve for increasing `costs` and store those with a row of the result; -1 marks a stepping stone.
+    """Solve for increasing `costs` and store the solutions in `rows` of the results; -1 marks intermediate costs.
 
-    Return how many were done when the budget was spent, or a stage was found hard (`is_hard`), after at least
-    `patience` iterations, never if that is negative; the next call, with the costs that are left, goes on.
+    Return the number of costs solved when the budget is spent or a stage is hard (`is_hard`), which takes at least
+    `patience` iterations (a negative number for never).  The next call, with the other costs, continues.
     """
     m = y.size
     lower, upper = np.minimum(y, 0.0), np.maximum(y, 0.0)
@@ -317,42 +320,42 @@ def run_stages(
 
 
 def new_state() -> FloatArray:
-    """Return what `run_stages` carries over, before its first call."""
+    """State of `run_stages` before its first call."""
     state = np.zeros(_STATE_SIZE)
-    # At s = 0, C K s = 0 whatever the cost: this one is as good as any.
+    # At s = 0, g = 0 for any cost.
     state[_COST] = 1.0
     return state
 
 
 def is_settled(state: FloatArray) -> bool:
-    """Return whether nothing changes any more, whatever the cost."""
+    """Whether the solution is that of all larger costs."""
     return bool(state[_SETTLED])
 
 
 def is_hard(state: FloatArray) -> bool:
-    """Return whether the last call left a stage that takes many iterations."""
+    """Whether the last call ended in a stage that takes many iterations."""
     return bool(state[_HARD])
 
 
 def cost_of(state: FloatArray) -> float:
-    """Return the cost to which g belongs."""
+    """Cost of g."""
     return float(state[_COST])
 
 
 def set_factored(state: FloatArray, factored: bool) -> None:
-    """Say whether the other method has its factor already, where a stage may turn out to be hard."""
+    """Set whether the active-set method has a factor already, which makes stages hard sooner."""
     state[_FACTORED] = float(factored)
 
 
-def go_back(state: FloatArray, cost: float) -> None:
-    """Note that s and g are those of an earlier cost again."""
+def restore(state: FloatArray, cost: float) -> None:
+    """Update the state after s and g were restored to an earlier cost."""
     state[_COST], state[_UNDER_WAY], state[_HARD] = cost, 0.0, 0.0
 
 
-def go_on(state: FloatArray, cost: float, iterations: int, updates: float) -> None:
-    """Note that a stage is under way, to be ended by `run_stages`, however hard.
+def resume(state: FloatArray, cost: float, iterations: int, updates: float) -> None:
+    """Update the state after the active-set method; `run_stages` then finishes the stage, however hard.
 
-    Others have brought s and g to its cost, in so many iterations and with the rounding errors of so many updates.
+    The method moved s and g to `cost` in so many iterations, with the rounding errors of so many updates of g.
     """
     state[_COST], state[_UNDER_WAY], state[_HARD], state[_PATIENCE] = cost, 1.0, 0.0, np.inf
     state[_ITERATIONS] += iterations
@@ -361,7 +364,7 @@ def go_on(state: FloatArray, cost: float, iterations: int, updates: float) -> No
 
 @compiled(fastmath=_FAST)
 def _add_range(matrix, rows, coefs, out, start, stop):
-    """Add to out[start:stop] the same columns of the listed rows, weighted."""
+    """Add weighted rows to out[start:stop], four at a time, in one pass over memory."""
     sums = out[start:stop]
     k = 0
     while k + 4 <= rows.size:
@@ -379,7 +382,7 @@ def _add_range(matrix, rows, coefs, out, start, stop):
 
 
 def _ranges(size: int) -> list[tuple[int, int]]:
-    """Divide columns into ranges of about equal length, as many as two or four cores can share evenly.
+    """Divide columns into ranges of about equal length, a multiple of four of them.
 
     Examples
     --------
@@ -393,7 +396,9 @@ def _ranges(size: int) -> list[tuple[int, int]]:
 
 
 def add_rows(matrix: NDArray[Any], rows: Rows, coefs: FloatArray, out: FloatArray) -> None:
-    """Add to `out` the listed rows of a matrix times their coefficients, as many columns as `out` has.
+    """Add to `out` the selected rows of a matrix times their coefficients, in the first columns.
+
+    Cores share the columns; the bits depend on the ranges of columns, not on the number of cores.
 
     Examples
     --------
@@ -406,7 +411,7 @@ def add_rows(matrix: NDArray[Any], rows: Rows, coefs: FloatArray, out: FloatArra
 
 
 def compile_for(dtype: np.dtype[Any]) -> None:
-    """Compile what is called from outside compiled code for kernels of this precision, or load it from the cache."""
+    """Compile the entry points for kernel matrices of this precision, or load them from the cache."""
     matrix = types.Array(types.float32 if dtype == np.float32 else types.float64, 2, "C")
     vector, integers, number = types.float64[::1], types.int64[::1], types.int64
     inputs = (matrix, vector, vector, integers, vector, vector, vector, types.float64, number, number, number)

@@ -1,4 +1,4 @@
-"""One support vector machine of a set as a scikit-learn classifier, and what those of a set were asked to be."""
+"""SVM of a set as a scikit-learn classifier, and the settings of a set of SVMs."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -32,10 +32,10 @@ from pacbayes.svm.path import check_lambdas
 
 
 class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    r"""Support vector machine with :math:`C = 1/\lambda` that scales its input as it did its training sample.
+    r"""Support vector machine with :math:`C = 1/\lambda` and its own scaling.
 
-    A `ClassifierSet` hands these out fitted; `fit` trains one on another sample.  Several classes are told apart by
-    one-vs-one machines and scikit-learn's `SVC` vote.  Decisions that are zero up to rounding count as zero.
+    The items of a `ClassifierSet` of SVMs; `fit` trains one on another sample.  Several classes are predicted by
+    one-vs-one votes, as in scikit-learn's `SVC`.  Decision values that are zero up to rounding are zero.
 
     Parameters
     ----------
@@ -43,19 +43,19 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         Regularisation parameter.
     kernel : {"rbf", "linear", "nystroem"}
     gamma : float or "sigest"
-        Width of the Gaussian kernel; see `sigest`.
+        Parameter of the Gaussian kernel; see `sigest`.
     n_components : int
         Landmarks of "nystroem"; see `svm_set`.
     scale : bool or "kernlab"
         Standardise the columns; see `svm_set`.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
-        For `sigest` and landmarks.
+        Seed of `sigest` and landmarks.
 
     Examples
     --------
     >>> from pacbayes.svm import SVMClassifier
-    >>> machine = SVMClassifier(0.1, kernel="linear").fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
-    >>> machine.predict([[1.4], [1.6]]).tolist()
+    >>> clf = SVMClassifier(0.1, kernel="linear").fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
+    >>> clf.predict([[1.4], [1.6]]).tolist()
     ['a', 'b']
     """
 
@@ -77,16 +77,15 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Train on another sample with the same parameters."""
+        """Train on a sample."""
         lambdas = check_lambdas([self.lam])
         check_choice("kernel", self.kernel, SVM_KERNELS)
-        gamma, scale, n_components = (
-            check_gamma(self.gamma),
-            check_scale(self.scale),
-            check_count("n_components", self.n_components),
-        )
+        gamma, scale = check_gamma(self.gamma), check_scale(self.scale)
+        n_components = check_count("n_components", self.n_components)
         if scale == AUTO_SCALE or number_of_widths(gamma) > 1:
-            raise ValueError(f"one machine has one width and one scaling, got gamma={gamma!r}, scale={scale!r}")
+            raise ValueError(
+                f"SVMClassifier needs one kernel width and a fixed scaling, got gamma={gamma!r}, scale={scale!r}"
+            )
         features, labels = validate_data(self, X, narrow_labels(y), dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
@@ -94,63 +93,60 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
             raise ValueError(f"y must hold at least two classes, got class {classes[0].item()!r} only")
         with one_thread():
             rng = generator(self.random_state)
-            scaling, kernel, places, svms = train_one(
+            scaling, kernel, rows, svms = train_scaled(
                 features, codes, lambdas, self.kernel, gamma, scale, n_components, rng, rng
             )
-        machine = svms.one(0)
-        return self.take_over(classes, scaling, kernel, machine, scaling(features[places[machine.support]]))
+        svm = svms.svm(0)
+        return self.set_fitted(classes, scaling, kernel, svm, scaling(features[rows[svm.support]]))
 
-    def take_over(
-        self, classes: NDArray[Any], scaling: Scaling, kernel: Kernel, machine: OneVsOneSVM, support_vectors: FloatArray
+    def set_fitted(
+        self, classes: NDArray[Any], scaling: Scaling, kernel: Kernel, svm: OneVsOneSVM, support_vectors: FloatArray
     ) -> Self:
-        """Become fitted by what training elsewhere found; the support vectors are scaled."""
-        self.classes_ = classes[machine.codes]
+        """Set the fitted attributes; the support vectors are scaled."""
+        self.classes_ = classes[svm.codes]
         self.n_features_in_ = support_vectors.shape[1]
         self.gamma_ = kernel.gamma
         self.support_vectors_ = support_vectors
-        self._labels, self._scaling, self._kernel, self._machine = classes, scaling, kernel, machine
+        self._labels, self._scaling, self._kernel, self._svm = classes, scaling, kernel, svm
         return self
 
     def check_state(self) -> None:
-        """Raise unless a machine that no constructor has made, but skops, is one on its own support vectors."""
-        if not hasattr(self, "_machine"):  # not fitted
+        """Raise unless the fitted attributes, which skops sets without a constructor, are consistent."""
+        if not hasattr(self, "_svm"):  # not fitted
             return
         need(isinstance(self._labels, np.ndarray) and self._labels.ndim == 1, "SVMClassifier._labels", "must be labels")
-        parts = ((self._machine, OneVsOneSVM), (self._scaling, Scaling), (self._kernel, Kernel))
+        parts = ((self._svm, OneVsOneSVM), (self._scaling, Scaling), (self._kernel, Kernel))
         for part, kind in parts:
             need(type(part) is kind, "SVMClassifier", f"must have a {kind.__name__}")
             part.__post_init__()
-        need(int(self._machine.codes[-1]) < self._labels.size, "OneVsOneSVM.codes", "must be classes")
-        size, width = self._machine.coefs.shape[1], self._scaling.shift.size
+        need(int(self._svm.codes[-1]) < self._labels.size, "OneVsOneSVM.codes", "must be classes")
+        size, width = self._svm.coefs.shape[1], self._scaling.shift.size
         need_array(self.support_vectors_, "SVMClassifier.support_vectors_", "f", (size, width))
-        need(
-            type(self.n_features_in_) is int and self.n_features_in_ == width,
-            "SVMClassifier.n_features_in_",
-            "is wrong",
-        )
+        same = type(self.n_features_in_) is int and self.n_features_in_ == width
+        need(same, "SVMClassifier.n_features_in_", "is wrong")
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
-        """Return decision values as scikit-learn's `SVC` does: shape (n,) for two classes, else (n, classes)."""
+        """Decision values as in scikit-learn's `SVC`: shape (n,) for two classes, else (n, classes)."""
         decisions = self._decisions(X)
-        return decisions[:, 0] if self.classes_.size == 2 else self._machine.votes(decisions)
+        return decisions[:, 0] if self.classes_.size == 2 else self._svm.votes(decisions)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the predicted labels, shape (n,)."""
+        """Predict labels."""
         decisions = self._decisions(X)
-        return self._labels[self._machine.predict(decisions)]
+        return self._labels[self._svm.predict(decisions)]
 
     def _decisions(self, X: ArrayLike) -> FloatArray:
         check_is_fitted(self)
         new = validate_data(self, X, dtype=np.float64, reset=False)
-        decisions = np.empty((len(new), len(self._machine.pairs)))
+        decisions = np.empty((len(new), len(self._svm.pairs)))
         with one_thread():
-            for block in blocks(len(new), self._machine.support.size + new.shape[1] + 4 * decisions.shape[1]):
+            for block in blocks(len(new), self._svm.support.size + new.shape[1] + 4 * decisions.shape[1]):
                 K = self._kernel.between(self.support_vectors_, self._scaling(new[block]))
-                decisions[block] = self._machine.decisions(K)
+                decisions[block] = self._svm.decisions(K)
         return decisions
 
 
-def train_one(
+def train_scaled(
     features: FloatArray,
     codes: Rows,
     lambdas: FloatArray,
@@ -158,30 +154,30 @@ def train_one(
     gamma: Gamma,
     scale: bool | str,
     n_components: int,
-    of_width: np.random.Generator,
-    of_landmarks: np.random.Generator,
+    width_rng: np.random.Generator,
+    landmark_rng: np.random.Generator,
 ) -> tuple[Scaling, Kernel, Rows, OneVsOnePaths]:
-    """Train a machine with a scaling and a width of its own; the rows are those that its coefficients belong to."""
+    """Train SVMs with a scaling and a kernel width of their own; return also the rows that have coefficients."""
     scaling = fit_scaling(features, scale)
     rows = scaling(features)
-    (fitted,) = fit_kernels(rows, kernel, gamma, of_width)
+    (fitted,) = fit_kernels(rows, kernel, gamma, width_rng)
     if kernel == NYSTROEM:
-        places = choose_landmarks(len(rows), n_components, of_landmarks)
-        found = nystroem_map(rows[places], fitted)
-        return scaling, fitted, places, train_on_features(found, found.features(rows), codes, lambdas)
+        landmarks = choose_landmarks(len(rows), n_components, landmark_rng)
+        nystroem = nystroem_map(rows[landmarks], fitted)
+        return scaling, fitted, landmarks, train_on_features(nystroem, nystroem.features(rows), codes, lambdas)
     svms = train_one_vs_one(lambda part: fitted.gram(rows[part]), codes, lambdas)
     return scaling, fitted, np.arange(len(rows)), svms
 
 
 @dataclass(frozen=True, eq=False)
 class SVMSettings:
-    """What the machines of a set were asked to be, one for each width and lambda."""
+    """Parameters of a set of SVMs, one for each width and lambda."""
 
     lambdas: FloatArray
     kernel: str
     gamma: Gamma
     scale: bool | str
-    #: Landmarks of the kernel "nystroem".
+    #: Number of landmarks of the kernel "nystroem".
     n_components: int
     seed: int
 
@@ -196,11 +192,11 @@ class SVMSettings:
         need(type(self.seed) is int and 0 <= self.seed < 2**4096, "SVMSettings.seed", "must be a seed")
 
     def params(self, gamma: float | None) -> list[dict[str, Any]]:
-        """Return what distinguishes the classifiers of one width."""
+        """Parameters that distinguish the classifiers of one width."""
         return [self.params_of(i, gamma) for i in range(self.lambdas.size)]
 
     def params_of(self, i: int, gamma: float | None) -> dict[str, Any]:
-        """Return what distinguishes the i-th classifier of a width."""
+        """Parameters that distinguish the i-th classifier of a width."""
         lam = float(self.lambdas[i])
         return {"lambda": lam} if gamma is None else {"lambda": lam, "gamma": gamma}
 
@@ -210,17 +206,17 @@ class SVMSettings:
         classes: NDArray[Any],
         scaling: Scaling,
         kernel: Kernel,
-        machine: OneVsOneSVM,
+        svm: OneVsOneSVM,
         support_vectors: FloatArray,
     ) -> SVMClassifier:
-        """Return the i-th classifier, fitted."""
+        """Build the i-th classifier, fitted."""
         unfitted = SVMClassifier(
             float(self.lambdas[i]),
             kernel=self.kernel,
-            # Of several widths, and of a scaling that was tried, its own; a linear kernel has no width at all.
+            # The fitted values where the settings leave a choice; a linear kernel has no width.
             gamma=self.gamma if number_of_widths(self.gamma) == 1 else kernel.gamma or "sigest",
             n_components=self.n_components,
             scale=bool((scaling.width != 1.0).any() or scaling.shift.any()) if self.scale == AUTO_SCALE else self.scale,
             random_state=self.seed,
         )
-        return unfitted.take_over(classes, scaling, kernel, machine, support_vectors)
+        return unfitted.set_fitted(classes, scaling, kernel, svm, support_vectors)
