@@ -78,7 +78,7 @@ def test_a_damaged_chunk_is_not_read_and_done_again_alone(finished, tmp_path, da
     else:
         chunk.write_bytes({"cut": data[:-7], "flipped": flipped, "swapped": other.read_bytes()}.get(damage, trap))
     untouched = {path: path.stat().st_mtime_ns for path in chunk.parent.glob("chunk-*") if path != chunk}
-    with pytest.warns(UserWarning, match=r"chunk-0001.* was damaged .*trained again"):
+    with pytest.warns(UserWarning, match=r"chunk-0001.* is damaged .*trained again"):
         assert again("grid", chunk.parent) == finished["grid"][1]
     assert untouched == {path: path.stat().st_mtime_ns for path in untouched}
     assert again("grid", chunk.parent) == finished["grid"][1]
@@ -94,7 +94,7 @@ def changed(kind, directory, **change):
 
 
 CHANGES = [
-    ("svm", {"X": np.nextafter(X, np.inf)}, r"X \([0-9a-f]{12}\.\.\. there, [0-9a-f]{12}\.\.\. here\)\. Give"),
+    ("svm", {"X": np.nextafter(X, np.inf)}, r"X \([0-9a-f]{12}\.\.\. there, [0-9a-f]{12}\.\.\. here\)\. Use"),
     ("svm", {"validation_size": 0.4}, r"validation_size \(0\.5 there, 0\.4 here\)"),
     ("svm", {"duplicates": "together", "random_state": 6}, r"duplicates \('keep' there, 'together' here\); random_st"),
     ("svm", {"lambdas": np.geomspace(0.1, 1.0, SMALL)}, "lambdas"),
@@ -110,12 +110,12 @@ def test_another_run_is_refused(tmp_path, monkeypatch):
         changed(kind, tmp_path / kind)
     files = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
     for kind, change, message in CHANGES:
-        with pytest.raises(ValueError, match=f"different are: {message}"):
+        with pytest.raises(ValueError, match=f"it differs in: {message}"):
             changed(kind, tmp_path / kind, **change)
     with pytest.raises(ValueError, match=r"function \(svm_set there, grid_set here\)"):
         changed("grid", tmp_path / "svm")
     monkeypatch.setattr(sklearn, "__version__", "9.9")
-    with pytest.raises(ValueError, match=r"are: version of sklearn \(.* there, 9\.9 here\)"):
+    with pytest.raises(ValueError, match=r"in: version of sklearn \(.* there, 9\.9 here\)"):
         changed("svm", tmp_path / "svm")
     assert files == {path: path.read_bytes() for path in files}
 
@@ -240,7 +240,7 @@ def test_a_family_keeps_each_width_and_each_fold_and_goes_on_from_any(tmp_path, 
     parts = Counter(path.parent.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("chunk-*"))
     # Two trees and their predictions in folds; five widths, and these without each of three folds.
     assert parts == {".": 2, "folds": 2, "svm/folds-0": 15, "svm/widths": 5}
-    assert kept_in(tmp_path, "!") == f"28 of 28 classifiers are kept in {str(tmp_path)!r}!"
+    assert kept_in(tmp_path, "!") == f"28 of 28 classifiers are stored in {str(tmp_path)!r}!"
     trained, solve = [], machines_module.solve_path
     monkeypatch.setattr(machines_module, "solve_path", lambda *some, **more: trained.append(1) or solve(*some, **more))
     assert bits(RUNS["family"](tmp_path)) == expected
@@ -248,7 +248,7 @@ def test_a_family_keeps_each_width_and_each_fold_and_goes_on_from_any(tmp_path, 
     # Lost: a width without a fold, a width, and a tree.
     for name in ("svm/folds-0/chunk-0007.npz", "svm/widths/chunk-0002.npz", "chunk-0001.pickle"):
         (tmp_path / name).unlink()
-    with pytest.warns(UserWarning, match="was damaged") as warned:
+    with pytest.warns(UserWarning, match="is damaged") as warned:
         assert bits(RUNS["family"](tmp_path)) == expected
     assert (len(warned), len(trained)) == (3, 2)
     for change, message in (({"seed": 5}, r"random_state \(4 there, 5 here\)"), ({"cv": 2}, "fold")):

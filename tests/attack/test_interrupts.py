@@ -118,7 +118,9 @@ def test_an_interrupt_keeps_complete_chunks_of_a_checkpoint(hard_file, tmp_path)
         assert command.read(0.05), command.text()
     code, last = command.interrupt()
     assert code == 130
-    kept = re.fullmatch(r"pacbayes: interrupted; (\d+) of 52 classifiers are kept in '(.*)', the same command .*", last)
+    kept = re.fullmatch(
+        r"pacbayes: interrupted; (\d+) of 52 classifiers are stored in '(.*)', the same command .*", last
+    )
     assert kept is not None, last
     assert kept[2] == str(run)
     assert int(kept[1]) in (0, 50)
@@ -175,7 +177,9 @@ def test_an_interrupt_reports_the_classifiers_of_a_checkpoint(tmp_path):
     with pytest.raises(KeyboardInterrupt) as caught:
         svm_set(X, y, lambdas, split="independent", n_jobs=1, random_state=0, checkpoint=tmp_path)
     (note,) = caught.value.__notes__
-    assert re.fullmatch(rf"(0|50) of 52 classifiers are kept in '{tmp_path}', the same call continues from there", note)
+    assert re.fullmatch(
+        rf"(0|50) of 52 classifiers are stored in '{tmp_path}', the same call continues from there", note
+    )
 
 
 def test_fits_work_after_an_interrupt():

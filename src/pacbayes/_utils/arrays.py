@@ -1,4 +1,4 @@
-"""Types of arrays, for signatures; outward rounding; properties that are computed once."""
+"""Array types, outward rounding, and a cached property without a lock."""
 
 from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar, overload
@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
-#: Numbers of rows, or whole numbers about rows: classes, folds, groups.
+#: Row numbers, or integers by row: class codes, folds, groups.
 Rows = NDArray[np.int64]
-#: Numbers of classes, or of classifiers, as NumPy counts places.
+#: Indices of classes or classifiers.
 Codes = NDArray[np.intp]
-#: Labels as the user has them.
+#: Labels of the user.
 Labels = NDArray[Any]
 
-# Outward rounding: what a certificate rests on is moved away from the truth, never towards it.
+# Outward rounding: numbers behind a certificate are rounded conservatively.
 EPS = float(np.finfo(np.float64).eps)
 SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 SMALLEST_NORMAL = float(np.finfo(np.float64).smallest_normal)
@@ -24,10 +24,10 @@ Number = TypeVar("Number", float, FloatArray)
 
 
 def usual_float_errors() -> np.errstate:
-    """Return a context in which NumPy treats floating-point errors as it does by default, whatever the caller has set.
+    """Context with NumPy's default handling of floating-point errors, whatever the caller has set.
 
-    A product of small numbers that becomes zero is part of the arithmetic here, whose error bounds allow for it: under
-    the caller's ``np.seterr(all="raise")`` it is no reason to stop.
+    Underflow is part of the arithmetic, and error bounds account for it: it must not raise under the caller's
+    ``np.seterr(all="raise")``.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def round_down(value: Number, ulps: float = 4.0) -> Number:
 
 
 def difference_down(a: float, b: float) -> float:
-    """Return a - b for non-negative numbers with relative errors of at most six units in the last place, rounded down.
+    """Subtract non-negative numbers, rounded down, given relative errors of at most six units in the last place.
 
     Examples
     --------
@@ -78,9 +78,9 @@ Value = TypeVar("Value")
 
 
 class cached_property(Generic[Value]):  # noqa: N801  # used like functools.cached_property
-    """`functools.cached_property` as Python 3.12 has it: that of 3.11 computes under a lock of all instances.
+    """`functools.cached_property` of Python 3.12, without the lock of Python 3.11.
 
-    Threads waited there for each other's values, and a process that was forked meanwhile waited for ever.
+    That lock, shared by all instances, made threads wait for each other, and forked processes wait forever.
 
     Examples
     --------
@@ -104,10 +104,10 @@ class cached_property(Generic[Value]):  # noqa: N801  # used like functools.cach
     @overload
     def __get__(self, instance: object, owner: type) -> Value: ...
     def __get__(self, instance: object | None, owner: type) -> Self | Value:
-        """Compute the value and keep it where it is found before this descriptor."""
+        """Compute the value and store it in the instance, where it hides this descriptor."""
         if instance is None:
             return self
         value = self._compute(instance)
-        # Not by setattr, which frozen instances refuse.
+        # Not by setattr, which frozen dataclasses reject.
         instance.__dict__[self._name] = value
         return value

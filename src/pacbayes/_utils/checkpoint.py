@@ -1,17 +1,15 @@
-"""A directory in which a long run keeps its finished units, so that a killed run goes on where it was.
+"""Checkpoints: a directory with the finished units of a long run, from which a killed run continues.
 
 ::
 
-    manifest.json      what the run is (fingerprints of data and parameters, versions) and the SHA-256 of every chunk
-    chunk-0000.npz     the first unit of classifiers, and so on; .pickle of those that have no form of their own
-    lock               held by the process that works here, and free again when it ends, however it ends
+    manifest.json      description of the run (fingerprints of data and parameters, versions), SHA-256 of every chunk
+    chunk-0000.npz     first unit of classifiers, and so on; .pickle for estimators
+    lock               held by the process that works here until it ends
 
-Every file is written beside its place, synced, and put there by one atomic rename; a chunk counts when the manifest
-lists it.  So a process that is killed at any time leaves a directory without half a file in it.  Where anything of what
-the run is differs (`describe_run`), results of one are not results of the other.
+Every file is written atomically, and a chunk is valid when the manifest lists it.  So a process that is killed leaves
+no partial file.  A run with another description (`describe_run`) cannot use the directory.
 
-`joblib.Memory` does not serve here: it has no lock, does not sync, and loads a damaged pickle without a check, which
-can crash the process.
+`joblib.Memory` has no lock, does not sync, and unpickles damaged files without a check, which can crash the process.
 """
 
 import hashlib
@@ -35,27 +33,27 @@ from pacbayes._utils.values import Decoder, Encoder, Known, fingerprint
 
 FORMAT = 3
 MANIFEST = "manifest.json"
-# Classifiers that are stored together: the same for any number of workers.
+# Classifiers per chunk, for any number of workers.
 UNIT = 50
-_ADVICE = "Give another directory, or delete this one"
+_ADVICE = "Use another directory, or delete this one"
 
 
 @dataclass(frozen=True)
 class Codec:
-    """How the results of some units of work become the bytes of a file, and back."""
+    """File format of the results of a unit."""
 
     suffix: str
     encode: Callable[[list[Any]], bytes]
     decode: Callable[[bytes], Any]
-    #: Whether a value that was read is a result, and what results are called.
+    #: Check of a result that was read, and the name of results in messages.
     is_result: Callable[[Any], bool]
     what: str
-    #: How many results a file holds.
+    #: Results per file.
     number: int = UNIT
 
 
 def pickled(is_result: Callable[[Any], bool], what: str, number: int = UNIT) -> Codec:
-    """Store results that have no form of their own, such as estimators of any library; reading them may run code.
+    """Codec for estimators of any library, by pickle: reading them may run code.
 
     Examples
     --------
@@ -67,9 +65,9 @@ def pickled(is_result: Callable[[Any], bool], what: str, number: int = UNIT) -> 
 
 
 def npz_codec(known: Known, is_result: Callable[[Any], bool], what: str, number: int = UNIT) -> Codec:
-    """Store results made of arrays and of `known` dataclasses, so that no code runs when they are read.
+    """Codec for arrays and `known` dataclasses; reading them runs no code.
 
-    The bytes are NumPy's archive of the arrays; the last one is the JSON that names them.
+    Files are archives of NumPy, whose last array is JSON that refers to the others.
 
     Examples
     --------
@@ -86,7 +84,7 @@ def npz_codec(known: Known, is_result: Callable[[Any], bool], what: str, number:
 
     def decode(data: bytes) -> Any:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            *stored, values = (file[f"arr_{place}"] for place in range(len(file.files)))
+            *stored, values = (file[f"arr_{i}"] for i in range(len(file.files)))
         return Decoder(known, stored).decode(json.loads(values.tobytes()))
 
     return Codec(".npz", encode, decode, is_result, what, number)
@@ -101,25 +99,25 @@ class Checkpoint:
     manifest: dict[str, Any] = field(default_factory=dict)
 
     def begin(self, run: dict[str, Any]) -> None:
-        """Say which run this is; raise if the directory holds another one."""
-        # Through JSON and back, as what it is compared with.
+        """Start or continue a run; raise if the directory holds another one."""
+        # As JSON, like the stored description.
         run = json.loads(json.dumps(run))
         if not self.manifest:
             self.manifest = {"format": FORMAT, "run": run, "chunks": {}}
             self._write_manifest()
-        there = self.manifest["run"]
-        different = [
-            f"{name} ({_shown(there.get(name))} there, {_shown(run.get(name))} here)"
-            for name in run | there
-            if there.get(name) != run.get(name)
+        stored = self.manifest["run"]
+        differences = [
+            f"{name} ({_shown(stored.get(name))} there, {_shown(run.get(name))} here)"
+            for name in run | stored
+            if stored.get(name) != run.get(name)
         ]
-        if different:
+        if differences:
             raise ValueError(
-                f"checkpoint {str(self.path)!r} holds another run; different are: {'; '.join(different)}. {_ADVICE}"
+                f"checkpoint {str(self.path)!r} holds another run; it differs in: {'; '.join(differences)}. {_ADVICE}"
             )
 
     def load(self, unit: int, number: int) -> list[Any] | None:
-        """Return so many results of a unit; None where it was not finished, or its file was damaged since."""
+        """Load the `number` results of a unit; None if it is not finished or its file is damaged."""
         entry = self.manifest["chunks"].get(str(unit))
         if entry is None:
             return None
@@ -130,10 +128,9 @@ class Checkpoint:
         except OSError as error:
             damage = str(error)
         if damage:
-            warn_caller(f"{path} was damaged ({damage}); its classifiers are trained again")
+            warn_caller(f"{path} is damaged ({damage}); its classifiers are trained again")
             return None
-        # Only now: decoding may unpickle, and what this run wrote can be trusted more than what somebody altered.
-        # A pickle calls code of other libraries, which may raise anything.
+        # Decode after the check: decoding may unpickle.  Unpickling may raise any exception.
         with self.naming(unit, Exception):
             results = self.codec.decode(data)
             if type(results) is not list or len(results) != number or not all(map(self.codec.is_result, results)):
@@ -142,14 +139,14 @@ class Checkpoint:
 
     @contextmanager
     def naming(self, unit: int, kind: type[Exception] = ValueError) -> Iterator[None]:
-        """Turn what is wrong with the results of a unit into an error that names their file."""
+        """Make errors about the results of a unit name their file."""
         try:
             yield
         except kind as error:
             raise ValueError(f"{self._chunk(unit)} cannot be used: {error}. {_ADVICE}") from error
 
     def save(self, unit: int, results: list[Any]) -> None:
-        """Store the results of a unit, first its chunk, then the manifest that lists it."""
+        """Save the results of a unit: its chunk, then the manifest."""
         data = self.codec.encode(results)
         write_file(self._chunk(unit), data)
         self.manifest["chunks"][str(unit)] = {"sha256": hashlib.sha256(data).hexdigest()}
@@ -164,9 +161,9 @@ class Checkpoint:
 
 @contextmanager
 def open_checkpoint(directory: Any, codec: Codec) -> Iterator[Checkpoint | None]:
-    """Open a directory for one run, made if need be, and lock it; yield None for None.
+    """Create or open a directory for a run, and lock it; yield None for None.
 
-    An interrupt inside says in a note how much is kept.
+    The `KeyboardInterrupt` of an interrupted run has a note about the stored results.
 
     Examples
     --------
@@ -189,7 +186,7 @@ def open_checkpoint(directory: Any, codec: Codec) -> Iterator[Checkpoint | None]
         try:
             path.mkdir(parents=True, exist_ok=True)
             stack.enter_context(hold_lock(path / "lock", f"checkpoint {str(path)!r}"))
-            for part in path.glob("*.part"):  # a killed process was writing these
+            for part in path.glob("*.part"):  # left by a killed process
                 part.unlink()
             manifest = _read_manifest(path / MANIFEST)
         except BlockingIOError:
@@ -214,9 +211,7 @@ def describe_run(
     modules: tuple[str, ...] = (),
     per_chunk: int = UNIT,
 ) -> dict[str, Any]:
-    """Describe a run as JSON can hold it: data by fingerprint, choices as they are where they are short.
-
-    Versions are those that may change a bit of the result or how it is stored.
+    """Describe a run in JSON: fingerprints of data, parameters, and versions that may change results or files.
 
     Examples
     --------
@@ -242,13 +237,13 @@ def _short(value: Any) -> str:
 
 
 def seed_of_run(random_state: Any, directory: Any) -> int:
-    """Return the seed of a run: the one it was begun with where `random_state` is None and a directory holds it."""
-    begun = _manifests(directory) if random_state is None and directory is not None else []
-    return int(begun[0]["run"]["random_state"]) if begun else seed_of(random_state)
+    """Seed of a run; for `random_state` None, that of the run in the directory, if any."""
+    manifests = _manifests(directory) if random_state is None and directory is not None else []
+    return int(manifests[0]["run"]["random_state"]) if manifests else seed_of(random_state)
 
 
 def part_of(directory: Any, name: str) -> Path | None:
-    """Return the directory of one part of a run, inside that of the whole; None for None.
+    """Subdirectory for a part of a run; None for None.
 
     Examples
     --------
@@ -266,30 +261,31 @@ def _path_of(directory: Any) -> Path:
 
 
 def _manifests(directory: Any) -> list[dict[str, Any]]:
-    """Return the manifests of a run and its parts."""
+    """Manifests of a run and its parts."""
     path = _path_of(directory)
-    return [one for file in (path / MANIFEST, *sorted(path.glob(f"*/**/{MANIFEST}"))) if (one := _read_manifest(file))]
+    files = (path / MANIFEST, *sorted(path.glob(f"*/**/{MANIFEST}")))
+    return [manifest for file in files if (manifest := _read_manifest(file))]
 
 
 def kept_in(directory: Any, advice: str) -> str:
-    """Say how many classifiers of a run, and of its parts, a directory holds; nothing where none was begun."""
-    manifests, total, kept = _manifests(directory), 0, 0
+    """Sentence about the number of classifiers in the checkpoint of a run and its parts; empty without a run."""
+    manifests, total, stored = _manifests(directory), 0, 0
     for manifest in manifests:
         run = manifest["run"]
         number, unit = int(run.get("number of classifiers", 0)), int(run.get("classifiers per chunk", 0))
         total += number
-        kept += sum(max(0, min(unit, number - int(chunk) * unit)) for chunk in manifest["chunks"])
-    return f"{kept} of {total} classifiers are kept in {str(Path(directory))!r}{advice}" if manifests else ""
+        stored += sum(max(0, min(unit, number - int(chunk) * unit)) for chunk in manifest["chunks"])
+    return f"{stored} of {total} classifiers are stored in {str(Path(directory))!r}{advice}" if manifests else ""
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
-    """Return the manifest, or nothing where there is none; raise if it is of something else."""
+    """Read a manifest; empty without a file. Raise if the file is no valid manifest."""
     try:
         manifest = json.loads(path.read_bytes())
         run, seed, chunks = manifest["run"], manifest["run"]["random_state"], manifest["chunks"].items()
-        right = manifest["format"] == FORMAT and type(seed) is int and seed >= 0
-        right = right and all(isinstance(value, str | int) for value in run.values())
-        if right and all(number.isdecimal() and isinstance(chunk["sha256"], str) for number, chunk in chunks):
+        valid = manifest["format"] == FORMAT and type(seed) is int and seed >= 0
+        valid = valid and all(isinstance(value, str | int) for value in run.values())
+        if valid and all(number.isdecimal() and isinstance(chunk["sha256"], str) for number, chunk in chunks):
             return dict(manifest)
     except FileNotFoundError:
         return {}
@@ -299,6 +295,6 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 
 
 def _shown(value: Any) -> str:
-    """Return a value as a person compares it: the first digits of a fingerprint will do."""
+    """Format a value for comparison; fingerprints are shortened."""
     text = "absent" if value is None else str(value)
     return f"{text[:12]}..." if len(text) == 64 else text

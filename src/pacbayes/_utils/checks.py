@@ -1,7 +1,7 @@
-"""Checks of arguments, and of what comes from a file; warnings that name the user's line; missing packages.
+"""Validation of arguments and of values from files, warnings at the user's line, optional imports.
 
-Every error names what is wrong: `check_...` the argument, its value and what is allowed; `need...`, for values of a
-file, the class and the field, in a `ValueError`.
+Errors of `check_...` name the argument, its value and the allowed values; those of `need...`, for values from files,
+are `ValueError` and name the class and the field.
 """
 
 import math
@@ -19,21 +19,21 @@ from numpy.typing import ArrayLike
 
 from pacbayes._utils.arrays import FloatArray, Rows
 
-# How far a distribution's sum may be from one before it is an error rather than rounding.
+# Tolerance of the sum of a distribution.
 _SUM_TOLERANCE = 1e-8
 _SUM_TOLERANCE_FLOAT32 = 1e-4
-# Up to here every integer is a float.
+# All integers up to this one are exact as floats.
 LARGEST_M = 2**53
-# Nobody asks for less confidence than that of a coin.
+# A larger delta is probably meant as a confidence.
 _LARGEST_USUAL_LEVEL = 0.5
-# An array of text is as wide in every row as in its widest: beyond so many characters labels become objects instead.
+# An array of strings has the width of its longest: arrays with longer labels are converted to objects.
 _WIDEST_LABEL = 256
-# Row numbers and sizes are well below; products of two of them are integers still.
+# Upper bound on row numbers and sizes in files, whose products fit into 64 bits.
 MOST = 2**31
 
 
 def check_sample_size(m: Any) -> int:
-    """Return `m` as an int, or raise if it is not an integer of at least 1."""
+    """Convert `m` to an int; raise unless it is an integer of at least 1."""
     if isinstance(m, np.ndarray) and m.ndim == 0:
         m = m[()]
     if isinstance(m, bool | np.bool_) or not isinstance(m, Integral):
@@ -47,7 +47,7 @@ def check_sample_size(m: Any) -> int:
 
 
 def check_sample_sizes(m: Any, number: int) -> Rows:
-    """Return the sample size behind each of `number` risks, from one integer for all or one for each; or raise.
+    """Sample size of each of `number` risks, from an integer for all or one for each.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def check_sample_sizes(m: Any, number: int) -> Rows:
 
 
 def least_sample_size(m: Any, number: int) -> int:
-    """Return the least sample size behind `number` risks: what a bound on all of them may use.
+    """Smallest sample size of `number` risks, which a simultaneous bound may use.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def least_sample_size(m: Any, number: int) -> int:
 
 
 def check_number(name: str, value: Any, allowed: str) -> float:
-    """Return a real number as a float, or raise if it is none; `allowed` says what it may be.
+    """Convert a real number to float; raise for other types. `allowed` describes the values in the message.
 
     Examples
     --------
@@ -115,15 +115,15 @@ def check_count(name: str, value: Any) -> int:
 
 
 def check_tolerance(tol: Any) -> float:
-    """Return `tol` as a float, or raise if it is not positive."""
-    found = check_number("tol", tol, "a number")
-    if not found > 0.0:
+    """Convert `tol` to float; raise unless it is positive."""
+    tolerance = check_number("tol", tol, "a number")
+    if not tolerance > 0.0:
         raise ValueError(f"tol must be positive, got {tol!r}")
-    return found
+    return tolerance
 
 
 def check_level(delta: Any) -> float:
-    """Return `delta` as a float, or raise if it is not strictly between 0 and 1."""
+    """Convert `delta` to float; raise unless it is strictly between 0 and 1."""
     if isinstance(delta, np.ndarray) and delta.ndim == 0:
         delta = delta[()]
     level = check_number("delta", delta, "a number between 0 and 1")
@@ -133,7 +133,7 @@ def check_level(delta: Any) -> float:
 
 
 def warn_of_level(delta: float) -> None:
-    """Warn of a level that is probably meant as a confidence."""
+    """Warn if a level was probably meant as a confidence."""
     if delta > _LARGEST_USUAL_LEVEL:
         warn_caller(
             f"delta={delta:g} means a confidence of {100.0 * (1.0 - delta):.3g} %; did you mean {1.0 - delta:.3g}?"
@@ -141,7 +141,7 @@ def warn_of_level(delta: float) -> None:
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
-    """Return `value`, or raise if it is not one of `choices`."""
+    """Raise unless `value` is one of `choices`; return it."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a string, one of {', '.join(choices)}; got {value!r}")
     if value not in choices:
@@ -151,20 +151,20 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
 
 
 def did_you_mean(names: Iterable[str], known: Iterable[str]) -> str:
-    """Return the end of a sentence about names that nothing has: which were perhaps meant; empty if none is like them.
+    """Suggestion of similar known names for unknown ones; empty if there are none.
 
     Examples
     --------
     >>> did_you_mean(["clas"], ["class", "age"]), did_you_mean(["Class"], ["class"]), did_you_mean(["x"], ["class"])
     ("; did you mean 'class'?", "; did you mean 'class'?", '')
     """
-    by_lower = {one.lower(): one for one in known}
-    near = [match for name in names for match in get_close_matches(name.lower(), by_lower, 1, 0.7)]
-    return f"; did you mean {', '.join(repr(by_lower[one]) for one in dict.fromkeys(near))}?" if near else ""
+    by_lower = {name.lower(): name for name in known}
+    matches = [match for name in names for match in get_close_matches(name.lower(), by_lower, 1, 0.7)]
+    return f"; did you mean {', '.join(repr(by_lower[match]) for match in dict.fromkeys(matches))}?" if matches else ""
 
 
 def check_not_masked(name: str, values: Any) -> None:
-    """Raise if an array has masked entries: what lies under a mask is no value, and NumPy would take it for one.
+    """Raise if an array has masked entries, whose mask NumPy functions may ignore.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def check_not_masked(name: str, values: Any) -> None:
 
 
 def check_numbers(name: str, values: ArrayLike) -> FloatArray:
-    """Return `values` as a float64 array, or raise if they are not real numbers."""
+    """Convert `values` to a float64 array; raise unless they are real numbers."""
     try:
         array = np.asarray(values)
     except ValueError as error:  # a ragged nested list
@@ -196,11 +196,11 @@ def check_numbers(name: str, values: ArrayLike) -> FloatArray:
 
 
 def check_between(name: str, values: ArrayLike, low: float, high: float) -> FloatArray:
-    """Return `values` as float64, or raise if any is NaN or outside [low, high]."""
+    """Convert `values` to float64; raise if any is NaN or outside [low, high]."""
     array = check_numbers(name, values)
     if array.size:
         smallest, largest = array.min(), array.max()
-        # Written so that NaN, which min and max propagate, fails the comparison.
+        # NaN, which min and max propagate, fails the comparison.
         if not (smallest >= low and largest <= high):
             bad = array[~((array >= low) & (array <= high))].flat[0]
             raise ValueError(f"{name} must lie in [{low:g}, {high:g}], got {bad}")
@@ -208,7 +208,7 @@ def check_between(name: str, values: ArrayLike, low: float, high: float) -> Floa
 
 
 def check_risks(values: ArrayLike, name: str = "risks") -> FloatArray:
-    """Return empirical risks as a one-dimensional float64 array with entries in [0, 1]."""
+    """Convert empirical risks to a one-dimensional float64 array; raise unless all are in [0, 1]."""
     risks = np.atleast_1d(check_between(name, values, 0.0, 1.0))
     if risks.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {risks.shape}")
@@ -218,16 +218,16 @@ def check_risks(values: ArrayLike, name: str = "risks") -> FloatArray:
 
 
 def check_distribution(name: str, values: ArrayLike, length: int) -> tuple[FloatArray, float]:
-    """Return a distribution as float64 weights, not yet normalised, and their sum.
+    """Convert a distribution to float64 weights; return them, not normalised, and their sum.
 
-    The sum may differ from one by `_SUM_TOLERANCE` (`_SUM_TOLERANCE_FLOAT32` for single precision); a caller divides
-    by it.
+    The sum may differ from one by `_SUM_TOLERANCE` (`_SUM_TOLERANCE_FLOAT32` for single precision); the caller
+    normalises.
     """
     single = np.asarray(values).dtype in (np.float16, np.float32)
     weights = np.atleast_1d(check_numbers(name, values))
     if weights.shape != (length,):
         raise ValueError(f"{name} must have one entry per risk, shape ({length},), got shape {weights.shape}")
-    # Written so that NaN, which min and max propagate, fails the comparison.
+    # NaN, which min and max propagate, fails the comparison.
     if not (weights.min() >= 0.0 and weights.max() < math.inf):
         bad = weights[~((weights >= 0.0) & np.isfinite(weights))].flat[0]
         raise ValueError(f"{name} must be finite and non-negative, got {bad}")
@@ -239,7 +239,7 @@ def check_distribution(name: str, values: ArrayLike, length: int) -> tuple[Float
 
 
 def narrow_labels(y: Any) -> Any:
-    """Return labels, those with a long text among them as an array of objects: one such row makes no other row wide.
+    """Convert labels with a long string among them to objects, since a string array has the width of its longest.
 
     Examples
     --------
@@ -258,14 +258,14 @@ def narrow_labels(y: Any) -> Any:
 
 
 def read_only(*arrays: Any) -> None:
-    """Let nobody write into arrays that a value is made of; anything else is passed over."""
+    """Make arrays read-only; ignore other values."""
     for array in arrays:
         if isinstance(array, np.ndarray):
             array.setflags(write=False)
 
 
 def need_rows(values: Any, name: str, end: int) -> None:
-    """Raise unless values are row numbers below `end`, sorted and different."""
+    """Raise unless values are sorted, different row numbers below `end`."""
     need_array(values, name, "i", (None,))
     inside = values.size == 0 or (values[0] >= 0 and values[-1] < end)
     need(bool(inside and (values[1:] > values[:-1]).all()), name, f"must be sorted, different and below {end}")
@@ -283,51 +283,51 @@ def need_array(values: Any, name: str, kind: str, shape: tuple[int | None, ...],
 
 
 def need_number(value: Any, name: str) -> None:
-    """Raise unless a value is a float of at least 0, and finite."""
+    """Raise unless a value is a finite float of at least 0."""
     need(type(value) is float and 0.0 <= value < math.inf, name, f"must be a number of at least 0, got {value!r}")
 
 
 def need_choice(value: Any, name: str, choices: Collection[str]) -> None:
-    """Raise unless a value is one of some words; an array that equals one is none."""
+    """Raise unless a value is one of the strings `choices`."""
     need(type(value) is str and value in choices, name, f"must be one of {', '.join(choices)}")
 
 
 def need_whole(value: Any, name: str, least: int, most: int = MOST) -> None:
-    """Raise unless a value is a whole number within limits."""
+    """Raise unless a value is an integer from `least` to `most`."""
     need(type(value) is int and least <= value <= most, name, f"must be from {least} to {most}, got {value!r}")
 
 
 def need(true: bool, name: str, rule: str) -> None:
-    """Raise with name and rule unless it is true."""
+    """Raise `ValueError` with name and rule unless a condition is true."""
     if not true:
         raise ValueError(f"{name} {rule}")
 
 
-_US = "pacbayes"
-# Who calls us on behalf of the user: pipelines, searches, and the threads of both.
-_BETWEEN = {"concurrent", "joblib", "sklearn", "threading"}
+_PACKAGE = "pacbayes"
+# Packages that call this one on behalf of the user: pipelines, searches and their threads.
+_INTERMEDIATE = {"concurrent", "joblib", "sklearn", "threading"}
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
-    """Issue a warning for the line outside this package, and outside scikit-learn, that led here.
+    """Issue a warning at the innermost line outside this package and scikit-learn.
 
     Examples
     --------
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     warn_caller("look here")
+    ...     warn_caller("delta is large")
     >>> str(caught[0].message), caught[0].category.__name__
-    ('look here', 'UserWarning')
+    ('delta is large', 'UserWarning')
     """
     names = _callers(sys._getframe(1))
-    # Frames of libraries that call us back, or wrap our functions, may stand between ours.
-    outside = max((place + 1 for place, name in enumerate(names) if name == _US), default=0)
-    users = next((place for place, name in enumerate(names) if place >= outside and name not in _BETWEEN), outside)
-    warnings.warn(message, category, stacklevel=users + 2)
+    # Frames of other libraries may be between those of this package.
+    outside = max((i + 1 for i, name in enumerate(names) if name == _PACKAGE), default=0)
+    user = next((i for i, name in enumerate(names) if i >= outside and name not in _INTERMEDIATE), outside)
+    warnings.warn(message, category, stacklevel=user + 2)
 
 
 def _callers(frame: FrameType | None) -> list[str]:
-    """Return the top-level package of every caller, from the innermost on."""
+    """Top-level package of every caller, from the innermost on."""
     names = []
     while frame is not None:
         names.append(str(frame.f_globals.get("__name__", "")).partition(".")[0])
@@ -336,7 +336,7 @@ def _callers(frame: FrameType | None) -> list[str]:
 
 
 def import_optional(module: str, needed_by: str) -> Any:
-    """Return a module, or say what to install.
+    """Import an optional dependency; raise `ImportError` with the command that installs it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and a lock on a file that dies with its process."""
+"""Atomic writing of files, and locks that end with their process."""
 
 import errno
 import os
@@ -14,16 +14,16 @@ from typing import BinaryIO, cast
 
 from filelock import FileLock, Timeout
 
-# Bytes that are kept in memory, or written at a time.
-_PART = 2**23
+# Bytes kept in memory or written per call.
+_BUFFER = 2**23
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Put a file in its place: all of it, on the disk, or none; what was there before stays until then.
+    """Write a file atomically: it is synced to the disk, then replaces the old file.
 
-    A link is followed, and what is no ordinary file (a device, a pipe) is written to, not replaced.  What a killed
-    process left of an earlier attempt is removed (not on Windows, where such parts cannot be told).  A new file has the
-    permissions that the user's umask leaves, one that is replaced keeps its own.  An error names the file.
+    Links are followed; devices and pipes are written to, not replaced.  Temporary files of killed processes are removed
+    (not on Windows, where files without a lock cannot be recognised).  A new file has the permissions of the user's
+    umask, a replaced file keeps its own.  Errors name the file.
 
     Examples
     --------
@@ -39,9 +39,9 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Yield a file to write into, part by part, which is put in its place on leaving; not after an error.
+    """Context manager form of `write_file`: yield a file, which replaces the old one on exit, except after an error.
 
-    As for `write_file`.  For what is no ordinary file all parts are kept until then.
+    Data for a device or a pipe is buffered until then.
 
     Examples
     --------
@@ -52,30 +52,30 @@ def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ...     print(Path(folder, "numbers.txt").read_text(), len(os.listdir(folder)))
     1 2 3 1
     """
-    place = Path(os.path.realpath(path))
-    if place.exists() and not place.is_file():
-        with spooled() as parts:
-            yield parts
-            parts.seek(0)
-            with naming(path), place.open("wb", buffering=0) as device:
-                shutil.copyfileobj(parts, device, _PART)
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        with spooled() as buffer:
+            yield buffer
+            buffer.seek(0)
+            with naming(path), target.open("wb", buffering=0) as device:
+                shutil.copyfileobj(buffer, device, _BUFFER)
         return
     with naming(path):
-        mode = place.stat().st_mode & 0o777 if place.exists() else None
-        _remove_stale_parts(place)
-        part, file = _open_part(place)
+        mode = target.stat().st_mode & 0o777 if target.exists() else None
+        _remove_stale_parts(target)
+        part, file = _open_part(target)
     try:
         yield file
         with naming(path):
             file.flush()
             os.fsync(file.fileno())
-            if os.name != "posix":  # Windows renames no open file; elsewhere the lock goes with it, too early
+            if os.name != "posix":  # Windows cannot rename an open file; on POSIX closing would release the lock
                 file.close()
             if mode is not None:
                 os.chmod(part, mode)
-            part.replace(place)
+            part.replace(target)
             file.close()
-            _sync_entries(place.parent)
+            _sync_entries(target.parent)
     except BaseException:
         with suppress(OSError):
             file.close()
@@ -85,14 +85,14 @@ def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def spooled() -> Iterator[BinaryIO]:
-    """Yield a file without a name, in memory while it is small."""
-    with tempfile.SpooledTemporaryFile(_PART) as file:
+    """Yield a temporary file, in memory while it is small."""
+    with tempfile.SpooledTemporaryFile(_BUFFER) as file:
         yield cast(BinaryIO, file)
 
 
 @contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Have an `OSError` name the file the caller knows: a full disk names none, a part file one nobody has heard of."""
+    """Make every `OSError` name this file, rather than a temporary file or none."""
     try:
         yield
     except OSError as error:
@@ -101,23 +101,23 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
-def _open_part(place: Path) -> tuple[Path, BinaryIO]:
-    """Return a new file beside a place, locked where the system can, which tells it from one of a dead process."""
+def _open_part(target: Path) -> tuple[Path, BinaryIO]:
+    """Open a temporary file beside the target, with a lock that distinguishes it from files of killed processes."""
     while True:
-        part = place.with_name(f"{place.name}.{secrets.token_hex(4)}.part")
-        # Made by `open`, not by `tempfile`: only the system knows the umask without changing it for all threads.
+        part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
+        # By `open`, not by `tempfile`: reading the umask would change it for all threads.
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         _lock(descriptor, wait=True)
         if part.exists():
             return part, os.fdopen(descriptor, "wb")
-        os.close(descriptor)  # taken for a stale part before it was locked
+        os.close(descriptor)  # removed as stale before it was locked
 
 
-def _remove_stale_parts(place: Path) -> None:
-    """Remove the parts of this place that processes left which were killed: their locks died with them."""
-    stale = re.compile(re.escape(place.name) + r"\.[0-9a-f]{8}\.part")
+def _remove_stale_parts(target: Path) -> None:
+    """Remove temporary files without a lock, which killed processes left."""
+    stale = re.compile(re.escape(target.name) + r"\.[0-9a-f]{8}\.part")
     with suppress(OSError):
-        for part in [one for one in place.parent.iterdir() if stale.fullmatch(one.name)]:
+        for part in [path for path in target.parent.iterdir() if stale.fullmatch(path.name)]:
             descriptor = os.open(part, os.O_WRONLY)
             try:
                 if _lock(descriptor, wait=False):
@@ -127,7 +127,7 @@ def _remove_stale_parts(place: Path) -> None:
 
 
 def _lock(descriptor: int, wait: bool) -> bool:
-    """Lock an open file until it is closed or its process dies; false if another has it, or nothing can be locked."""
+    """Lock an open file until it is closed or its process ends; return False if that is impossible."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -140,10 +140,9 @@ def _lock(descriptor: int, wait: bool) -> bool:
 
 
 def _sync_entries(folder: Path) -> None:
-    """Bring a rename to the disk: it is an entry of the folder, which has a cache of its own.
+    """Sync a folder, so that a rename in it survives a crash.
 
-    Windows opens no folders, and some file systems of networks and containers do not sync them (EINVAL).  The file is
-    in its place by then, whole, and nobody can do more.
+    Windows cannot open folders, and some network and container file systems cannot sync them (EINVAL).
     """
     flag = getattr(os, "O_DIRECTORY", None)
     if flag is None:
@@ -159,7 +158,7 @@ def _sync_entries(folder: Path) -> None:
 
 
 def check_can_write(name: str, path: str | os.PathLike[str]) -> None:
-    """Raise `OSError` before any work if a file could not be written at the end; `name` is the argument.
+    """Raise `OSError` before any work if a file cannot be written; `name` is the argument.
 
     Examples
     --------
@@ -167,31 +166,31 @@ def check_can_write(name: str, path: str | os.PathLike[str]) -> None:
     Traceback (most recent call last):
     FileNotFoundError: --out: cannot write 'no such folder/numbers.txt': there is no folder 'no such folder'
     """
-    place = Path(os.path.realpath(path))
-    if place.is_dir():
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
         raise IsADirectoryError(f"{name}: cannot write {str(path)!r}: it is a folder")
-    if not place.parent.is_dir():
+    if not target.parent.is_dir():
         raise FileNotFoundError(f"{name}: cannot write {str(path)!r}: there is no folder {str(Path(path).parent)!r}")
-    if place.exists() and not place.is_file():
+    if target.exists() and not target.is_file():
         return
     try:
-        # Made and gone again: permissions alone do not tell of read-only disks.
-        with tempfile.TemporaryFile(dir=place.parent):
+        # Permissions alone do not show that a disk is read-only.
+        with tempfile.TemporaryFile(dir=target.parent):
             pass
     except OSError as error:
         raise PermissionError(f"{name}: cannot write {str(path)!r}: {error.strerror or error}") from None
 
 
-# Seconds that a lock is waited for.
-_PATIENCE = 0.25
+# Seconds to wait for a lock.
+_LOCK_TIMEOUT = 0.25
 
 
 @contextmanager
-def hold_lock(path: Path, name: str, patience: float = _PATIENCE) -> Iterator[None]:
-    """Hold the lock, or raise a `BlockingIOError` that says which process has it.
+def hold_lock(path: Path, name: str, patience: float = _LOCK_TIMEOUT) -> Iterator[None]:
+    """Hold a lock; raise `BlockingIOError` with the process that has it.
 
-    Forked workers leave it to their parent (filelock sees to that from version 3.30 on): one that outlives it does not
-    keep the directory locked.  One that is just being started holds it for a moment longer, so it is waited for.
+    Forked workers do not inherit the lock (filelock 3.30 or later), so that one that outlives its parent does not keep
+    the directory locked; one that is being started holds it for a moment, hence the timeout.
 
     Examples
     --------
@@ -202,8 +201,7 @@ def hold_lock(path: Path, name: str, patience: float = _PATIENCE) -> Iterator[No
     Traceback (most recent call last):
     BlockingIOError: the directory is in use by process ... on ...; one run at a time can work there
     """
-    # The file stays: whoever waits for a file that is removed and made again waits for another one.  And no soft lock
-    # where the system has no other: that one outlives a killed process.
+    # The file is not removed, since a process may be waiting for it.  A soft lock would outlive a killed process.
     lock = FileLock(path, timeout=patience, fallback_to_soft=False, preserve_lock_file=True, on_acquired=_sign)
     try:
         lock.acquire(poll_interval=0.05)
@@ -216,14 +214,14 @@ def hold_lock(path: Path, name: str, patience: float = _PATIENCE) -> Iterator[No
 
 
 def _sign(descriptor: int) -> None:
-    """Write who has the lock, after a first byte that nobody else can read on Windows while it is locked."""
+    """Write the process to the lock file, after a byte that other processes cannot read on Windows."""
     os.ftruncate(descriptor, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.write(descriptor, f"\nprocess {os.getpid()} on {socket.gethostname()}\n".encode())
 
 
 def _holder(path: Path) -> str:
-    """Return what the process that has the lock wrote; it may not have come to that."""
+    """Process that holds the lock, from the lock file."""
     try:
         with path.open("rb", buffering=0) as file:
             file.seek(1)

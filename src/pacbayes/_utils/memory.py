@@ -1,4 +1,4 @@
-"""Refuse work that does not fit into memory before any of it is allocated."""
+"""Checks that work fits into memory, before anything is allocated."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -6,20 +6,20 @@ from typing import Any
 
 import psutil
 
-# Of the memory that is free, this much may be taken without asking.
+# Share of the free memory that may be used by default.
 _SHARE_OF_FREE = 0.5
-# Temporaries of predictions on blocks of rows.
+# Temporary arrays of predictions on a block of rows.
 BLOCK_BYTES = 64 * 2**20
-# The buffers of NumPy's and SciPy's copies of OpenBLAS, for one thread, and what is around them.
+# Buffers of the OpenBLAS copies of NumPy and SciPy for one thread, with a margin.
 BUFFER_BYTES = 100 * 2**20
-# What linear algebra and the largest library, LLVM, take when they are loaded and used.
+# OpenBLAS and the largest library, LLVM, when loaded and in use.
 LIBRARY_BYTES = 400 * 2**20 + BUFFER_BYTES
-# What all libraries take together, with a thread of linear algebra for each of many cores.
+# All libraries, with a BLAS thread for each of many cores.
 THREADS_BYTES = 4 * 2**30
 
 
 def free_bytes() -> int | None:
-    """Return how much memory is available without swapping, None where the system does not tell (no /proc, for one).
+    """Memory available without swapping; None if unknown, for example without /proc.
 
     Examples
     --------
@@ -35,14 +35,14 @@ def free_bytes() -> int | None:
 
 @dataclass(frozen=True)
 class NarrowSpace:
-    """An address space (`ulimit -v`) that is nearly full, in bytes."""
+    """Limit of the address space (`ulimit -v`) and bytes left."""
 
     limit: int
     left: int
 
 
 def narrow_space(room: int = LIBRARY_BYTES) -> NarrowSpace | None:
-    """Return the limit of the address space and what is left, None where there is none or more than `room` is left.
+    """Address space, if it is limited and less than `room` is left; None otherwise.
 
     Examples
     --------
@@ -51,20 +51,20 @@ def narrow_space(room: int = LIBRARY_BYTES) -> NarrowSpace | None:
     """
     try:
         import resource
-    except ImportError:  # Windows has no such limit
+    except ImportError:  # Windows
         return None
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return None
     try:
         left = max(0, limit - int(psutil.Process().memory_info().vms))
-    except MemoryError:  # not even for the question
+    except MemoryError:
         left = 0
     return NarrowSpace(limit, left) if left < room else None
 
 
 def check_libraries() -> None:
-    """Raise `MemoryError` unless linear algebra and LLVM fit: without room they end the process, or try for ever."""
+    """Raise `MemoryError` unless OpenBLAS and LLVM fit: otherwise they abort the process or loop forever."""
     if narrow_space() is not None:
         needed = readable(LIBRARY_BYTES)
         raise MemoryError(f"linear algebra and the compiler of support vector machines take up to {needed}")
@@ -72,11 +72,10 @@ def check_libraries() -> None:
 
 @cache
 def reserve_buffers() -> None:
-    """Let OpenBLAS allocate its buffers while there is room in a small address space, or raise `MemoryError`.
+    """Make OpenBLAS allocate its buffers early in a limited address space; raise `MemoryError` if they do not fit.
 
-    It needs one of 32 MB for every thread that calls it, allocated on the first call and kept.  Where there is no room
-    it tries for ever (`blas_memory_alloc`), and LAPACK's wrappers in SciPy hold the lock of the interpreter meanwhile:
-    not even an interrupt is heard.
+    It allocates a buffer of 32 MB on the first call of every thread.  If that fails it loops forever
+    (`blas_memory_alloc`), and SciPy's LAPACK wrappers hold the GIL meanwhile, so that interrupts are not handled.
     """
     if narrow_space(THREADS_BYTES) is None:
         return
@@ -85,14 +84,14 @@ def reserve_buffers() -> None:
 
     if narrow_space(BUFFER_BYTES) is not None:
         raise MemoryError(f"linear algebra takes up to {readable(BUFFER_BYTES)}")
-    # By NumPy's copy of OpenBLAS and by SciPy's; a small product needs no buffer.
+    # In NumPy's and SciPy's copies of OpenBLAS; a smaller product needs no buffer.
     cholesky(np.ones((256, 256)) @ np.full((256, 256), 2.0**-9) + np.eye(256))
 
 
 def check_fits(needed: int, max_bytes: Any, what: str, alternatives: str) -> None:
-    """Raise `MemoryError` if `needed` bytes exceed `max_bytes` (None: half of what is free).
+    """Raise `MemoryError` if `needed` bytes exceed `max_bytes` (None: half of the free memory).
 
-    Of a limited address space (`ulimit -v`) a quarter, as libraries and the compiler still take some of it.
+    In a limited address space (`ulimit -v`) at most a quarter may be used, since libraries need some of it.
 
     Examples
     --------
@@ -109,7 +108,7 @@ def check_fits(needed: int, max_bytes: Any, what: str, alternatives: str) -> Non
 
 
 def memory_limit(max_bytes: Any) -> tuple[int | None, str]:
-    """Return how many bytes may be taken, None where that is not known, and what sets this limit.
+    """Memory that may be used, in bytes, None if unknown, and the name of this limit in messages.
 
     Examples
     --------
@@ -125,7 +124,7 @@ def memory_limit(max_bytes: Any) -> tuple[int | None, str]:
 
 
 def readable(size: int) -> str:
-    """Write a number of bytes with a unit.
+    """Format a number of bytes with a unit.
 
     Examples
     --------

@@ -1,9 +1,8 @@
-"""Progress of long work, in one line on stderr, unless somebody asked for quiet.
+"""Progress of long work on stderr, and compilation by numba with a notice.
 
-Work has stages inside stages: a fit, a fold of its cross-validation, the kernel matrix of that fold.  A terminal shows
-the innermost one; elsewhere a line of words is printed every ten seconds or so.  One thread of the main process is
-shown at a time: workers, be they threads or processes, have no line of their own.  numba's functions are compiled here,
-and once that takes a while a notice says so.
+Work has nested stages: a fit, a fold of its cross-validation, the kernel matrix of that fold.  A terminal shows a bar
+for the innermost stage; without a terminal a line is printed about every ten seconds.  Only one thread of the main
+process shows progress; workers, threads or processes, do not.
 """
 
 import multiprocessing
@@ -16,12 +15,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-_asked: list[bool] = []
+_requests: list[bool] = []
 
 
 @contextmanager
 def quiet(wanted: bool = True) -> Iterator[None]:
-    """Show no progress and no notice inside, in any thread.
+    """Suppress progress and notices in all threads.
 
     Examples
     --------
@@ -31,29 +30,29 @@ def quiet(wanted: bool = True) -> Iterator[None]:
     >>> is_quiet()
     False
     """
-    _asked.append(wanted)
+    _requests.append(wanted)
     try:
         yield
     finally:
-        _asked.remove(wanted)
+        _requests.remove(wanted)
 
 
 def is_quiet() -> bool:
-    """Whether somebody asked for quiet."""
-    return any(_asked)
+    """Whether `quiet` is active."""
+    return any(_requests)
 
 
-# Shorter work ends before a line would be read; with this much more for a busy machine it stands in the first second.
+# Shorter work shows no progress.
 DELAY_SECONDS = 0.5
 # The spinner turns during long steps, too.
 _REDRAW_SECONDS = 0.1
-# Off a terminal there is a line of words after so many seconds, and not more often.
+# Least time between lines without a terminal.
 WORDS_SECONDS = 10.0
 
 
 @dataclass(eq=False)
 class _Stage:
-    """Work of `total` steps, None where they cannot be counted."""
+    """Work of `total` steps, None if their number is unknown."""
 
     name: str
     total: int | None
@@ -61,13 +60,13 @@ class _Stage:
 
 
 class _Work:
-    """The stages of a thread, each inside the one before it, and the line that shows the last of them."""
+    """Nested stages of a thread, and their display."""
 
     def __init__(self) -> None:
         self.thread = threading.get_ident()
         self.stages: list[_Stage] = []
-        self._counting = threading.Lock()
-        self._begun = self._spoke = time.monotonic()
+        self._lock = threading.Lock()
+        self._started = self._last_line = time.monotonic()
         self._on_terminal = sys.stderr.isatty()
 
     @contextmanager
@@ -76,33 +75,33 @@ class _Work:
         stage = _Stage(name, total)
 
         def advance(steps: int) -> None:
-            with self._counting:
+            with self._lock:
                 stage.done += steps
-            self._speak()
+            self._print_line()
 
         self.stages.append(stage)
         try:
-            self._speak()
+            self._print_line()
             yield advance
         finally:
             self.stages.remove(stage)
 
     @contextmanager
-    def line(self, delay: float) -> Iterator[None]:
-        """Show the work on a terminal, from `delay` seconds on, by a thread: the first step may be long."""
-        over = threading.Event()
-        thread = threading.Thread(target=self._draw, args=(over, delay), daemon=True)
+    def bar(self, delay: float) -> Iterator[None]:
+        """Show a bar on a terminal from `delay` seconds on, by a thread, since the first step may be long."""
+        finished = threading.Event()
+        thread = threading.Thread(target=self._draw, args=(finished, delay), daemon=True)
         if self._on_terminal:
             thread.start()
         try:
             yield
         finally:
-            over.set()
+            finished.set()
             if self._on_terminal:
                 thread.join()
 
-    def _draw(self, over: threading.Event, delay: float) -> None:
-        if over.wait(delay):
+    def _draw(self, finished: threading.Event, delay: float) -> None:
+        if finished.wait(delay):
             return
         from rich import progress as rich
         from rich.console import Console
@@ -110,12 +109,12 @@ class _Work:
         columns = (rich.SpinnerColumn(), rich.TextColumn("{task.description}", markup=False), rich.BarColumn())
         counts = (rich.MofNCompleteColumn(), rich.TimeRemainingColumn())
         shown = None
-        # A terminal that is gone is no reason to stop.
+        # A closed terminal must not end the work.
         with (
             suppress(OSError, ValueError),
             rich.Progress(*columns, *counts, console=Console(stderr=True), transient=True, auto_refresh=False) as bar,
         ):
-            while not over.is_set():
+            while not finished.is_set():
                 stages = self.stages.copy()
                 if stages[-1] is not shown:
                     shown = stages[-1]
@@ -123,44 +122,44 @@ class _Work:
                         bar.remove_task(task)
                     bar.add_task(_label(stages), total=shown.total)
                 bar.update(bar.task_ids[0], completed=shown.done, refresh=True)
-                over.wait(_REDRAW_SECONDS)
+                finished.wait(_REDRAW_SECONDS)
 
-    def _speak(self) -> None:
-        """Say in words what is going on, for a log, if it was quiet for long."""
+    def _print_line(self) -> None:
+        """Print the innermost stage without a terminal, if the last line is old enough."""
         stages, now = self.stages.copy(), time.monotonic()
-        if self._on_terminal or not stages or now - self._spoke < WORDS_SECONDS:
+        if self._on_terminal or not stages or now - self._last_line < WORDS_SECONDS:
             return
-        self._spoke = now
+        self._last_line = now
         of = "" if stages[-1].total is None else f", {stages[-1].done} of {stages[-1].total}"
-        # A full disk, or a closed stream, is no reason to stop.
+        # A full disk or a closed stream must not end the work.
         with suppress(OSError, ValueError):
-            print(f"pacbayes: {_label(stages)}{of}; {now - self._begun:.0f} s so far", file=sys.stderr, flush=True)
+            print(f"pacbayes: {_label(stages)}{of}; {now - self._started:.0f} s so far", file=sys.stderr, flush=True)
 
 
 def _label(stages: list[_Stage]) -> str:
-    """Name the innermost stage, after the outermost one that counts."""
-    last, counted = stages[-1].name, next((stage.name for stage in stages if stage.total is not None), "")
-    return last if counted in ("", last) else f"{counted}: {last}"
+    """Name of the innermost stage, after that of the outermost one with a total."""
+    last, outermost = stages[-1].name, next((stage.name for stage in stages if stage.total is not None), "")
+    return last if outermost in ("", last) else f"{outermost}: {last}"
 
 
 _shown: _Work | None = None
 
 
-def _forget() -> None:
+def _reset() -> None:
     global _shown
     _shown = None
 
 
 if hasattr(os, "register_at_fork"):
-    # The thread that draws, and those that count, do not live on in a fork.
-    os.register_at_fork(after_in_child=_forget)
+    # A fork does not inherit the thread that draws.
+    os.register_at_fork(after_in_child=_reset)
 
 
 @contextmanager
 def progress(name: str, total: int | None, delay: float = DELAY_SECONDS) -> Iterator[Callable[[int], None]]:
-    """Show work that lasts; yield a function that is told how many of `total` steps were done since the last time.
+    """Show the progress of `total` steps; yield a function that adds finished steps, from any thread.
 
-    It may be called from other threads.  Inside a stage of the same name nothing is shown: it is part of that.
+    Inside a stage of the same name nothing is shown.
 
     Examples
     --------
@@ -173,7 +172,7 @@ def progress(name: str, total: int | None, delay: float = DELAY_SECONDS) -> Iter
     if work is None and not is_quiet() and sys.stderr is not None and multiprocessing.parent_process() is None:
         try:
             _shown = work = _Work()
-            with work.stage(name, total) as advance, work.line(delay):
+            with work.stage(name, total) as advance, work.bar(delay):
                 yield advance
         finally:
             _shown = None
@@ -184,15 +183,15 @@ def progress(name: str, total: int | None, delay: float = DELAY_SECONDS) -> Iter
         yield lambda steps: None
 
 
-_said: list[bool] = []
+_notices: list[bool] = []
 _NOTICE = "pacbayes: compiling the support vector machine solver (once; the result is cached) ...\n"
 
 
 def compiled(**options: Any) -> Any:
-    """Return numba's decorator with a cache; without one where no folder can be written, rather than not at all."""
+    """Decorate by `numba.njit` with a cache, or without one if no folder is writable."""
     from numba import config, njit
 
-    if getattr(config, "DISABLE_JIT", 0):  # numba sets it from the environment, where no type checker sees it
+    if getattr(config, "DISABLE_JIT", 0):  # set by numba at run time, invisible to type checkers
         raise ImportError(
             "support vector machines and monitors need numba's compiler, which NUMBA_DISABLE_JIT turns off: remove it "
             "from the environment"
@@ -209,17 +208,17 @@ def compiled(**options: Any) -> Any:
 
 @contextmanager
 def compile_notice(*functions: Any, delay: float = 1.0) -> Iterator[None]:
-    """Say once on stderr that one of the compiled functions is being compiled, if it takes longer than some seconds.
+    """Print once on stderr that functions are being compiled, if it takes longer than `delay` seconds.
 
-    Loading from the cache can be slow as well on a busy machine; it is not called compiling.
+    Loading them from the cache prints nothing.
     """
 
-    def say() -> None:
-        if not (_said or is_quiet()) and any(function.stats.cache_misses for function in functions):
-            _said.append(True)
+    def notify() -> None:
+        if not (_notices or is_quiet()) and any(function.stats.cache_misses for function in functions):
+            _notices.append(True)
             sys.stderr.write(_NOTICE)
 
-    timer = threading.Timer(delay, say)
+    timer = threading.Timer(delay, notify)
     timer.daemon = True
     timer.start()
     try:

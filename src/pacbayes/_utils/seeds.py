@@ -1,41 +1,41 @@
-"""Random numbers, and the key of draws, by the seed and what they are for: never by the order of the work."""
+"""Random generators by seed and purpose, independent of the order of the work, and keys of random draws."""
 
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
 
-#: Of the key of draws.
+#: Length of the key of draws.
 KEY_BYTES = 32
 
 
 class Purpose(IntEnum):
-    """What random numbers are for.  A number that changes changes the results of every seed."""
+    """Purpose of random numbers.  A changed value changes the results of every seed."""
 
-    #: Rows that the paper's protocol puts aside for the test.
+    #: Test rows of the paper's protocol.
     TEST = 0
-    #: The division of rows that all classifiers share, and that of each one.
+    #: Shared split, and independent splits.
     SHARED = 1
     INDEPENDENT = 2
-    #: Pairs of rows that a kernel's width is estimated from.
+    #: Pairs of rows from which a kernel width is estimated.
     WIDTH = 3
-    #: Random states of a grid's classifiers, and settings drawn from its distributions.
+    #: Random states of a grid's classifiers, and parameters drawn from its distributions.
     FITTING = 4
     SAMPLING = 5
-    #: Landmarks of linear machines.
+    #: Landmarks of the Nystroem approximation.
     LANDMARKS = 6
-    #: Rows on which scaling is tried.
+    #: Rows on which scaling is compared.
     SCALING = 8
-    #: The paper's width that is estimated once, and its validation sample that does not look at the training sample.
+    #: The paper's kernel width that is estimated once, and its validation samples that overlap training samples.
     WIDTH_ONCE = 101
     OVERLAPPING = 102
-    #: The key of the random choice of classifiers (`draw_key`), and the folds of cross-validation.
+    #: Key of the random draws of classifiers (`draw_key`), and folds of cross-validation.
     KEY = 1000
     FOLDS = 1001
 
 
 def seed_of(random_state: Any) -> int:
-    """Return a seed: the integer itself, or one drawn from the generator (from the system for None).
+    """Seed from `random_state`: the integer itself, or one drawn from the generator, or from the system for None.
 
     Examples
     --------
@@ -61,9 +61,9 @@ def seed_of(random_state: Any) -> int:
 
 
 def generator(random_state: Any, *purpose: Purpose | int) -> np.random.Generator:
-    """Return a generator for one purpose: independent for different ones, the same for the same seed and purpose.
+    """Create the generator of a seed and a purpose; those of different purposes are independent.
 
-    After a `Purpose` may follow the number of what is drawn for it, such as a classifier.
+    A `Purpose` may be followed by an index, for example of a classifier.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def generator(random_state: Any, *purpose: Purpose | int) -> np.random.Generator
 
 
 def draw_key(seed: int) -> bytes:
-    """Return the key of the draws that belongs to a seed.
+    """Draw the key of random draws for a seed.
 
     Examples
     --------

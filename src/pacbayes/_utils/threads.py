@@ -1,11 +1,8 @@
-"""How many threads work, to the same bits whatever their number.
+"""Control of threads, such that results do not depend on their number.
 
-Linear algebra and OpenMP run in one thread, in every process and thread that trains: the bits of a sum depend on how
-many threads share it; with one, a classifier is the same whoever trains it.
-
-Work is divided among the cores of this process in parts that do not depend on how many there are.  That is for compiled
-code and linear algebra that let other threads run, on parts of a tenth of a second at most.  Who divides the work fixes
-the parts by its size alone, so that the results have the same bits for any number of cores.
+BLAS and OpenMP use one thread wherever classifiers are trained, since the bits of a sum depend on the number of
+threads.  `parallel_for` divides compiled code and linear algebra, which release the GIL, among the cores.  Its callers
+choose the parts by the size of the work alone, so that results have the same bits for any number of cores.
 """
 
 import os
@@ -26,10 +23,10 @@ from pacbayes._utils.memory import reserve_buffers
 
 Part = TypeVar("Part")
 
-# What limits linear algebra limits us: who starts a process per core sets these.
+# Environment variables that limit BLAS also limit this package: jobs with a process per core set them.
 _LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-# What this thread was told: whether its OpenMP is limited, how many cores it may use.
-_here = threading.local()
+# State of a thread: whether its OpenMP is limited, and the number of cores it may use.
+_local = threading.local()
 
 _lock = threading.Lock()
 _users = 0
@@ -37,13 +34,13 @@ _stack = ExitStack()
 _controller: Any = None
 _modules = 0
 if hasattr(os, "register_at_fork"):
-    # A thread that holds the lock does not live on in a fork, where nobody else would ever release it.
+    # Otherwise a fork may inherit the lock from a thread that it does not inherit.
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Limit BLAS for the whole process and OpenMP for this thread to one thread, until the last one has left.
+    """Limit BLAS of the process and OpenMP of this thread to one thread, until the last such context exits.
 
     Examples
     --------
@@ -52,24 +49,24 @@ def one_thread() -> Iterator[None]:
     {1}
     """
     global _users
-    if getattr(_here, "limited", False) and len(sys.modules) == _modules:
-        yield  # limited already, and no library came since
+    if getattr(_local, "limited", False) and len(sys.modules) == _modules:
+        yield  # limited already, and no library was loaded since
         return
     with _lock:
         controller, new = _current_controller()
-        # Selected, not by limit's own user_api: on leaving, that restores the libraries it did not limit too.
-        # BLAS has one setting per process: the first who enters sets it and the last who leaves restores it,
-        # or one thread would give another its threads back in the middle of its work.
+        # By `select`, since `limit(user_api=...)` also restores libraries that it did not limit.
+        # BLAS has one setting per process: the first context sets it and the last restores it, so that no thread
+        # removes the limit while another works.
         _users += 1
         if _users == 1 or new:
             _take_control()
             _stack.enter_context(controller.select(user_api="blas").limit(limits=1))
-    before, _here.limited = getattr(_here, "limited", False), True
+    before, _local.limited = getattr(_local, "limited", False), True
     try:
         with controller.select(user_api="openmp").limit(limits=1):
             yield
     finally:
-        _here.limited = before
+        _local.limited = before
         with _lock:
             _users -= 1
             if _users == 0:
@@ -79,19 +76,16 @@ def one_thread() -> Iterator[None]:
 
 
 def _take_control() -> None:
-    """Let this thread set OpenBLAS, and later any other: recent versions of threadpoolctl ignore all but the first.
-
-    Here several agree on when to limit and when to restore, and the last to leave may not be the first who came.
-    """
+    """Let this thread limit OpenBLAS: recent versions of threadpoolctl ignore all threads but the first."""
     clear = getattr(getattr(threadpoolctl, "OpenBLASController", None), "clear_controlling_thread", None)
     if clear is not None:
         clear(force=True)
 
 
 def _current_controller() -> tuple[Any, bool]:
-    """Return a controller of the libraries loaded now, and whether it is new.
+    """Return the controller of the loaded libraries, and whether it is new.
 
-    Looking for them takes as long as a small fit, so it is done again only after new imports.
+    The search takes as long as a small fit and is repeated only after new imports.
     """
     global _controller, _modules
     new = _controller is None or len(sys.modules) != _modules
@@ -102,10 +96,9 @@ def _current_controller() -> tuple[Any, bool]:
 
 
 def cores() -> int:
-    """Return how many cores this thread may use: what `at_most_cores` around it says, else what the process may.
+    """Count the cores that this thread may use: at most those of `at_most_cores` and of the process.
 
-    That is the number of those it may run on, or less if `OMP_NUM_THREADS`, `OPENBLAS_NUM_THREADS` or
-    `MKL_NUM_THREADS` in the environment says less.
+    The latter is limited by the CPU affinity and by `OMP_NUM_THREADS`, `OPENBLAS_NUM_THREADS` and `MKL_NUM_THREADS`.
 
     Examples
     --------
@@ -113,13 +106,13 @@ def cores() -> int:
     ...     cores()
     1
     """
-    limit: int | None = getattr(_here, "most_cores", None)
+    limit: int | None = getattr(_local, "most_cores", None)
     return _cores_of_process() if limit is None else min(limit, _cores_of_process())
 
 
 @contextmanager
 def at_most_cores(number: int) -> Iterator[None]:
-    """Let this thread use no more cores than that, nor more than it might before.
+    """Limit the cores of this thread; nested contexts can only lower the limit.
 
     Examples
     --------
@@ -127,23 +120,23 @@ def at_most_cores(number: int) -> Iterator[None]:
     ...     cores()
     1
     """
-    before: int | None = getattr(_here, "most_cores", None)
-    _here.most_cores = number if before is None else min(number, before)
+    before: int | None = getattr(_local, "most_cores", None)
+    _local.most_cores = number if before is None else min(number, before)
     try:
         yield
     finally:
-        _here.most_cores = before
+        _local.most_cores = before
 
 
 def one_core() -> AbstractContextManager[None]:
-    """Let this thread divide its work no further: it is one of several that share the cores."""
+    """Limit this thread, one of several that share the cores, to one core."""
     return at_most_cores(1)
 
 
 def parallel_for(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
-    """Call `work` for each part, in any order, on the cores this thread may use.
+    """Call `work` for each part, in any order, on the cores that this thread may use.
 
-    An error, or an interrupt, ends the work after the parts that have begun.
+    An error or an interrupt cancels the parts that have not started.
 
     Examples
     --------
@@ -157,16 +150,16 @@ def parallel_for(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
         for part in parts:
             work(part)
         return
-    # What NumPy does about an overflow is a matter of each thread; here it is the caller's.
+    # NumPy's error state is one per thread: use that of the caller.
     float_errors = np.geterr()
 
-    def do(part: Part) -> None:
+    def run(part: Part) -> None:
         with one_core(), np.errstate(**float_errors):
             work(part)
 
-    # Leaving waits, also after an interrupt: the parts that have begun write into arrays of the caller.
+    # The exit waits for running parts, also after an interrupt: they write into arrays of the caller.
     with ThreadPoolExecutor(number, thread_name_prefix="pacbayes") as pool:
-        futures = [pool.submit(do, part) for part in parts]
+        futures = [pool.submit(run, part) for part in parts]
         try:
             for future in futures:
                 future.result()

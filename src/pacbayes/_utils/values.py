@@ -1,4 +1,7 @@
-"""Values as JSON and arrays, and back with a check of each; fingerprints of values.  Reading a value runs no code."""
+"""Serialisation of values as JSON and arrays, checked when they are read, and fingerprints of values.
+
+Reading a value runs no code from the file.
+"""
 
 import hashlib
 import math
@@ -11,16 +14,16 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-# Dicts with this name are no plain dicts but what stands behind it.
+# Key of encoded dicts that names the type of the value.
 _KIND = "@"
 _PLAIN = (str, int, float, bool)
-#: Classes that a file may name, each with the function that raises `ValueError` for a value of it that cannot be; None
-#: where its constructor does that.
+#: Dataclasses that a file may contain, each with a function that raises `ValueError` for an invalid value, or None if
+#: its constructor does.
 Known = Mapping[type, Callable[[Any], None] | None]
 
 
 class Encoder:
-    """Turns values into JSON, and gathers the arrays in them; dataclasses are of the `known` kinds.
+    """Encode values as JSON, and collect their arrays; dataclasses must be `known`.
 
     Examples
     --------
@@ -36,7 +39,7 @@ class Encoder:
         self.arrays: list[np.ndarray[Any, Any]] = []
 
     def encode(self, value: Any) -> Any:
-        """Return a value as JSON holds it."""
+        """Encode a value for JSON."""
         if isinstance(value, np.generic):
             value = value.item()
         kind = type(value)
@@ -62,12 +65,12 @@ class Encoder:
         return self.encode_other(value)
 
     def encode_other(self, value: Any) -> Any:
-        """Return what is no value of this package as JSON holds it; here nothing else is."""
+        """Encode values of other types; subclasses may support some."""
         raise TypeError(f"{type(value).__name__} cannot be written as JSON and arrays")
 
 
 class Decoder:
-    """Turns JSON back into values, each of which is checked, with the arrays that it names.
+    """Decode and check values from JSON and arrays.
 
     Examples
     --------
@@ -91,7 +94,7 @@ class Decoder:
         self._named: set[int] = set()
 
     def decode(self, value: Any) -> Any:
-        """Return what was encoded, or raise `ValueError` for what this version does not know, or what cannot be."""
+        """Decode a value; raise `ValueError` for unknown types and invalid values."""
         if isinstance(value, list):
             return [self.decode(item) for item in value]
         if not isinstance(value, dict):
@@ -110,11 +113,11 @@ class Decoder:
         return self._value(kind, inner)
 
     def decode_other(self, kind: Any, inner: dict[str, Any]) -> Any:
-        """Return what `Encoder.encode_other` wrote."""
+        """Decode values of `Encoder.encode_other`."""
         raise ValueError(f"the file names {kind!r}, which is no part of a saved model")
 
     def _value(self, name: str, inner: dict[str, Any]) -> Any:
-        """Make a value of its fields, and check it before its constructor, or anybody else, sees them."""
+        """Construct a dataclass from its fields, checked before its constructor runs."""
         kind, check = self._known[name]
         if set(inner) != {field.name for field in fields(kind)}:
             raise ValueError(f"the file's {name} has the fields {', '.join(inner)}, which this version does not know")
@@ -126,7 +129,7 @@ class Decoder:
         return kind(**decoded)
 
     def _array(self, number: Any) -> Any:
-        # Two values must not share an array that one of them may change.
+        # Two values must not share an array, which one of them may change.
         if check_place(number) in self._named:
             raise ValueError(f"the file names array {number} twice")
         self._named.add(number)
@@ -134,26 +137,25 @@ class Decoder:
 
 
 def check_place(number: Any) -> int:
-    """Return the place of a part, or raise if it is none."""
+    """Raise unless a number is the index of a part."""
     if type(number) is not int or number < 0:
         raise ValueError(f"the file names part {number!r}")
     return number
 
 
 def _objects(values: Any) -> Any:
-    made = np.empty(len(values), dtype=object)
-    for place, value in enumerate(values):
+    objects = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
         if type(value) not in _PLAIN:
             raise ValueError(f"an array must hold numbers or text, got {value!r}")
-        made[place] = value
-    return made
+        objects[i] = value
+    return objects
 
 
 def fingerprint(value: Any) -> str:
-    """SHA-256 of a value: the same for equal bits in every process, whatever objects hold them.
+    """SHA-256 of the types, contents and memory layout of a value, equal in every process.
 
-    It depends on types, contents and memory layout, and on nothing else.  A pickle, and with it `joblib.hash`, will not
-    do: it remembers which of two equal lists were one object, and that differs from run to run.
+    Unlike `joblib.hash`, which hashes a pickle: that depends on the identity of objects, which differs between runs.
 
     Examples
     --------
@@ -168,7 +170,7 @@ def fingerprint(value: Any) -> str:
 
 
 def _hash(value: Any, write: Callable[[Any], None], outer: tuple[int, ...]) -> None:
-    """Write the kind of a value, its length, and its bytes or parts; `outer` are the objects that it is a part of."""
+    """Write the type of a value, its length, and its bytes or parts; `outer` are the ids of enclosing objects."""
     cycle = id(value) in outer
     kind, parts = ("cycle", str(outer.index(id(value))).encode()) if cycle else _parts_of(value)
     write(f"{kind}:{len(parts)}:".encode())
@@ -181,7 +183,7 @@ def _hash(value: Any, write: Callable[[Any], None], outer: tuple[int, ...]) -> N
 
 
 def _parts_of(value: Any) -> tuple[str, bytes | memoryview | list[Any]]:
-    """Return the kind of a value, and the bytes that it is or the values that it is made of."""
+    """Type of a value, and its bytes or parts."""
     name = type(value).__name__
     if type(value) in (bytes, memoryview):
         return name, value
@@ -200,7 +202,7 @@ def _parts_of(value: Any) -> tuple[str, bytes | memoryview | list[Any]]:
     if isinstance(value, np.generic):
         return "scalar", [value.dtype.str, np.asarray(value)]
     if sparse.issparse(value):
-        # Attributes of sparse matrices change when they are looked at (sorted or not): the arrays do not.
+        # Reading attributes of a sparse matrix may change others (`has_sorted_indices`), but not its arrays.
         rows: Any = value if value.format in ("csr", "csc", "bsr") else value.tocsr()  # type: ignore[attr-defined]
         return "sparse", [name, rows.shape, rows.data, rows.indices, rows.indptr]
     if isinstance(value, pd.DataFrame):
@@ -221,7 +223,7 @@ def _parts_of_array(array: np.ndarray[Any, Any]) -> list[Any]:
     order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
     content: list[Any]
     if array.dtype.names:
-        # Field by field: what lies between them is whatever was in memory.
+        # Field by field: padding between fields is uninitialised.
         content = [np.ascontiguousarray(array[name]) for name in array.dtype.names]
     elif array.dtype.hasobject:
         content = list(array.ravel())
@@ -231,12 +233,12 @@ def _parts_of_array(array: np.ndarray[Any, Any]) -> list[Any]:
 
 
 def _parts_of_object(value: Any) -> list[Any]:
-    """Return what pickle would need to make an object again."""
+    """Parts of an object as for pickle."""
     try:
         reduced = value.__reduce_ex__(4)
     except TypeError as error:
         raise TypeError(f"{value!r} has no fingerprint, because it cannot be pickled: {error}") from error
     if isinstance(reduced, str):
         return [type(value).__module__, reduced]
-    make, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
-    return [make, arguments, state, list(items or ()), [list(pair) for pair in pairs or ()]]
+    function, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
+    return [function, arguments, state, list(items or ()), [list(pair) for pair in pairs or ()]]

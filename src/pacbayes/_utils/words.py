@@ -1,7 +1,4 @@
-"""Numbers in words, rounded away from the truth: bounds and levels up, confidence down.
-
-Other values as text, and the card by which a result shows itself in a notebook.
-"""
+"""Numbers and other values as text, conservatively rounded, and the notebook representation of results."""
 
 import math
 import unicodedata
@@ -10,14 +7,14 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 from html import escape
 from typing import Any
 
-# Levels below this are not written as percentages.
+# Smaller levels are not written as percentages.
 _SMALL_DELTA = Decimal("1e-6")
-# Of a percentage: enough for two digits of a bound from a hundred million rows.
-_MOST_DECIMALS = 6
+# Decimals of a percentage: enough for two digits of a bound from a hundred million rows.
+_MAX_DECIMALS = 6
 
 
 def format_up(value: float, digits: int) -> str:
-    """Return a number with so many decimals, rounded up: what is printed as a bound must be one.
+    """Format a bound with so many decimals, rounded up.
 
     Examples
     --------
@@ -30,7 +27,7 @@ def format_up(value: float, digits: int) -> str:
 
 
 def digits_up(value: float) -> str:
-    """Return a number that is not negative with at most four digits, rounded up.
+    """Format a non-negative number with at most four significant digits, rounded up.
 
     Examples
     --------
@@ -44,7 +41,7 @@ def digits_up(value: float) -> str:
 
 
 def percent_up(share: float) -> str:
-    """Write an upper bound as a percentage, rounded up: one decimal, and two digits of a small one.
+    """Format an upper bound as a percentage, rounded up: one decimal, two significant digits if it is small.
 
     Examples
     --------
@@ -55,7 +52,7 @@ def percent_up(share: float) -> str:
 
 
 def percent_down(share: float) -> str:
-    """Write a lower bound as a percentage, rounded down: one decimal, and two digits of a small one, or of the rest.
+    """Format a lower bound as a percentage, rounded down: two significant digits if it is close to 0 or 100 %.
 
     Examples
     --------
@@ -66,7 +63,7 @@ def percent_down(share: float) -> str:
 
 
 def format_share(share: float) -> str:
-    """Write an observed share as a percentage, rounded to the nearest, with the digits of an upper bound.
+    """Format an observed share as a percentage, rounded to the nearest, with the digits of an upper bound.
 
     Examples
     --------
@@ -77,19 +74,19 @@ def format_share(share: float) -> str:
 
 
 def _percent(share: float, small: float, rounding: str) -> str:
-    """Round a share to a percentage with two significant digits of what is small, but one to six decimals."""
-    # Rounded first: 0.00996 is 1.0 %, and not 1.00 %.
+    """Round a share to a percentage with two significant digits of `small`, and one to six decimals."""
+    # Round first: 0.00996 is 1.0 %, not 1.00 %.
     two_digits = Context(prec=2, rounding=rounding if small == share else ROUND_CEILING).create_decimal(Decimal(small))
-    decimals = min(max(1, -1 - two_digits.adjusted()), _MOST_DECIMALS)
+    decimals = min(max(1, -1 - two_digits.adjusted()), _MAX_DECIMALS)
     rounded = Decimal(share).quantize(Decimal(1).scaleb(-2 - decimals), rounding=rounding)
     return f"{rounded.scaleb(2):f} %" if rounded else "0.0 %"
 
 
 def confidence(delta: float) -> str:
-    """Return 1 - delta as a percentage, rounded down to at most four decimals.
+    """Format 1 - delta as a percentage, rounded down to at most four decimals.
 
-    Where four decimals can no longer tell it from others, below 1e-6, it is written as the difference itself, with two
-    digits of delta, rounded up: what is printed is never above the truth, and never "100 %".
+    A delta below 1e-6 gives a difference with two digits of delta, rounded up: the text never exceeds the confidence
+    and is never "100 %".
 
     Examples
     --------
@@ -98,7 +95,7 @@ def confidence(delta: float) -> str:
     >>> confidence(1e-6), confidence(1e-30), confidence(1 / 3e7)
     ('99.9999 %', '1 - 1e-30', '1 - 3.4e-8')
     """
-    # From the decimals a person wrote: 0.05 means 0.05, not the double next to it.
+    # From the decimals: 0.05 means 0.05, not the nearest double.
     written = Decimal(repr(float(delta)))
     if written < _SMALL_DELTA:
         return f"1 - {_small_up(written)}"
@@ -107,7 +104,7 @@ def confidence(delta: float) -> str:
 
 
 def failure(delta: float) -> str:
-    """Return delta as a percentage, rounded up to at most four decimals; below 1e-6 as a number with two digits.
+    """Format delta as a percentage, rounded up to at most four decimals; below 1e-6 as a number with two digits.
 
     Examples
     --------
@@ -122,7 +119,7 @@ def failure(delta: float) -> str:
 
 
 def format_level(level: float) -> str:
-    """Return a rule's share of delta with at most four digits, rounded up: a limit may fail with this probability.
+    """Format the level of a rule with at most four significant digits, rounded up.
 
     Examples
     --------
@@ -136,7 +133,7 @@ def format_level(level: float) -> str:
 
 
 def _small_up(value: Decimal) -> str:
-    """Return a small positive number in powers of ten with two digits, rounded up.
+    """Format a small positive number in scientific notation with two digits, rounded up.
 
     Examples
     --------
@@ -148,14 +145,14 @@ def _small_up(value: Decimal) -> str:
     return f"{digits}e{rounded.adjusted()}"
 
 
-# Longer texts are cut: a parameter may be a list of a thousand settings.
-_LONGEST = 600
+# Longer texts are truncated: a parameter may be a list of a thousand settings.
+_MAX_LENGTH = 600
 
 
 def format_params(params: Mapping[str, Any]) -> str:
-    """Return the parameters of a classifier as text.
+    """Format the parameters of a classifier, with its family first if there are several.
 
-    The names of a pipeline that was made here are those of its last step, and of several families its own comes first.
+    Parameters of a pipeline that the package made are those of its last step.
 
     Examples
     --------
@@ -176,13 +173,13 @@ def format_params(params: Mapping[str, Any]) -> str:
 
 
 def _last_step(value: Any) -> Any:
-    """Return the classifier at the end of a pipeline that was made here, anything else as it is."""
+    """Return the last step of a pipeline that the package made, any other value unchanged."""
     steps = getattr(value, "named_steps", None) or {}
     return steps["model"] if "model" in steps and set(steps) <= {"preprocessor", "scale", "model"} else value
 
 
 def format_value(value: Any) -> str:
-    """Return any value as a text of bearable length.
+    """Format any value as a text of limited length.
 
     Examples
     --------
@@ -190,20 +187,20 @@ def format_value(value: Any) -> str:
     >>> format_value(np.arange(0.1, 20, 0.1)), format_value("uniform"), format_value(len)
     ('199 values from 0.1 to 19.9', "'uniform'", 'builtins.len')
     """
-    import numpy as np  # not for the help of the command line, which only needs `printable`
+    import numpy as np  # here, since the help of the command line only needs `printable`
 
     if isinstance(value, np.ndarray | list | tuple) and len(value) > 8:
-        numbers = np.asarray(value) if all(isinstance(one, float | int | np.number) for one in value) else None
+        numbers = np.asarray(value) if all(isinstance(item, float | int | np.number) for item in value) else None
         if numbers is not None and numbers.ndim == 1:
             return f"{numbers.size} values from {numbers.min():.6g} to {numbers.max():.6g}"
     if callable(value) and hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
-    # In one line: scikit-learn breaks what is long.
-    return cut(" ".join(repr(value).split()) if hasattr(value, "get_params") else repr(value), _LONGEST)
+    # On one line: scikit-learn wraps long representations.
+    return cut(" ".join(repr(value).split()) if hasattr(value, "get_params") else repr(value), _MAX_LENGTH)
 
 
 def cut(text: str, longest: int) -> str:
-    """Return a text, or its beginning with a remark on how long it was.
+    """Truncate a text, with a remark on its length.
 
     Examples
     --------
@@ -214,9 +211,9 @@ def cut(text: str, longest: int) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Escape whatever in a line of text controls a terminal or the direction of writing; spaces stay.
+    r"""Escape characters that control a terminal or the direction of writing.
 
-    Names in the data are somebody else's text, and may hold the codes that clear a screen or turn a line around.
+    Names in the data are untrusted text: they may contain codes that clear a screen or reverse a line.
 
     Examples
     --------
@@ -234,14 +231,14 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """Escape the same in text of several lines."""
+    """Escape each line of a text by `printable`."""
     return "\n".join(map(printable, text.split("\n")))
 
 
 #: Names of sampling units.
 PLURAL = {"example": "rows", "distinct example": "distinct rows", "group": "groups"}
 
-# Of cards: colours are those of the page around it, light or dark.
+# Styles of cards without colours, which those of the notebook determine, light or dark.
 _BOX = "border:1px solid;border-radius:.4em;padding:.6em 1em;margin:.3em 0;max-width:46em;overflow-wrap:anywhere"
 _HEAD = "font-weight:bold;font-size:1.15em"
 _NAME = "text-align:left;vertical-align:top;white-space:nowrap;font-weight:normal;opacity:.75;padding:.1em 1em .1em 0"
@@ -249,7 +246,7 @@ _CELL = "text-align:left;vertical-align:top;padding:.1em 0"
 
 
 def card(title: str, sentences: Sequence[str] = (), facts: Mapping[str, str] | None = None) -> str:
-    """Return a card: a title, sentences below it, and a table of names and values, folded below sentences.
+    """HTML card: a title, sentences, and a table of names and values, collapsed if there are sentences.
 
     Examples
     --------
