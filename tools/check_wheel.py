@@ -1,8 +1,7 @@
-"""Install the wheel in an empty environment away from the checkout and use it: ``python tools/check_wheel.py dist``.
+"""Test the wheel in an empty environment outside the checkout: ``python tools/check_wheel.py dist``.
 
-What is run there is the demo and every example of the docstrings, and how long an import takes is printed.  Nothing of
-the checkout is on the path, so a file that the wheel lacks is missed.  The Python that runs this is the one tested:
-``make wheel PYTHON=python3.13``.
+Runs the demo and all examples of docstrings, and prints import times.  The checkout is not on the path, so that a file
+missing in the wheel is an error.  The Python that runs this script is the one tested: ``make wheel PYTHON=python3.13``.
 """
 
 import argparse
@@ -14,20 +13,20 @@ import time
 import venv
 from pathlib import Path
 
-# Extras that the examples of the docstrings need, and what runs them.
+# Extras and packages that the examples of docstrings need.
 EXTRAS = "report,parquet,solvers"
 RUNNER = ("pytest", "hypothesis")
 
 
 def run(command: list[str], folder: Path) -> None:
-    """Run a command in a folder, without what could lead back to the checkout, and stop if it fails."""
+    """Run a command in a folder, without environment variables that may refer to the checkout."""
     print(f"$ {' '.join(command)}", flush=True)
     environment = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
     subprocess.run(command, cwd=folder, env=environment, check=True)
 
 
 def print_import_time(python: str, folder: Path) -> None:
-    """Print how much longer than starting Python importing the package takes, and than that its estimators."""
+    """Print the import times of the package and of its estimators, without the start of Python."""
     times = []
     for line in ("pass", "import pacbayes", "from pacbayes import StochasticSVC"):
         runs = []
@@ -40,7 +39,7 @@ def print_import_time(python: str, folder: Path) -> None:
 
 
 def check(dist: Path) -> None:
-    """Check the one wheel of a folder."""
+    """Check the wheel in a folder."""
     (wheel,) = dist.glob("*.whl")
     (sdist,) = dist.glob("*.tar.gz")
     with tempfile.TemporaryDirectory(prefix="pacbayes-wheel-") as name:

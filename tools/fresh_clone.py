@@ -2,7 +2,7 @@
 
     python tools/fresh_clone.py [TARGET ...]      targets of make; by default demo and test
 
-Only what is committed is cloned.  The folder is deleted at the end unless something failed.
+Only commits are cloned.  The folder is deleted unless a target fails.
 """
 
 import argparse
@@ -15,12 +15,12 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# What a target must leave behind.
+# Files that targets must produce.
 PRODUCTS = {"demo": "demo/report.html"}
 
 
 def run(command: list[str], folder: Path, environment: dict[str, str]) -> None:
-    """Run a command in a folder and stop everything if it fails."""
+    """Run a command in a folder and exit if it fails."""
     print(f"$ {' '.join(command)}", flush=True)
     start = time.monotonic()
     done = subprocess.run(command, cwd=folder, env=environment, check=False)
@@ -30,13 +30,13 @@ def run(command: list[str], folder: Path, environment: dict[str, str]) -> None:
 
 
 def main() -> None:
-    """Clone, make, look for the products."""
+    """Clone, run the targets, check their products."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("targets", nargs="*", default=["demo", "test"])
     targets = parser.parse_args().targets
     folder = Path(tempfile.mkdtemp(prefix="pacbayes-fresh-"))
     clone = folder / "clone"
-    # Neither an active environment nor anything cached may help.
+    # Without the active environment and caches.
     environment = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
     environment |= {
         "PIP_CACHE_DIR": str(folder / "pip-cache"),

@@ -1,7 +1,6 @@
 """Print the oldest versions that pyproject.toml allows, as constraints for pip: ``python tools/minimum_versions.py``.
 
-Tools that only developers run (pytest, ruff, mypy and the like) are left at their newest: nobody who installs the
-library has them.
+Development tools (pytest, ruff, mypy) are left at their newest versions.
 """
 
 import re
@@ -9,24 +8,25 @@ import tomllib
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
-# What the oldest of these were released beside, where newer ones make them warn when they are imported.
+# Indirect dependencies whose newer versions make the oldest direct ones warn on import.
 BESIDE = {"click": "8.1.8"}
-# The extras that belong to the library.
+# Extras for users.
 EXTRAS = ("distributed", "parquet", "report", "solvers")
 REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?:\[[\w,-]+\])?>=(?P<version>[\w.]+)")
 
 
 def minimum_versions(project: Path = PROJECT) -> dict[str, str]:
-    """Return for each package the lower limit that stands in pyproject.toml."""
+    """Oldest version of each package in pyproject.toml."""
     table = tomllib.loads(project.read_text(encoding="utf-8"))["project"]
-    requirements = [*table["dependencies"], *(one for extra in EXTRAS for one in table["optional-dependencies"][extra])]
-    found = {}
+    optional = table["optional-dependencies"]
+    requirements = [*table["dependencies"], *(line for extra in EXTRAS for line in optional[extra])]
+    versions = {}
     for requirement in requirements:
         match = REQUIREMENT.fullmatch(requirement)
         if match is None:
             raise ValueError(f"pyproject.toml: {requirement!r} is not of the form name>=version")
-        found[match["name"]] = match["version"]
-    return found
+        versions[match["name"]] = match["version"]
+    return versions
 
 
 if __name__ == "__main__":

@@ -1,7 +1,4 @@
-"""The models that `tools/net.py` fits with two checkouts: one of every kind that a user can ask for.
-
-Only public names are used, so that the same file runs with both.
-"""
+"""Models that `tools/net.py` fits with two checkouts, by public names only: every kind of model and option."""
 
 import tempfile
 from collections.abc import Callable
@@ -43,7 +40,7 @@ from pacbayes.bounds import Catoni
 
 LAMBDAS = np.logspace(-2, 2, 21)
 DEPTHS = {"max_depth": [1, 2, 3, 4, 6, None]}
-# What skops asks for where neighbours are stored.
+# Types that skops requires to be trusted for models with neighbours.
 TRUSTED = [
     "sklearn.metrics._dist_metrics.EuclideanDistance64",
     "sklearn.neighbors._classification.KNeighborsClassifier",
@@ -54,35 +51,35 @@ TREE = DecisionTreeClassifier(random_state=0)
 
 
 def cancer() -> tuple[Any, Any]:
-    """Return two classes, 30 columns of numbers."""
+    """Two classes, 30 columns of numbers."""
     X, y = load_breast_cancer(return_X_y=True)
     return X, np.array(["malignant", "benign"])[y]
 
 
 def moons() -> tuple[Any, Any]:
-    """Return two classes that overlap."""
+    """Two classes that overlap."""
     return make_moons(400, noise=0.35, random_state=3)  # type: ignore[no-any-return]
 
 
 def digits() -> tuple[Any, Any]:
-    """Return ten classes."""
+    """Ten classes."""
     X, y = load_digits(return_X_y=True)
     return X[:700], y[:700]
 
 
 def iris() -> tuple[Any, Any]:
-    """Return three classes, few rows."""
+    """Three classes, few rows."""
     return load_iris(return_X_y=True)  # type: ignore[no-any-return]
 
 
 def coarse() -> tuple[Any, Any]:
-    """Return rows of few values, many of them equal."""
+    """Columns with few values, many equal rows."""
     X, y = moons()
     return np.round(X), y
 
 
 def mixed() -> tuple[Any, Any]:
-    """Return a data frame with text, categories and gaps."""
+    """Load a data frame with strings and missing values."""
     X, y = moons()
     table = pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})
     table["colour"] = np.where(X[:, 0] > 0.5, "red", np.where(X[:, 1] > 0.2, "green", "blue"))
@@ -91,82 +88,83 @@ def mixed() -> tuple[Any, Any]:
 
 
 def patients(n: int) -> Any:
-    """Return a group for every row, of unequal sizes."""
+    """Draw groups of unequal sizes."""
     return np.sort(np.random.default_rng(5).integers(0, n // 4, n))
 
 
 def sites(n: int) -> Any:
-    """Return a slice for every row."""
+    """Slices."""
     return pd.Series(np.array(["north", "south", "west"])[np.random.default_rng(6).integers(0, 3, n)], name="site")
 
 
 def columns() -> Any:
-    """Return what makes numbers of the mixed table."""
+    """Preprocessor of the mixed data frame."""
     return make_column_transformer((OneHotEncoder(), ["colour"]), (SimpleImputer(), ["a", "b"]))
 
 
-def svc(data: Callable[[], tuple[Any, Any]], given: dict[str, Any] | None = None, **choices: Any) -> Callable[[], Any]:
-    """Return what fits a `StochasticSVC` and describes it; `given` is handed to `fit`."""
+def svc(
+    data: Callable[[], tuple[Any, Any]], fit_params: dict[str, Any] | None = None, **params: Any
+) -> Callable[[], Any]:
+    """Fit and describe a `StochasticSVC`."""
 
-    def made() -> Any:
+    def run() -> Any:
         X, y = data()
-        settings: dict[str, Any] = {"lambdas": LAMBDAS, "random_state": 0} | choices
-        model = StochasticSVC(**settings)
-        return described(model.fit(X, y, **_given(given, len(y))), X)
+        model = StochasticSVC(**({"lambdas": LAMBDAS, "random_state": 0} | params))
+        return describe(model.fit(X, y, **_fit_params(fit_params, len(y))), X)
 
-    return made
+    return run
 
 
 def grid(
     data: Callable[[], tuple[Any, Any]],
     estimator: Any = TREE,
     settings: Any = DEPTHS,
-    given: dict[str, Any] | None = None,
-    **choices: Any,
+    fit_params: dict[str, Any] | None = None,
+    **params: Any,
 ) -> Callable[[], Any]:
-    """Return what fits a `CertifiedClassifier` and describes it."""
+    """Fit and describe a `CertifiedClassifier` of a grid."""
 
-    def made() -> Any:
+    def run() -> Any:
         X, y = data()
-        model = CertifiedClassifier(Grid(estimator, settings), random_state=0, **choices, cv=3, validation_size=0.5)
-        return described(model.fit(X, y, **_given(given, len(y))), X)
+        model = CertifiedClassifier(Grid(estimator, settings), random_state=0, **params, cv=3, validation_size=0.5)
+        return describe(model.fit(X, y, **_fit_params(fit_params, len(y))), X)
 
-    return made
-
-
-def _given(given: dict[str, Any] | None, n: int) -> dict[str, Any]:
-    return {name: make(n) for name, make in (given or {}).items()}
+    return run
 
 
-def usual(
-    data: Callable[[], tuple[Any, Any]], given: dict[str, Any] | None = None, candidates: Any = None, **choices: Any
+def _fit_params(fit_params: dict[str, Any] | None, n: int) -> dict[str, Any]:
+    return {name: make(n) for name, make in (fit_params or {}).items()}
+
+
+def families(
+    data: Callable[[], tuple[Any, Any]], fit_params: dict[str, Any] | None = None, candidates: Any = None, **params: Any
 ) -> Callable[[], Any]:
-    """Return what fits a `CertifiedClassifier` with its families by name and describes it."""
+    """Fit and describe a `CertifiedClassifier` of families by name."""
 
-    def made() -> Any:
+    def run() -> Any:
         X, y = data()
-        model = CertifiedClassifier(candidates or ["svm", "logistic"], random_state=0, **choices)
-        return described(model.fit(X, y, **_given(given, len(y))), X)
+        model = CertifiedClassifier(candidates or ["svm", "logistic"], random_state=0, **params)
+        return describe(model.fit(X, y, **_fit_params(fit_params, len(y))), X)
 
-    return made
+    return run
 
 
 def last_rows(n: int) -> Any:
-    """Return a split of one's own: the last 40 % of the rows validate."""
+    """User-defined split: the last 40 % of the rows are validation rows."""
     return np.arange(n) >= 0.6 * n
 
 
-def described(clf: Any, X: Any) -> dict[str, Any]:
-    """Return all that a user can see of a fitted model, before and after it is saved."""
+def describe(clf: Any, X: Any) -> dict[str, Any]:
+    """Collect all public results of a model, fitted and loaded."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.pacbayes"
         save(clf, path)
-        again = load(path, trusted=TRUSTED)
-    return {"fitted": _seen(clf, X), "loaded": _seen(again, X)}
+        loaded = load(path, trusted=TRUSTED)
+    return {"fitted": _results(clf, X), "loaded": _results(loaded, X)}
 
 
-def _seen(clf: Any, X: Any) -> dict[str, Any]:
-    found = {
+def _results(clf: Any, X: Any) -> dict[str, Any]:
+    results = {
         "hedge": clf.hedge_,
         "prior": clf.prior_,
         "primary": clf.primary_,
@@ -181,9 +179,9 @@ def _seen(clf: Any, X: Any) -> dict[str, Any]:
     for voting, certificate in clf.certificates_.items():
         clf.set_params(voting=voting)
         if not hasattr(clf, "voting_"):
-            found[voting] = (certificate.to_dict(), certificate.explain())  # another way predicts after this fit
+            results[voting] = (certificate.to_dict(), certificate.explain())  # this fit cannot predict by this rule
             continue
-        found[voting] = {
+        results[voting] = {
             "certificate": certificate.to_dict(),
             "words": certificate.explain(),
             "weights": clf.weights_,
@@ -194,11 +192,11 @@ def _seen(clf: Any, X: Any) -> dict[str, Any]:
             "covered": clf.covered(X),
             "batch": _batch(clf, X),
         }
-    return found
+    return results
 
 
 def _batch(clf: Any, X: Any) -> Any:
-    """Bound of the errors in a batch of new rows, or why none is proved."""
+    """Bound for a batch of new rows, or the error message."""
     try:
         return str(clf.certify_batch(np.asarray(X)[:40] * 1.001 if np.asarray(X).dtype.kind == "f" else X))
     except ValueError as error:
@@ -206,12 +204,12 @@ def _batch(clf: Any, X: Any) -> Any:
 
 
 def _posterior(clf: Any) -> Any:
-    one = clf.__dict__.get("posterior_") if clf.hedge_ == 0.0 else clf.posterior_
-    return None if one is None else (one.weights, one.bound, one.kl, one.lower_bound, one.distance)
+    found = clf.__dict__.get("posterior_") if clf.hedge_ == 0.0 else clf.posterior_
+    return None if found is None else (found.weights, found.bound, found.kl, found.lower_bound, found.distance)
 
 
-def set_seen(classifiers: Any, X: Any = None) -> dict[str, Any]:
-    """Return what a user can see of a set of classifiers."""
+def describe_set(classifiers: Any, X: Any = None) -> dict[str, Any]:
+    """Collect the public results of a set of classifiers."""
     posterior = optimal_posterior(classifiers.risks, classifiers.m)
     return {
         "params": classifiers.params,
@@ -230,38 +228,37 @@ def _halves(data: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any, Any, Any]:
     return X[first], y[first], X[second], y[second]
 
 
-def _finished() -> tuple[list[Any], Any, Any]:
+def _prefit() -> tuple[list[Any], Any, Any]:
     X, y, X_val, y_val = _halves(iris)
-    models = [GaussianNB(), LogisticRegression(max_iter=1000), KNeighborsClassifier(), DecisionTreeClassifier()]
-    return [one.set_params(random_state=0).fit(X, y) if "random_state" in one.get_params() else one.fit(X, y)
-            for one in models], X_val, y_val  # fmt: skip
+    logistic = LogisticRegression(max_iter=1000, random_state=0)
+    models = [GaussianNB(), logistic, KNeighborsClassifier(), DecisionTreeClassifier(random_state=0)]
+    return [model.fit(X, y) for model in models], X_val, y_val
 
 
-def from_fitted(**choices: Any) -> Callable[[], Any]:
-    """Return what certifies finished classifiers."""
+def from_fitted(**params: Any) -> Callable[[], Any]:
+    """Certify and describe prefit classifiers."""
 
-    def made() -> Any:
-        models, X_val, y_val = _finished()
-        return described(CertifiedClassifier.from_fitted(models, X_val, y_val, random_state=0, **choices), X_val)
+    def run() -> Any:
+        models, X_val, y_val = _prefit()
+        return describe(CertifiedClassifier.from_fitted(models, X_val, y_val, random_state=0, **params), X_val)
 
-    return made
+    return run
 
 
 def from_predictions() -> Any:
-    """Return a set made of predictions, with a vote over it."""
-    models, X_val, y_val = _finished()
-    said = np.array([one.predict(X_val) for one in models])
-    classifiers = ClassifierSet.from_predictions(said, y_val)
-    return set_seen(classifiers)
+    """Set of classifiers from predictions."""
+    models, X_val, y_val = _prefit()
+    y_pred = np.array([model.predict(X_val) for model in models])
+    return describe_set(ClassifierSet.from_predictions(y_pred, y_val))
 
 
 def from_losses() -> Any:
-    """Return a set made of losses between 0 and 1."""
-    return set_seen(ClassifierSet.from_losses(np.random.default_rng(0).random((7, 90)) ** 3))
+    """Set of classifiers from losses between 0 and 1."""
+    return describe_set(ClassifierSet.from_losses(np.random.default_rng(0).random((7, 90)) ** 3))
 
 
-def compared() -> Any:
-    """Return differences of classifiers on new rows."""
+def compare() -> Any:
+    """Differences between classifiers on new rows."""
     X, y, X_new, y_new = _halves(moons)
     a = StochasticSVC(LAMBDAS, voting="majority", random_state=0).fit(X, y)
     b = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
@@ -269,35 +266,36 @@ def compared() -> Any:
     return compare_classifiers(a, b, X_new, y_new).to_dict(), by_rows.to_dict()
 
 
-def machines(**choices: Any) -> Callable[[], Any]:
-    """Return what makes a set of machines alone."""
-    return lambda: set_seen(svm_set(*moons(), LAMBDAS, random_state=0, **choices), moons()[0][:50])
+def svms(**params: Any) -> Callable[[], Any]:
+    """Describe a set of SVMs."""
+    return lambda: describe_set(svm_set(*moons(), LAMBDAS, random_state=0, **params), moons()[0][:50])
 
 
-def votes() -> Any:
-    """Return the best vote over a grid."""
-    found = grid_set(TREE, DEPTHS, *moons(), random_state=0)
-    assert found.error_rows is not None
-    vote = optimal_vote(found.error_rows, found.m)
-    return set_seen(found), (vote.weights, vote.bound)
+def vote_of_grid() -> Any:
+    """Optimal vote over a grid."""
+    classifiers = grid_set(TREE, DEPTHS, *moons(), random_state=0)
+    assert classifiers.error_rows is not None
+    vote = optimal_vote(classifiers.error_rows, classifiers.m)
+    return describe_set(classifiers), (vote.weights, vote.bound)
 
 
-def votes_of_own_rows() -> Any:
-    """Return the best vote over machines that each have a split of their own."""
-    found = svm_set(*moons(), LAMBDAS[:5], split="independent", random_state=0)
-    assert found.error_rows is not None
-    vote = optimal_vote(found.error_rows, found.error_rows.shape[1], validated=found.validated_rows)
+def vote_of_independent_splits() -> Any:
+    """Optimal vote over SVMs with independent splits."""
+    classifiers = svm_set(*moons(), LAMBDAS[:5], split="independent", random_state=0)
+    error_rows = classifiers.error_rows
+    assert error_rows is not None
+    vote = optimal_vote(error_rows, error_rows.shape[1], validated=classifiers.validated_rows)
     return vote.weights, vote.bound
 
 
-def independent_lambdas(params: list[dict[str, Any]]) -> Any:
-    """Return a prior of the settings alone: small lambdas have less weight."""
-    weights = np.array([one["lambda"] for one in params]) ** 0.5
+def prior_of_params(params: list[dict[str, Any]]) -> Any:
+    """Prior that depends on the settings only: less weight for small lambdas."""
+    weights = np.array([setting["lambda"] for setting in params]) ** 0.5
     return weights / weights.sum()
 
 
-def by_training_rows(params: list[dict[str, Any]], X: Any, y: Any) -> Any:
-    """Return a prior that looks at the training rows."""
+def prior_of_training_rows(params: list[dict[str, Any]], X: Any, y: Any) -> Any:
+    """Prior that depends on the training rows."""
     weights = 1.0 + np.arange(len(params)) * (np.unique(y, return_counts=True)[1].min() / len(y))
     return weights / weights.sum()
 
@@ -314,7 +312,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "svc, hedge .5, delta .01": svc(moons, hedge=0.5, delta=0.01),
     "svc, no folds": svc(moons, cv=None),
     "svc, independent": svc(moons, split="independent", hedge=1),
-    "svc, independent, three classes": svc(iris, split="independent", prior=independent_lambdas),
+    "svc, independent, three classes": svc(iris, split="independent", prior=prior_of_params),
     "svc, ten classes": svc(digits),
     "svc, ten classes, hedge 1": svc(digits, hedge=1),
     "svc, linear": svc(cancer, kernel="linear"),
@@ -330,29 +328,29 @@ MODELS: dict[str, Callable[[], Any]] = {
     "svc, all distances": svc(moons, distance=["kl", "pinsker", "squared", "linear", "ch"], hedge=1),
     "svc, catoni, prior of folds": svc(moons, distance="catoni", prior="cross-validation", hedge=1),
     "svc, paper's constant": svc(moons, constant="paper", hedge=1, distance=["kl", Catoni(0.4)]),
-    "svc, prior of training rows": svc(cancer, prior=by_training_rows),
+    "svc, prior of training rows": svc(cancer, prior=prior_of_training_rows),
     "svc, prepared": svc(mixed, preprocessor=columns()),
     "svc, prepared by PCA": svc(digits, preprocessor=PCA(10, random_state=0), scale=False),
-    # families by name, and what else can be certified
-    "auto": usual(moons, candidates="auto"),
-    "auto, three classes, refit": usual(iris, candidates="auto", refit=True),
-    "auto, mixed columns": usual(mixed, candidates=["forest", "boosting"]),
-    "families": usual(cancer),
-    "families, groups": usual(moons, GROUPS),
-    "families, a split of one's own": usual(moons, {"validation": last_rows}),
-    "families, threshold": usual(moons, decision=Threshold(recall=0.7), pos_label=1),
-    "families, abstain": usual(moons, decision=Abstain(0.1)),
-    "families, metrics": usual(moons, metrics=("recall", "precision", "f1", "balanced_error"), pos_label=1),
-    "families, cost": usual(moons, GROUPS, metrics=(Cost([[0, 1], [5, 0]], [0, 1]),)),
-    "families, catoni, hedge .1": usual(moons, distance="catoni", hedge=0.1),
+    # families by name
+    "auto": families(moons, candidates="auto"),
+    "auto, three classes, refit": families(iris, candidates="auto", refit=True),
+    "auto, mixed columns": families(mixed, candidates=["forest", "boosting"]),
+    "families": families(cancer),
+    "families, groups": families(moons, GROUPS),
+    "families, a split of one's own": families(moons, {"validation": last_rows}),
+    "families, threshold": families(moons, decision=Threshold(recall=0.7), pos_label=1),
+    "families, abstain": families(moons, decision=Abstain(0.1)),
+    "families, metrics": families(moons, metrics=("recall", "precision", "f1", "balanced_error"), pos_label=1),
+    "families, cost": families(moons, GROUPS, metrics=(Cost([[0, 1], [5, 0]], [0, 1]),)),
+    "families, catoni, hedge .1": families(moons, distance="catoni", hedge=0.1),
     # grids
     "grid": grid(cancer),
     "grid, hedge 0": grid(moons, hedge=0),
     "grid, hedge 1": grid(moons, hedge=1),
     "grid, ten classes": grid(digits),
-    "grid, groups": grid(moons, given=GROUPS),
+    "grid, groups": grid(moons, fit_params=GROUPS),
     "grid, copies together": grid(coarse, duplicates="together"),
-    "grid, by class and in slices": grid(moons, given=SLICES, metrics=("error",)),
+    "grid, by class and in slices": grid(moons, fit_params=SLICES, metrics=("error",)),
     "grid, target": grid(moons, decision=Abstain(0.12)),
     "grid, labels that are no class": grid(moons, OUTLIERS, {"radius": [0.05, 0.1, 0.2, 0.4, 0.8]}),
     "grid, a list of estimators": grid(
@@ -360,17 +358,19 @@ MODELS: dict[str, Callable[[], Any]] = {
     ),
     "grid, data frame": grid(mixed, make_pipeline(columns(), TREE), {"decisiontreeclassifier__max_depth": [1, 2, 4]}),
     "grid, sparse rows": grid(lambda: (sp.csr_array(digits()[0]), digits()[1])),
-    # from elsewhere
+    # prefit
     "from_fitted": from_fitted(),
     "from_fitted, one proposed": from_fitted(primary=1, voting="best"),
     "from_fitted, a vote proposed, by class": from_fitted(primary=[0.1, 0.4, 0.4, 0.1], metrics=("error",)),
     "from_predictions": from_predictions,
     "from_losses": from_losses,
-    "compare": compared,
-    # sets alone
-    "svm_set": machines(),
-    "svm_set, independent": machines(split="independent"),
-    "grid_set, independent": lambda: set_seen(grid_set(TREE, DEPTHS, *moons(), split="independent", random_state=0)),
-    "votes of sets": votes,
-    "votes of sets, independent": votes_of_own_rows,
+    "compare": compare,
+    # sets
+    "svm_set": svms(),
+    "svm_set, independent": svms(split="independent"),
+    "grid_set, independent": lambda: describe_set(
+        grid_set(TREE, DEPTHS, *moons(), split="independent", random_state=0)
+    ),
+    "votes of sets": vote_of_grid,
+    "votes of sets, independent": vote_of_independent_splits,
 }

@@ -25,15 +25,15 @@ from playwright.sync_api import Browser, FloatRect, PdfMargins, sync_playwright
 from pacbayes import CertifiedClassifier, load_dataset
 from pacbayes.report import write_report
 
-# In pixels: the width of the screen, and what is left free below.
-_WIDTH, _ROOM = 1280, 16
-# Enough for a page of few colours, and a third of the bytes.
+# Width and bottom margin of the picture, in pixels.
+_WIDTH, _MARGIN = 1280, 16
+# A palette reduces the file to a third.
 _COLOURS = 256
 _SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def write_example(path: Path) -> None:
-    """Write the report of the picture: the same numbers as `pacbayes certify --dataset wdbc`."""
+    """Write the report of `pacbayes certify --dataset wdbc`."""
     data = load_dataset("wdbc", as_frame=True)
     labels = np.asarray(data.target_names)[data.target]
     clf = CertifiedClassifier(random_state=0).fit(data.data, labels)
@@ -46,7 +46,7 @@ def _browser() -> Iterator[Browser]:
     chromium = shutil.which("chromium")
     if chromium is None:
         sys.exit("no chromium on the path (Debian: apt-get install chromium)")
-    # As root, as in many containers, it starts only without its sandbox.
+    # As root, for example in containers, chromium starts only without its sandbox.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
@@ -55,18 +55,18 @@ def _browser() -> Iterator[Browser]:
 
 
 def screenshot(report: Path, target: Path) -> None:
-    """Write the picture of a report: its top, down to the picture and the tables of errors."""
+    """Write a screenshot of the top of a report, including the plot and the confusion matrix."""
     with _browser() as browser:
         page = browser.new_page(viewport={"width": _WIDTH, "height": 900}, color_scheme="light")
         page.goto(report.resolve().as_uri())
         bottom = page.evaluate("document.querySelector('.columns').getBoundingClientRect().bottom")
-        clip: FloatRect = {"x": 0.0, "y": 0.0, "width": _WIDTH, "height": bottom + _ROOM}
+        clip: FloatRect = {"x": 0.0, "y": 0.0, "width": _WIDTH, "height": bottom + _MARGIN}
         picture = Image.open(io.BytesIO(page.screenshot(full_page=True, clip=clip)))
     picture.quantize(_COLOURS).save(target, optimize=True)
 
 
 def review(report: Path, folder: Path) -> None:
-    """Write the whole page in two widths, light and dark, and printed."""
+    """Write screenshots of the whole page in two widths, light and dark, and a PDF."""
     folder.mkdir(parents=True, exist_ok=True)
     with _browser() as browser:
         for scheme in _SCHEMES:
@@ -82,14 +82,14 @@ def review(report: Path, folder: Path) -> None:
 
 
 def main() -> None:
-    """Read the arguments and write what they ask for."""
+    """Write the requested pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("target", type=Path, nargs="?", help="the picture to write")
-    parser.add_argument("--review", type=Path, metavar="FOLDER", help="write the whole page there, in all forms")
-    parser.add_argument("--report", type=Path, help="a report that is there already, instead of the example's")
+    parser.add_argument("target", type=Path, nargs="?", help="picture to write")
+    parser.add_argument("--review", type=Path, metavar="FOLDER", help="write pictures of the whole page to this folder")
+    parser.add_argument("--report", type=Path, help="existing report to use instead of the example")
     arguments = parser.parse_args()
     if arguments.target is None and arguments.review is None:
-        parser.error("name the picture to write, or a folder with --review")
+        parser.error("a picture to write or --review FOLDER is required")
     with tempfile.TemporaryDirectory() as folder:
         report = arguments.report or Path(folder) / "report.html"
         if arguments.report is None:

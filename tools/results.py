@@ -1,8 +1,8 @@
-"""Make the pages of results/ anew from their CSV files, and the claims from the other tables: nothing is trained.
+"""Regenerate the pages of results/ from their CSV files, and the claims from the other tables, without training.
 
 python tools/results.py [FOLDER]
 
-What it writes is what `pacbayes reproduce --full` wrote, unless a text of the code or a digit of a file has changed.
+The pages equal those of `pacbayes reproduce --full`, unless a text in the code or a CSV file has changed.
 """
 
 import sys
@@ -18,13 +18,13 @@ ROOT = Path(__file__).parents[1]
 
 
 def page(folder: Path, name: str) -> str:
-    """Return the page of a table from its CSV file, as of a reproduction with the paper's counts."""
+    """Render the page of a table from its CSV file, as in a full reproduction."""
     text = partial(load_text(name), Workspace.at(folder / ".cache", full=True))
     return render(name, (folder / f"{name}.csv").read_text(encoding="utf-8"), text)
 
 
 def claims_table(folder: Path) -> str:
-    """Return the CSV file of the claims from those of the other tables."""
+    """Compute the CSV file of the claims from those of the other tables."""
 
     def read(name: str) -> list[Row]:
         return from_csv((folder / f"{name}.csv").read_text(encoding="utf-8"))
@@ -33,9 +33,9 @@ def claims_table(folder: Path) -> str:
 
 
 def main() -> None:
-    """Write what differs, and say what that is."""
+    """Write the files that change, and print their paths."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "results"
-    # The page of the claims is made of their table: that comes first.
+    # First, since the page of the claims is rendered from this table.
     _write(folder / "claims.csv", claims_table(folder))
     for name in DESCRIPTIONS:
         _write(folder / f"{name}.md", page(folder, name))

@@ -196,7 +196,7 @@ COMPILING = [(1, 0.0, False, 1), (1, 60.0, False, 0), (0, 0.0, False, 0), (1, 0.
 
 @pytest.mark.parametrize(("misses", "delay", "silent", "number"), COMPILING)
 def test_a_notice_of_compiling_where_it_takes_a_while(misses, delay, silent, number, capsys, monkeypatch):
-    monkeypatch.setattr(module, "_said", [])
+    monkeypatch.setattr(module, "_notices", [])
     function = SimpleNamespace(stats=SimpleNamespace(cache_misses={"signature": 1} if misses else {}))
     for _ in range(2):  # said once, although three modules are compiled
         with quiet(silent), compile_notice(function, delay=delay):

@@ -1,7 +1,7 @@
-"""How large the house is, and how much of it one call walks through: ``python tools/house.py [CHECKOUT]``.
+"""Size of the package and of the call paths through it: ``python tools/size.py [CHECKOUT]``.
 
-Prints modules and lines of code (without docstrings, comments and blank lines) by room, lines of tests, and how many
-modules and functions of the package are entered by a fit, a prediction, a load and a command.
+Prints modules and lines of code (without docstrings, comments and blank lines) by folder, lines of tests, and the
+number of modules and functions that a fit, a prediction, a load and a command enter.
 """
 
 import argparse
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def code_lines(source: str) -> int:
-    """Return the lines of a source that hold code: no docstrings, comments or blank lines."""
+    """Count lines of code, without docstrings, comments and blank lines."""
     docstrings: set[int] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(
@@ -36,16 +36,16 @@ def code_lines(source: str) -> int:
 
 
 def print_size(checkout: Path) -> None:
-    """Print modules and lines by room."""
+    """Print modules and lines by folder."""
     package = checkout / "src" / "pacbayes"
     modules: Counter[str] = Counter()
     lines: Counter[str] = Counter()
     for path in package.rglob("*.py"):
-        room = path.relative_to(package).parts[0] if path.parent != package else "(root)"
-        modules[room] += path.name != "__init__.py" or path.parent == package
-        lines[room] += code_lines(path.read_text())
-    for room in sorted(modules):
-        print(f"{room:14}{modules[room]:5} modules{lines[room]:7} lines of code")
+        folder = path.relative_to(package).parts[0] if path.parent != package else "(root)"
+        modules[folder] += path.name != "__init__.py" or path.parent == package
+        lines[folder] += code_lines(path.read_text())
+    for folder in sorted(modules):
+        print(f"{folder:14}{modules[folder]:5} modules{lines[folder]:7} lines of code")
     files = sum(1 for _ in package.rglob("*.py"))
     total = f"{sum(modules.values()):5} modules{sum(lines.values()):7} lines of code"
     print(f"{'all':14}{total} ({files} files with __init__)")
@@ -53,8 +53,8 @@ def print_size(checkout: Path) -> None:
     print(f"{'tests':14}{tests:20} lines")
 
 
-def walked(call: Any) -> tuple[int, int]:
-    """Return how many modules and functions of the package a call enters."""
+def count_entered(call: Any) -> tuple[int, int]:
+    """Count the modules and functions of the package that a call enters."""
     functions: set[Any] = set()
 
     def watch(frame: Any, event: str, _: Any) -> None:
@@ -70,8 +70,8 @@ def walked(call: Any) -> tuple[int, int]:
     return len({code.co_filename for code in named}), len(named)
 
 
-def print_walks() -> None:
-    """Print what a fit, a prediction, a load and a command enter; all was imported by a first call of each."""
+def print_call_paths() -> None:
+    """Print the numbers for a fit, a prediction, a load and a command, each called once before for its imports."""
     from sklearn.datasets import load_breast_cancer
 
     from pacbayes import CertifiedClassifier, StochasticSVC, load, save
@@ -98,28 +98,28 @@ def print_walks() -> None:
         try:
             for call in calls.values():
                 call()
-            found = {name: walked(call) for name, call in calls.items()}
+            counts = {name: count_entered(call) for name, call in calls.items()}
         finally:
             sys.stdout = printed
-    for name, (modules, functions) in found.items():
+    for name, (modules, functions) in counts.items():
         print(f"{name:26}{modules:4} modules{functions:5} functions")
-    own = sorted(name for name in vars(model) if name.startswith("_"))
-    print(f"private attributes of a fitted estimator: {len(own)} ({', '.join(own)})")
+    private = sorted(name for name in vars(model) if name.startswith("_"))
+    print(f"private attributes of a fitted estimator: {len(private)} ({', '.join(private)})")
 
 
 def main() -> int:
-    """Return the exit code."""
+    """Print sizes, and call paths in a process that imports the checkout."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkout", nargs="?", type=Path, default=ROOT, help="where to look; this one by default")
-    parser.add_argument("--walks", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.walks:
-        print_walks()
+    parser.add_argument("checkout", nargs="?", type=Path, default=ROOT, help="default: this checkout")
+    parser.add_argument("--call-paths", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.call_paths:
+        print_call_paths()
         return 0
-    checkout = given.checkout.resolve()
+    checkout = options.checkout.resolve()
     print_size(checkout)
     environment = os.environ | {"PYTHONPATH": str(checkout / "src")}
-    subprocess.run([sys.executable, __file__, "--walks"], env=environment, check=True, cwd=checkout)
+    subprocess.run([sys.executable, __file__, "--call-paths"], env=environment, check=True, cwd=checkout)
     return 0
 
 
