@@ -1,4 +1,4 @@
-"""Runs that take a second or two, with checkpoints, for tests that kill them; `python -m` runs one in a process."""
+"""Runs with checkpoints of a second or two, for tests that kill them; `python -m` runs one in a process."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ NUMBER = 230
 
 
 class SlowTree(DecisionTreeClassifier):
-    """A tree that sleeps for `PACBAYES_SLEEP` seconds, and notes every fit in the file that `PACBAYES_FITS` names."""
+    """Tree that sleeps for `PACBAYES_SLEEP` seconds in fit and appends to the file `PACBAYES_FITS`."""
 
     def fit(self, X, y):
         time.sleep(float(os.environ.get("PACBAYES_SLEEP", "0.003")))
@@ -41,7 +41,7 @@ def svm(checkpoint, n_jobs=1, number=NUMBER):
 
 
 def family(checkpoint, n_jobs=None, seed=4, cv=3):
-    """A whole fit: five widths of machines and two trees, with their folds."""
+    """Fit SVMs of five widths and two trees, with cross-validation."""
     candidates = ["svm", Grid(SlowTree(), {"min_samples_leaf": [2, 5]})]
     return CertifiedClassifier(candidates, cv=cv, n_jobs=n_jobs, checkpoint=checkpoint, random_state=seed).fit(X, Y)
 
@@ -51,7 +51,7 @@ RUNS = SETS | {"family": family}
 
 
 def bits(found):
-    """A fingerprint of everything a set of classifiers, or a fitted model, holds."""
+    """Fingerprint of a set of classifiers or a fitted model."""
     if isinstance(found, CertifiedClassifier):
         folds = {name: values for name, values in found.cv_results_.items() if name != "params"}
         return fingerprint([bits(found.classifiers_), folds, str(found.certificates_), found.predict_proba(X)])
@@ -60,7 +60,7 @@ def bits(found):
 
 
 if __name__ == "__main__":
-    # The module by its name: what it pickles must be found by others.
+    # Imported by name, so that other processes can unpickle its classes.
     from tests._utils import long_run
 
     print("begin", flush=True)

@@ -1,4 +1,4 @@
-"""Checkpoints: what is refused and why, what is done again, and that nothing else is."""
+"""Checkpoints: finished units are loaded, damaged ones are computed rerun, other runs are refused."""
 
 import os
 import pickle
@@ -17,15 +17,15 @@ from tests._utils.long_run import RUNS, SETS, X, Y, bits
 
 from pacbayes import CertifiedClassifier, Grid, grid_set, svm_set
 from pacbayes._utils.checkpoint import kept_in, open_checkpoint, pickled, seed_of_run
-from pacbayes.svm import one_vs_one as machines_module
+from pacbayes.svm import one_vs_one
 
 SMALL = 120
 LAMBDAS = np.geomspace(0.01, 100.0, SMALL)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def wide_awake():
-    """Let no tree sleep."""
+def no_sleep():
+    """Make `SlowTree` fast."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PACBAYES_SLEEP", "0")
         yield
@@ -33,19 +33,19 @@ def wide_awake():
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """Directories of finished runs, and what they gave."""
+    """Directories of finished runs, and their results."""
     directories = {kind: tmp_path_factory.mktemp(kind) for kind in SETS}
     return {kind: (directory, bits(RUNS[kind](directory, number=SMALL))) for kind, directory in directories.items()}
 
 
-def again(kind, directory):
+def rerun(kind, directory):
     return bits(RUNS[kind](directory, number=SMALL))
 
 
 @pytest.mark.parametrize(("kind", "suffix"), [("grid", "pickle"), ("svm", "npz")])
-def test_a_finished_run_is_the_same_and_not_done_again(kind, suffix, finished, monkeypatch):
+def test_finished_run_is_loaded(kind, suffix, finished, monkeypatch):
     directory, expected = finished[kind]
-    assert again(kind, None) == expected
+    assert rerun(kind, None) == expected
     names = {path.name for path in directory.iterdir()}
     assert names == {"lock", "manifest.json", *(f"chunk-{k:04d}.{suffix}" for k in range(3))}
 
@@ -53,11 +53,11 @@ def test_a_finished_run_is_the_same_and_not_done_again(kind, suffix, finished, m
         raise AssertionError(i)
 
     monkeypatch.setattr("pacbayes._utils.units._numbered", never)
-    assert again(kind, directory) == expected
+    assert rerun(kind, directory) == expected
 
 
 class Trap:
-    """Unpickled, it makes a folder."""
+    """Creates a folder when it is unpickled."""
 
     def __init__(self, path):
         self.path = str(path)
@@ -67,7 +67,7 @@ class Trap:
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "gone", "swapped", "a pickle that runs code"])
-def test_a_damaged_chunk_is_not_read_and_done_again_alone(finished, tmp_path, damage):
+def test_only_a_damaged_chunk_is_computed_again(finished, tmp_path, damage):
     shutil.copytree(finished["grid"][0], tmp_path / "run")
     chunk, other = (tmp_path / "run" / f"chunk-000{k}.pickle" for k in (1, 0))
     data = chunk.read_bytes()
@@ -79,9 +79,9 @@ def test_a_damaged_chunk_is_not_read_and_done_again_alone(finished, tmp_path, da
         chunk.write_bytes({"cut": data[:-7], "flipped": flipped, "swapped": other.read_bytes()}.get(damage, trap))
     untouched = {path: path.stat().st_mtime_ns for path in chunk.parent.glob("chunk-*") if path != chunk}
     with pytest.warns(UserWarning, match=r"chunk-0001.* is damaged .*trained again"):
-        assert again("grid", chunk.parent) == finished["grid"][1]
+        assert rerun("grid", chunk.parent) == finished["grid"][1]
     assert untouched == {path: path.stat().st_mtime_ns for path in untouched}
-    assert again("grid", chunk.parent) == finished["grid"][1]
+    assert rerun("grid", chunk.parent) == finished["grid"][1]
     assert not (tmp_path / "sprung").exists()
 
 
@@ -105,7 +105,7 @@ CHANGES = [
 ]  # fmt: skip
 
 
-def test_another_run_is_refused(tmp_path, monkeypatch):
+def test_other_run_is_refused(tmp_path, monkeypatch):
     for kind in SETS:
         changed(kind, tmp_path / kind)
     files = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
@@ -120,7 +120,7 @@ def test_another_run_is_refused(tmp_path, monkeypatch):
     assert files == {path: path.read_bytes() for path in files}
 
 
-def test_without_random_state_the_run_goes_on_with_its_seed(tmp_path):
+def test_without_random_state_the_stored_seed_is_used(tmp_path):
     first, second = (changed("grid", tmp_path / "run", random_state=None) for _ in range(2))
     assert bits(first) == bits(second) != bits(changed("grid", None, random_state=None))
     for number, candidates in enumerate(["svm", Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]})]):
@@ -129,7 +129,7 @@ def test_without_random_state_the_run_goes_on_with_its_seed(tmp_path):
         np.testing.assert_array_equal(model.fit(X, Y).classifiers_.errors, before)
 
 
-def test_two_at_once(tmp_path):
+def test_second_process_is_refused(tmp_path):
     used = pytest.raises(BlockingIOError, match=f"in use by process {os.getpid()}")
     with open_checkpoint(tmp_path, pickled(callable, "classifiers")), used:
         RUNS["grid"](tmp_path)
@@ -150,14 +150,14 @@ MANIFESTS = {
 
 
 @pytest.mark.parametrize("how", MANIFESTS)
-def test_manifests_of_something_else_are_refused(tmp_path, how):
+def test_invalid_manifest_is_refused(tmp_path, how):
     (tmp_path / "manifest.json").write_text(MANIFESTS[how])
     with pytest.raises(ValueError, match=r"manifest\.json must be a manifest of format 3"):
         RUNS["grid"](tmp_path)
     assert (tmp_path / "manifest.json").read_text() == MANIFESTS[how]
 
 
-def test_places_that_will_not_do(tmp_path):
+def test_invalid_directory(tmp_path):
     (tmp_path / "file").write_text("")
     for place, error in ((tmp_path / "file", FileExistsError), (tmp_path / "file" / "below", NotADirectoryError)):
         with pytest.raises(error, match="checkpoint must be a directory that can be written"):
@@ -167,7 +167,7 @@ def test_places_that_will_not_do(tmp_path):
             RUNS[kind](3)
 
 
-def test_a_disk_that_is_full(finished, tmp_path, monkeypatch):
+def test_full_disk(finished, tmp_path, monkeypatch):
     fsync, calls = os.fsync, []
 
     def full(descriptor):
@@ -178,31 +178,31 @@ def test_a_disk_that_is_full(finished, tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        again("grid", tmp_path)
+        rerun("grid", tmp_path)
     monkeypatch.setattr(os, "fsync", fsync)
     assert not list(tmp_path.glob("*.part"))
-    assert again("grid", tmp_path) == finished["grid"][1]
+    assert rerun("grid", tmp_path) == finished["grid"][1]
 
 
-def test_what_cannot_be_pickled_is_refused_first(tmp_path):
+def test_unpicklable_estimator_is_refused(tmp_path):
     pipe = make_pipeline(FunctionTransformer(lambda rows: rows), GaussianNB())
     with pytest.raises(TypeError, match="checkpoint must be None for estimators that cannot be pickled"):
         grid_set(pipe, [{}], X, Y, checkpoint=tmp_path)
     assert len(grid_set(pipe, [{}], X, Y)) == 1
 
 
-def test_left_out_classifiers_are_stored_too(tmp_path):
+def test_dropped_classifiers_are_stored(tmp_path):
     arguments = (DecisionTreeClassifier(), {"max_depth": [-1, 2]}, X, Y)
     for _ in range(2):
         with pytest.warns(UserWarning, match="1 of 2 classifiers could not be fitted"):
-            kept = grid_set(*arguments, error_score="drop", random_state=0, checkpoint=tmp_path)
-        assert [one["params"]["max_depth"] for one in kept.dropped] == [-1]
+            classifiers = grid_set(*arguments, error_score="drop", random_state=0, checkpoint=tmp_path)
+        assert [dropped["params"]["max_depth"] for dropped in classifiers.dropped] == [-1]
     with pytest.raises(ValueError, match=r"classifier 0 with {'max_depth': -1} could not be fitted"):
         grid_set(*arguments, random_state=0, checkpoint=tmp_path)
 
 
-class ByTheClock(ClassifierMixin, BaseEstimator):
-    """Answers otherwise after a while, by the same name."""
+class ChangingClassifier(ClassifierMixin, BaseEstimator):
+    """Classifier whose predictions change between two runs."""
 
     shift = 0.0
 
@@ -218,34 +218,34 @@ class ByTheClock(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.filterwarnings("ignore:Column 0 alone determines")
-def test_stored_classifiers_are_counted_as_they_answer_now(tmp_path, monkeypatch):
-    """Errors from the checkpoint, counted with code that was edited since, certified 11.1 % of what erred on 14.8 %."""
+def test_errors_are_counted_from_current_predictions(tmp_path, monkeypatch):
+    """Errors stored by an earlier version of the code certified 11.1 % for an error rate of 14.8 %."""
     rows = np.random.default_rng(0).normal(size=(400, 2))
     labels = (rows[:, 0] > 0).astype(int)
     choices = {"random_state": 0, "voting": "stochastic", "cv": 3, "validation_size": 0.5}
-    model = CertifiedClassifier(Grid(ByTheClock(), {"t": [-0.1, 0.0, 0.1]}), checkpoint=tmp_path, **choices)
+    model = CertifiedClassifier(Grid(ChangingClassifier(), {"t": [-0.1, 0.0, 0.1]}), checkpoint=tmp_path, **choices)
     first = model.fit(rows, labels).certificate_
     assert model.fit(rows, labels).certificate_ == first
-    monkeypatch.setattr(ByTheClock, "shift", 0.3)
+    monkeypatch.setattr(ChangingClassifier, "shift", 0.3)
     now, errors = model.fit(rows, labels).certificate_, model.classifiers_.errors
-    # What they said in folds is of training rows, and may be of yesterday.
+    # Predictions in cross-validation are of training rows, and may be stored.
     np.testing.assert_array_equal(errors, model.set_params(checkpoint=None).fit(rows, labels).classifiers_.errors)
     assert now != first
 
 
-def test_a_family_keeps_each_width_and_each_fold_and_goes_on_from_any(tmp_path, monkeypatch):
+def test_family_stores_widths_and_folds(tmp_path, monkeypatch):
     expected = bits(RUNS["family"](None))
     assert kept_in(tmp_path, "!") == ""
     assert bits(RUNS["family"](tmp_path)) == expected
     parts = Counter(path.parent.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("chunk-*"))
-    # Two trees and their predictions in folds; five widths, and these without each of three folds.
+    # Two trees and their cross-validation; five widths, each on all rows and without each of three folds.
     assert parts == {".": 2, "folds": 2, "svm/folds-0": 15, "svm/widths": 5}
     assert kept_in(tmp_path, "!") == f"28 of 28 classifiers are stored in {str(tmp_path)!r}!"
-    trained, solve = [], machines_module.solve_path
-    monkeypatch.setattr(machines_module, "solve_path", lambda *some, **more: trained.append(1) or solve(*some, **more))
+    trained, solve = [], one_vs_one.solve_path
+    monkeypatch.setattr(one_vs_one, "solve_path", lambda *some, **more: trained.append(1) or solve(*some, **more))
     assert bits(RUNS["family"](tmp_path)) == expected
     assert trained == []
-    # Lost: a width without a fold, a width, and a tree.
+    # Delete a width without a fold, a width, and a tree.
     for name in ("svm/folds-0/chunk-0007.npz", "svm/widths/chunk-0002.npz", "chunk-0001.pickle"):
         (tmp_path / name).unlink()
     with pytest.warns(UserWarning, match="is damaged") as warned:

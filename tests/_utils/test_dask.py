@@ -1,4 +1,4 @@
-"""The same calls on a Dask cluster of two worker processes: same bits, data sent once, workers that are killed."""
+"""Dask cluster of two processes: same bits, data sent once, killed workers."""
 
 import contextlib
 import os
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def client():
     with warnings.catch_warnings():
-        # A busy disk is the machine's: Dask warns if a folder takes it more than a second.
+        # Dask warns if creating a folder takes more than a second, on a busy disk.
         warnings.filterwarnings("ignore", "Creating scratch directories is taking")
         started = Client(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1")
     with started as client:
@@ -41,12 +41,12 @@ def cluster(client):
 
 
 def executed(client):
-    """How many tasks the workers have done since they were started."""
+    """Count the tasks that the workers have finished."""
     return sum(client.run(lambda dask_worker: dask_worker.state.executed_count).values())
 
 
 @pytest.mark.parametrize("name", ["logistic", "text"])
-def test_same_arrays_as_one_process(name, cluster):
+def test_same_results_as_one_process(name, cluster):
     estimator, grid, rows, labels = GRIDS[name]
     many = grid_set(estimator, grid, rows, labels, split="independent", random_state=5)
     with parallel_config(backend="sequential"):
@@ -55,7 +55,7 @@ def test_same_arrays_as_one_process(name, cluster):
     assert bits(list(one)) == bits(list(many))
 
 
-def test_same_support_vector_machines(cluster):
+def test_same_svms(cluster):
     before = executed(cluster)
     expected = bits_of_run(RUNS["svm"](None, number=20))
     assert executed(cluster) > before
@@ -63,8 +63,8 @@ def test_same_support_vector_machines(cluster):
         assert bits_of_run(RUNS["svm"](None, number=20)) == expected
 
 
-class Noted(list):
-    """Rows that note in a file where they are read from a message."""
+class CountedRows(list):
+    """Rows that record in a file every process that unpickles them."""
 
     def __init__(self, rows, file):
         super().__init__(rows)
@@ -77,12 +77,12 @@ class Noted(list):
 def _read(rows, file):
     with open(file, "ab", buffering=0) as notes:
         notes.write(f"{os.getpid()}\n".encode())
-    return Noted(rows, file)
+    return CountedRows(rows, file)
 
 
 def test_data_are_sent_once(cluster, tmp_path):
     file = str(tmp_path / "readers")
-    rows = Noted(np.random.default_rng(0).normal(size=(200, 3)).tolist(), file)
+    rows = CountedRows(np.random.default_rng(0).normal(size=(200, 3)).tolist(), file)
     classifiers = grid_set(DummyClassifier(), {"constant": list(range(80))}, rows, [0, 1] * 100, split="independent")
     assert len(classifiers) == 80
     readers = Path(file).read_text().split()
@@ -95,7 +95,7 @@ def test_data_are_sent_once(cluster, tmp_path):
 
 @contextlib.contextmanager
 def killing(pid, directory, stored):
-    """Kill a worker as soon as so many units of a run are stored; yield an event that says that it was."""
+    """Kill a worker when so many units of a run are stored; yield an event that is set then."""
     killed, over = threading.Event(), threading.Event()
 
     def kill():
@@ -115,7 +115,7 @@ def killing(pid, directory, stored):
 
 
 @pytest.mark.parametrize(("kind", "worker", "stored"), [("grid", 0, 1), ("family", 0, 4), ("svm", 1, 2)])
-def test_a_worker_that_is_killed(cluster, tmp_path, kind, worker, stored):
+def test_killed_worker(cluster, tmp_path, kind, worker, stored):
     with parallel_config(backend="sequential"):
         expected = bits_of_run(RUNS[kind](None))
     before = list(cluster.run(os.getpid).values())
@@ -144,8 +144,8 @@ def check_ten_lines(code, printed, directory):
     assert (directory / "forests" / "manifest.json").exists()
 
 
-def test_the_ten_lines_of_the_documentation(client, ten_lines, tmp_path, monkeypatch, capsys):
-    """On the cluster that is there already."""
+def test_example_of_the_documentation(client, ten_lines, tmp_path, monkeypatch, capsys):
+    """Run on the existing cluster."""
     client.wait_for_workers(2, timeout=60)
     before = executed(client)
     monkeypatch.chdir(tmp_path)

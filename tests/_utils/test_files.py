@@ -1,4 +1,4 @@
-"""Files whole or not at all; locks: one process at a time (those that end one by force stand in test_killed.py)."""
+"""Atomic writing and locks; test_killed.py has the tests that kill processes."""
 
 import errno
 import os
@@ -13,11 +13,11 @@ import pytest
 from pacbayes._utils.files import check_can_write, hold_lock, write_file
 
 
-def test_replaces_keeps_permissions_and_follows_links(tmp_path):
+def test_replace_keeps_permissions_and_follows_links(tmp_path):
     path, link = tmp_path / "file", tmp_path / "link"
     link.symlink_to(path)
     write_file(link, b"first")
-    # Of the umask, which only the system knows for all threads.
+    # Permissions of the umask.
     umask = os.umask(0o027)
     write_file(tmp_path / "new", b"")
     os.umask(umask)
@@ -32,7 +32,7 @@ def test_replaces_keeps_permissions_and_follows_links(tmp_path):
 
 
 @pytest.mark.parametrize(("owner", "step"), [(os, "fsync"), (os, "chmod"), (Path, "replace")])
-def test_nothing_is_left_of_what_failed(owner, step, tmp_path, monkeypatch):
+def test_failed_write_leaves_nothing(owner, step, tmp_path, monkeypatch):
     path = tmp_path / "file"
     path.write_text("before")
 
@@ -46,7 +46,7 @@ def test_nothing_is_left_of_what_failed(owner, step, tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_a_system_that_opens_no_folders(tmp_path, monkeypatch):
+def test_system_without_directory_descriptors(tmp_path, monkeypatch):
     usual = os.open
 
     def as_windows(path, *args, **kwargs):
@@ -61,7 +61,7 @@ def test_a_system_that_opens_no_folders(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("number", "goes_on"), [(errno.EINVAL, True), (errno.ENOTSUP, True), (errno.EIO, False)])
-def test_folders_that_cannot_be_synced(number, goes_on, tmp_path, monkeypatch):
+def test_folder_that_cannot_be_synced(number, goes_on, tmp_path, monkeypatch):
     usual, synced = os.fsync, []
 
     def fail_for_folders(descriptor):
@@ -77,7 +77,7 @@ def test_folders_that_cannot_be_synced(number, goes_on, tmp_path, monkeypatch):
     assert (tmp_path / "file").read_bytes() == b"text"
 
 
-def test_a_device_is_written_to_not_replaced(tmp_path):
+def test_device_is_not_replaced(tmp_path):
     pipe, read = tmp_path / "pipe", []
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
@@ -90,7 +90,7 @@ def test_a_device_is_written_to_not_replaced(tmp_path):
     assert not os.path.isfile("/dev/full")
 
 
-def test_said_before_the_work(tmp_path):
+def test_check_can_write(tmp_path):
     check_can_write("--out", tmp_path / "file")
     check_can_write("--out", os.devnull)
     assert os.listdir(tmp_path) == []
@@ -103,7 +103,7 @@ def test_said_before_the_work(tmp_path):
 
 
 def try_lock(path):
-    """Return what is said of a lock that is held; "in" if it is not."""
+    """Message of `hold_lock` if the lock is taken, "in" otherwise."""
     try:
         with hold_lock(path, "the directory"):
             return "in"
@@ -111,7 +111,7 @@ def try_lock(path):
         return str(error)
 
 
-def test_whoever_comes_second_is_told_who_has_it_and_disturbs_nothing(tmp_path):
+def test_second_process_gets_an_error_and_does_not_disturb_the_first(tmp_path):
     path, heard = tmp_path / "lock", []
     with hold_lock(path, "the directory"):
         written = path.read_bytes()
@@ -130,7 +130,7 @@ def test_whoever_comes_second_is_told_who_has_it_and_disturbs_nothing(tmp_path):
         assert "in use by another process;" in try_lock(path)
 
 
-def test_a_system_without_locks_is_not_given_one_that_outlives_a_killed_process(tmp_path, monkeypatch):
+def test_no_soft_lock_on_a_system_without_locks(tmp_path, monkeypatch):
     pytest.importorskip("fcntl")
 
     def no_flock(*args):
@@ -143,7 +143,7 @@ def test_a_system_without_locks_is_not_given_one_that_outlives_a_killed_process(
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_a_forked_worker_that_leaves_the_block_does_not_open_the_lock(tmp_path):
+def test_forked_worker_does_not_release_the_lock(tmp_path):
     path = tmp_path / "lock"
     with ExitStack() as stack:
         stack.enter_context(hold_lock(path, "the directory"))

@@ -1,4 +1,4 @@
-"""Runs killed with SIGKILL, at random moments and at every step of writing a file, and begun again."""
+"""Runs killed with SIGKILL at random moments and at every step of writing a file, and continued."""
 
 import contextlib
 import os
@@ -24,13 +24,13 @@ SLOW = [(kind, n_jobs, 10 * n_jobs + seed) for kind in RUNS for n_jobs in (1, 2)
 
 
 @pytest.fixture(scope="module")
-def undisturbed():
+def expected_bits():
     return {kind: bits(run(None)) for kind, run in RUNS.items()}
 
 
 @contextmanager
 def started(*arguments, **environment):
-    """Run something in a process group of its own, with this checkout, and yield it when its imports are done."""
+    """Start a process in its own process group, and yield it after its imports."""
     environment |= {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     options = {"env": os.environ | environment, "stdout": subprocess.PIPE, "start_new_session": True}
     with subprocess.Popen([sys.executable, *arguments], cwd=ROOT, **options) as process:
@@ -43,10 +43,10 @@ def started(*arguments, **environment):
 
 
 def check_killed(kind, n_jobs, seed, directory, expected):
-    """Kill a run at a random moment, begin it again, and compare with the undisturbed one."""
+    """Kill a run at a random moment, continue it, and compare with an uninterrupted run."""
     run, fits, rng = directory / "run", directory / "fits", np.random.default_rng([seed, len(kind)])
     with started("-m", "tests._utils.long_run", kind, str(run), str(n_jobs), PACBAYES_FITS=str(fits)) as process:
-        # By chunks, not by the clock alone: how long the imports take on this machine, nobody knows.
+        # After a number of chunks, since the time of imports varies.
         chunks = rng.integers(0, NUMBER // UNIT)
         while process.poll() is None and len(list(run.glob("chunk-*"))) < chunks:
             time.sleep(0.002)
@@ -56,23 +56,23 @@ def check_killed(kind, n_jobs, seed, directory, expected):
     stored = len(list(run.glob("chunk-*")))
     assert bits(RUNS[kind](run, n_jobs=n_jobs)) == expected
     if kind == "grid":
-        # What was fitted and not stored is at most one unit per worker.
+        # At most one unit per worker is lost.
         assert killed_fits <= UNIT * stored + UNIT * n_jobs
     return working, stored
 
 
 @pytest.mark.parametrize(("kind", "n_jobs", "seed"), FAST)
-def test_killed_at_a_random_moment(kind, n_jobs, seed, tmp_path, undisturbed):
-    check_killed(kind, n_jobs, seed, tmp_path, undisturbed[kind])
+def test_killed_at_a_random_moment(kind, n_jobs, seed, tmp_path, expected_bits):
+    check_killed(kind, n_jobs, seed, tmp_path, expected_bits[kind])
 
 
 @pytest.mark.slow
-def test_killed_at_thirty_random_moments(tmp_path, undisturbed):
+def test_killed_at_thirty_random_moments(tmp_path, expected_bits):
     seen = []
     for place, (kind, n_jobs, seed) in enumerate(SLOW):
         (tmp_path / str(place)).mkdir()
-        seen.append(check_killed(kind, n_jobs, seed, tmp_path / str(place), undisturbed[kind]))
-    # A test whose runs were all over before the kill would prove nothing.
+        seen.append(check_killed(kind, n_jobs, seed, tmp_path / str(place), expected_bits[kind]))
+    # Some runs must not have finished before the kill.
     assert sum(working for working, _ in seen) >= 15, seen
     assert len({stored for working, stored in seen if working}) >= 3, seen
 
@@ -121,16 +121,16 @@ def test_killed_at_every_step_of_writing(tmp_path):
         assert all(re.fullmatch(r"(manifest\.json|chunk-000[01]\.pickle)\.\w+\.part", name) for name in before - after)
 
 
-def test_lock_dies_with_its_process(tmp_path, undisturbed):
+def test_lock_ends_with_its_process(tmp_path, expected_bits):
     with started("-m", "tests._utils.long_run", "grid", str(tmp_path), "2") as process:
         while not (tmp_path / "manifest.json").exists():
             time.sleep(0.01)
         with pytest.raises(BlockingIOError, match=rf"is in use by process {process.pid} on .*one run at a time"):
             RUNS["grid"](tmp_path)
-        # The parent alone: its workers may live on for a while, and must not hold the lock.
+        # Only the parent: workers may outlive it and must not keep the lock.
         process.kill()
         process.wait()
-        assert bits(RUNS["grid"](tmp_path)) == undisturbed["grid"]
+        assert bits(RUNS["grid"](tmp_path)) == expected_bits["grid"]
 
 
 FORKED = """
@@ -168,14 +168,14 @@ with writing(sys.argv[1]) as file:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="parts of dead processes are told by locks, which Windows has not")
-def test_a_part_that_a_killed_process_left_goes_with_the_next_write(tmp_path):
+def test_next_write_removes_files_of_killed_processes(tmp_path):
     path = tmp_path / "model"
     with started("-c", WRITING, str(path)) as killed, started("-c", WRITING, str(path)) as living:
         killed.kill()
         killed.wait()
         assert len(list(tmp_path.iterdir())) == 2
         write_file(path, b"whole")
-        # The part of the living process stays: it ends, and takes its place.
+        # The temporary file of a running process stays, and replaces the target.
         (part,) = [file for file in tmp_path.iterdir() if file != path]
         assert (path.read_bytes(), part.read_bytes()) == (b"whole", b"half")
         living.send_signal(signal.SIGUSR1)
@@ -184,7 +184,7 @@ def test_a_part_that_a_killed_process_left_goes_with_the_next_write(tmp_path):
     assert path.read_bytes() == b"half"
 
 
-def test_many_writers_of_one_file_leave_each_other_alone(tmp_path):
+def test_concurrent_writers(tmp_path):
     path = tmp_path / "model"
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda number: write_file(path, b"%d" % number), range(200)))

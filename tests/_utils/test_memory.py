@@ -1,4 +1,4 @@
-"""What does not fit is refused, by what the system says is free."""
+"""Memory limits."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 from pacbayes._utils.memory import NarrowSpace, check_fits
 
 
-def test_half_of_what_any_system_has_free(monkeypatch):
+def test_half_of_the_free_memory(monkeypatch):
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=2 * 10**9))
     check_fits(10**9, None, "a table", "Give less.")
     with pytest.raises(MemoryError, match=r"a table needs 1 GB, more than half of the free memory, 1 GB\. Give less\."):
@@ -20,7 +20,7 @@ def test_half_of_what_any_system_has_free(monkeypatch):
 
 
 @pytest.mark.parametrize("error", [FileNotFoundError("/proc/meminfo"), psutil.AccessDenied()])
-def test_nothing_is_refused_where_the_system_does_not_tell(error, monkeypatch):
+def test_no_limit_if_free_memory_is_unknown(error, monkeypatch):
     def silent():
         raise error
 
@@ -30,7 +30,7 @@ def test_nothing_is_refused_where_the_system_does_not_tell(error, monkeypatch):
         check_fits(10**18, 1000, "a table", "Give less.")
 
 
-def test_a_quarter_of_a_limited_address_space_may_be_taken(monkeypatch):
+def test_quarter_of_a_limited_address_space(monkeypatch):
     left = NarrowSpace(10**9, 4 * 10**8)
     monkeypatch.setattr("pacbayes._utils.memory.narrow_space", lambda room: left if left.left < room else None)
     check_fits(10**8, None, "a table", "Give less.")
@@ -68,7 +68,7 @@ def in_limited_space(megabytes):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of the address space hold on Linux alone")
-def test_linear_algebra_has_its_buffers_before_the_address_space_is_full():
+def test_blas_buffers_in_a_limited_address_space():
     done = in_limited_space(300)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
     done = in_limited_space(50)

@@ -1,4 +1,4 @@
-"""One line on a terminal shows what is going on, early enough; elsewhere words do, now and then."""
+"""Progress: a bar on a terminal, lines without one, and the notice of compilation."""
 
 import io
 import re
@@ -25,7 +25,7 @@ class Terminal(io.StringIO):
 
 @contextmanager
 def terminal():
-    """Put a terminal on stderr; not as a fixture, since pytest puts its own stream there before a test begins."""
+    """Replace stderr by a terminal; no fixture, since pytest replaces stderr after fixtures."""
     before, sys.stderr = sys.stderr, Terminal()
     try:
         yield sys.stderr
@@ -48,7 +48,7 @@ def interrupt_after(text, stream):
 
 @pytest.fixture
 def stages(monkeypatch, capfd):
-    """A function that lists the stages of a call, in the order in which words name them for the first time."""
+    """Function that lists the stages of a call in the order of their first lines."""
     monkeypatch.setattr(module, "WORDS_SECONDS", 0.0)
 
     def of(call):
@@ -61,13 +61,13 @@ def stages(monkeypatch, capfd):
     return of
 
 
-def test_words_without_a_terminal_for_what_lasts(monkeypatch, capsys):
+def test_lines_without_a_terminal(monkeypatch, capsys):
     clock = iter(range(0, 1000, 6))
     monkeypatch.setattr(module.time, "monotonic", lambda: float(next(clock)))
     with progress("fitting", None), progress("forest", 4) as advance:
         for _ in range(4):
             advance(1)
-    # Every second look, for the clock moves by six seconds.
+    # Every second call, since the clock moves by six seconds.
     assert capsys.readouterr().err.splitlines() == [
         "pacbayes: forest, 0 of 4; 12 s so far",
         "pacbayes: forest, 2 of 4; 24 s so far",
@@ -75,13 +75,13 @@ def test_words_without_a_terminal_for_what_lasts(monkeypatch, capsys):
     ]
 
 
-def test_a_line_on_a_terminal_after_the_delay():
+def test_bar_on_a_terminal_after_the_delay():
     threads = set(threading.enumerate())
     with terminal() as stream:
         with progress("long", 3, delay=60.0) as advance:
             advance(3)
         assert stream.getvalue() == ""
-        # No sign of life from the work: the line has a clock of its own.
+        # Before the first step: a thread draws the bar.
         with progress("one long [step]", 3, delay=0.01) as advance:
             wait_for("one long [step]", stream)
             advance(2)
@@ -93,7 +93,7 @@ def test_a_line_on_a_terminal_after_the_delay():
     assert set(threading.enumerate()) <= threads
 
 
-def test_an_interrupt_takes_the_line_away():
+def test_interrupt_removes_the_bar():
     threads = set(threading.enumerate())
     with terminal() as stream:
         with pytest.raises(KeyboardInterrupt), progress("work", 3, delay=0.0):
@@ -104,7 +104,7 @@ def test_an_interrupt_takes_the_line_away():
             wait_for("next", stream)
 
 
-def test_a_terminal_that_is_gone_does_not_stop_the_work():
+def test_closed_terminal_does_not_stop_the_work():
     with terminal() as stream, progress("work", 3, delay=0.0) as advance:
         wait_for("work", stream)
         stream.close()
@@ -112,15 +112,15 @@ def test_a_terminal_that_is_gone_does_not_stop_the_work():
         advance(1)
 
 
-def test_work_inside_other_work_takes_the_line_over_and_gives_it_back(stages):
+def test_nested_stages(stages):
     def work():
         with progress("fitting", None) as outer, progress("fold", 5) as advance:
-            with progress("machines", 3), progress("kernel", 9), progress("kernel", 9):
+            with progress("SVMs", 3), progress("kernel", 9), progress("kernel", 9):
                 advance(0)
             advance(1)
             outer(1)
 
-    assert stages(work) == ["fitting", "fold", "fold: machines", "fold: kernel"]
+    assert stages(work) == ["fitting", "fold", "fold: SVMs", "fold: kernel"]
 
 
 @pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
@@ -139,7 +139,7 @@ def show_inner():
         advance(1)
 
 
-def test_steps_of_several_threads_are_all_counted(capsys, monkeypatch):
+def test_steps_of_several_threads_are_counted(capsys, monkeypatch):
     monkeypatch.setattr(module, "WORDS_SECONDS", 0.0)
     with progress("work", 4000) as advance, joblib.parallel_config("threading", n_jobs=4):
         joblib.Parallel()(joblib.delayed(lambda: [advance(1) for _ in range(1000)])() for _ in range(4))
@@ -152,26 +152,26 @@ def two_bands(n):
     return X, rng.integers(0, 2, n)
 
 
-def test_a_path_moves_the_line_before_its_first_machine_is_trained(monkeypatch, capsys):
-    """One lambda is one step, however long: the solver comes back several times a second all the same."""
+def test_path_reports_progress_within_a_single_svm(monkeypatch, capsys):
+    """A lambda is one step, but the solver returns several times a second."""
     X, y = two_bands(60)
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(-1))
     monkeypatch.setattr(module, "WORDS_SECONDS", 0.0)
     monkeypatch.setattr(sys.modules["pacbayes.svm.path"], "_ENTRIES_PER_CALL", 1)
     path = svm_path(K, np.where(y, 1, -1), [1e-4], tol=1e-9)
     assert path.n_iter[0] > 1000
-    # 64 iterations at a time, and the last call trains the machine.
+    # 64 iterations per call; the last call finishes the SVM.
     counted = [line.split(",")[1].split(";")[0] for line in capsys.readouterr().err.splitlines()]
     assert len(counted) >= path.n_iter[0] / 64
     assert counted == [" 0 of 1"] * (len(counted) - 1) + [" 1 of 1"]
 
 
-def test_every_stage_of_a_fit_and_a_prediction_has_the_line(stages):
+def test_stages_of_fit_and_predict(stages):
     X, y = two_bands(40)
-    machines = ["fitting", "support vector machines", "support vector machines: kernel matrix", "cross-validation"]
+    svms = ["fitting", "support vector machines", "support vector machines: kernel matrix", "cross-validation"]
     inner = ["cross-validation: kernel matrix", "cross-validation: support vector machines"]
     svc = StochasticSVC([0.1, 1.0], cv=2, random_state=0)
-    assert stages(lambda: svc.fit(X, y)) == [*machines, *inner, "predictions"]
+    assert stages(lambda: svc.fit(X, y)) == [*svms, *inner, "predictions"]
     grid = CertifiedClassifier(
         Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]}),
         cv=2,
@@ -195,10 +195,10 @@ COMPILING = [(1, 0.0, False, 1), (1, 60.0, False, 0), (0, 0.0, False, 0), (1, 0.
 
 
 @pytest.mark.parametrize(("misses", "delay", "silent", "number"), COMPILING)
-def test_a_notice_of_compiling_where_it_takes_a_while(misses, delay, silent, number, capsys, monkeypatch):
+def test_compile_notice(misses, delay, silent, number, capsys, monkeypatch):
     monkeypatch.setattr(module, "_notices", [])
     function = SimpleNamespace(stats=SimpleNamespace(cache_misses={"signature": 1} if misses else {}))
-    for _ in range(2):  # said once, although three modules are compiled
+    for _ in range(2):  # printed once, although several modules are compiled
         with quiet(silent), compile_notice(function, delay=delay):
             time.sleep(0.15)
     assert capsys.readouterr().err.count("compiling") == number

@@ -1,4 +1,4 @@
-"""Threads: one of linear algebra for all who ask, until the last has left; work on cores, every part once."""
+"""Control of BLAS threads, and `parallel_for`."""
 
 import os
 import subprocess
@@ -17,13 +17,13 @@ from pacbayes._utils.threads import cores, one_core, one_thread, parallel_for
 
 
 def in_use():
-    """Return the numbers of threads of BLAS and OpenMP, but of libraries built without threads, such as Ipopt's."""
+    """Numbers of threads of BLAS and OpenMP libraries that have threads."""
     libraries = [one for one in ThreadpoolController().info() if one.get("threading_layer") != "disabled"]
     kinds = ("blas", "openmp")
     return tuple({one["num_threads"] for one in libraries if one["user_api"] == kind} for kind in kinds)
 
 
-def test_limits_hold_until_the_last_has_left():
+def test_limit_holds_until_the_last_context_exits():
     inside, leave, seen = threading.Event(), threading.Event(), []
 
     def other():
@@ -38,7 +38,7 @@ def test_limits_hold_until_the_last_has_left():
             assert in_use() == ({1}, {1})
             thread.start()
             assert inside.wait(30)
-        # The first has left, the other has not: BLAS is still limited, OpenMP here no more.
+        # The first context exited: BLAS is still limited, OpenMP of this thread no longer.
         assert in_use() == ({1}, {2})
         leave.set()
         thread.join()
@@ -46,7 +46,7 @@ def test_limits_hold_until_the_last_has_left():
         assert in_use() == ({2}, {2})
 
 
-def test_inside_itself_and_after_an_import(monkeypatch):
+def test_nested_limit_and_limit_after_an_import(monkeypatch):
     with threadpool_limits(2), one_thread():
         with one_thread():
             assert in_use() == ({1}, {1})
@@ -63,7 +63,7 @@ def number(request, monkeypatch):
     return request.param
 
 
-def test_every_part_is_done_once(number):
+def test_every_part_runs_once(number):
     done, threads = [], set()
 
     def work(part):
@@ -77,18 +77,18 @@ def test_every_part_is_done_once(number):
     assert len(threads) <= number
 
 
-def test_parts_divide_no_further(number):
+def test_parts_use_one_core(number):
     inner = []
     parallel_for(lambda part: parallel_for(lambda one: inner.append((cores(), one)), range(2)), range(6))
     assert sorted(one for _, one in inner) == [0] * 6 + [1] * 6
-    # Only who divided the work may divide its own parts again.
+    # Parts that run in the calling thread may use all cores.
     assert {allowed for allowed, _ in inner} <= {1, number}
     with one_core():
         assert cores() == 1
     assert cores() == number
 
 
-def test_an_error_ends_the_work_and_arrives(number):
+def test_error_cancels_pending_parts(number):
     done = []
 
     def work(part):
@@ -113,16 +113,16 @@ def test_float_errors_are_those_of_the_caller(number):
     ("environment", "expected"),
     [({"OMP_NUM_THREADS": "1"}, 1), ({"OPENBLAS_NUM_THREADS": "1"}, 1), ({"OMP_NUM_THREADS": "many"}, None)],
 )
-def test_limits_of_the_environment(environment, expected, monkeypatch):
+def test_environment_limits_cores(environment, expected, monkeypatch):
     for name in module._LIMITS:
         monkeypatch.delenv(name, raising=False)
-    there_are = module._cores_of_process.__wrapped__()
+    n_cores = module._cores_of_process.__wrapped__()
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert module._cores_of_process.__wrapped__() == (expected or there_are)
+    assert module._cores_of_process.__wrapped__() == (expected or n_cores)
 
 
-# Everything is imported and compiled by a first fit: what Python does to a fork in the middle of an import is not ours.
+# A first fit imports and compiles everything: forking during an import is not tested.
 FORKING = """
 import multiprocessing, os, threading
 from pacbayes import StochasticSVC, load_dataset
@@ -135,14 +135,14 @@ def fit(seed):
     return StochasticSVC(lambdas=[0.1, 1, 10], random_state=seed).fit(X, y).certificate_.bound
 
 
-def fit_on():
+def fit_forever():
     while True:
         fit(0)
 
 
 alone = [fit(seed) for seed in range(2)]
 for _ in range(3):
-    threading.Thread(target=fit_on, daemon=True).start()
+    threading.Thread(target=fit_forever, daemon=True).start()
 for _ in range(6):
     with multiprocessing.get_context("fork").Pool(2) as pool:
         assert pool.map_async(fit, range(2)).get(60) == alone
@@ -153,7 +153,7 @@ os._exit(0)
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_forked_workers_do_not_wait_for_threads_of_their_parent():
-    # Python warns of such forks from version 3.12 on.
+    # Python 3.12 and later warn about such forks.
     command = [sys.executable, "-W", "ignore", "-c", FORKING]
     found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert found.stdout == "done\n", found.stderr

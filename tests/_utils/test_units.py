@@ -1,4 +1,4 @@
-"""Units of work by other backends of joblib; Dask has a file of its own."""
+"""Parallel work by other joblib backends."""
 
 import threading
 import warnings
@@ -15,7 +15,7 @@ from pacbayes._utils.units import run_units
 
 
 class Listing(ThreadingBackend):
-    """A backend that gives its results all at once, as multiprocessing does."""
+    """Backend without result generators, like multiprocessing."""
 
     supports_return_generator = False
 
@@ -33,8 +33,8 @@ def test_same_bits_by_a_backend_without_generators(tmp_path):
 
 
 @pytest.mark.parametrize("backend", ["threading", "listing"])
-def test_threads_leave_the_filters_of_warnings_alone(backend):
-    """They belong to the process: set in one thread they are set in all, and restored in the wrong order lost."""
+def test_threads_do_not_change_warning_filters(backend):
+    """Filters belong to the process: threads that set and restore them would lose some."""
     filters, main = warnings.filters, threading.current_thread()
 
     def look(common, i):

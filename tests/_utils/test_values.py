@@ -1,4 +1,4 @@
-"""Values as JSON and arrays, and back; fingerprints: equal for equal bits in any process, and for nothing else."""
+"""Encoding of values as JSON and arrays; fingerprints, equal for equal bits in any process."""
 
 import copy
 import json
@@ -30,7 +30,7 @@ TABLE = sparse.csr_array(np.maximum(X - 2.0, 0.0))
 
 @dataclass
 class Point:
-    """A value that must not be negative."""
+    """Point with a non-negative coordinate."""
 
     x: float
 
@@ -67,7 +67,7 @@ DIFFERENT = [
 ]  # fmt: skip
 
 
-def test_plain_values_come_back():
+def test_round_trip():
     encoder = Encoder({Point: check_point})
     stored = json.loads(json.dumps(encoder.encode([*PLAIN, Point(0.5), np.float64(0.5)])))
     *plain, point, number = Decoder({Point: check_point}, encoder.arrays).decode(stored)
@@ -76,7 +76,7 @@ def test_plain_values_come_back():
 
 
 @pytest.mark.parametrize("value", [b"", {1}, 0j, np.array([0j]), np.array([object()]), len, LogisticRegression()])
-def test_what_has_no_form_is_refused(value):
+def test_unsupported_values_are_refused(value):
     with pytest.raises(TypeError, match="cannot be written as JSON and arrays"):
         Encoder({}).encode([value])
 
@@ -94,12 +94,12 @@ def test_what_has_no_form_is_refused(value):
         ({"@": "objects", "values": [[]]}, "must hold numbers or text"),
     ],
 )
-def test_values_that_cannot_be_are_refused(stored, message):
+def test_invalid_values_are_refused(stored, message):
     with pytest.raises(ValueError, match=message):
         Decoder({Point: check_point}, [np.zeros(1)]).decode(stored)
 
 
-def test_different_values_have_different_fingerprints_and_copies_the_same():
+def test_fingerprints_differ_for_different_values_only():
     prints = list(map(fingerprint, DIFFERENT))
     assert len(set(prints)) == len(prints)
     forests = [kind(n_estimators=3, random_state=0) for kind in (GradientBoostingClassifier, RandomForestClassifier)]
@@ -110,19 +110,19 @@ def test_different_values_have_different_fingerprints_and_copies_the_same():
 
 
 @pytest.mark.parametrize("part", ["ab", ["ab"], ("ab", 1.5), X, LogisticRegression()])
-def test_what_objects_share_does_not_matter(part):
+def test_fingerprint_ignores_object_identity(part):
     assert fingerprint([part, part]) == fingerprint([part, pickle.loads(pickle.dumps(part))])
 
 
-def test_one_bit_of_a_fitted_forest_shows():
+def test_fingerprint_of_a_forest_shows_one_bit():
     forest = RandomForestClassifier(n_estimators=3, random_state=0).fit(X, Y)
     before = fingerprint(forest)
     forest.estimators_[1].tree_.threshold[0] = np.nextafter(forest.estimators_[1].tree_.threshold[0], np.inf)
     assert fingerprint(forest) != before
 
 
-def test_same_in_another_process():
-    # In another process the letters come in another order, of which there are too many to meet the same one.
+def test_fingerprint_in_another_process():
+    # Another process has another order of the set of letters.
     code = "from pacbayes._utils.values import fingerprint; print(fingerprint([set('abcdefghijklmnop'), 'text', 1.5]))"
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     environment = {"PYTHONHASHSEED": seed, "PYTHONPATH": str(SOURCES)}
@@ -130,7 +130,7 @@ def test_same_in_another_process():
     assert done.stdout.strip() == fingerprint([set("abcdefghijklmnop"), "text", 1.5])
 
 
-def test_cycles_end_and_locks_are_refused():
+def test_fingerprint_of_cycles_and_locks():
     one, two = [1], [2]
     one.append(one)
     two.append(two)

@@ -1,4 +1,4 @@
-"""Whatever is warned of, the line named is the user's, not one of this package or of a library below it."""
+"""Warnings name the line of the user, not one of this package or of a library."""
 
 import warnings
 
@@ -21,8 +21,8 @@ GRID = CertifiedClassifier(Grid(LogisticRegression(), {"C": [1.0]}), delta=0.9, 
 UNTRUSTED = Grid(KNeighborsClassifier(metric="chebyshev"), {"n_neighbors": [1, 3]})
 
 
-class OfBatches(ClassifierMixin, BaseEstimator):
-    """Answers differently for rows that come together."""
+class BatchDependentClassifier(ClassifierMixin, BaseEstimator):
+    """Classifier whose predictions depend on the batch."""
 
     def fit(self, X, y):
         self.classes_ = np.unique(y)
@@ -38,13 +38,13 @@ CASES = {
     "a pipeline in a search": lambda _: GridSearchCV(
         make_pipeline(StandardScaler(), GRID), {"certifiedclassifier__duplicates": ["keep"]}, cv=2
     ).fit(X, Y),
-    "an estimator inside": lambda _: grid_set(OfBatches(), [{}], X, Y, random_state=0),
+    "an estimator inside": lambda _: grid_set(BatchDependentClassifier(), [{}], X, Y, random_state=0),
     "a file": lambda folder: save(CertifiedClassifier(UNTRUSTED, **CHOICES).fit(X, Y), folder / "model"),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_line_is_the_users(name, tmp_path):
+def test_warning_names_the_line_of_the_user(name, tmp_path):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         CASES[name](tmp_path)

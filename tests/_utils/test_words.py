@@ -1,4 +1,4 @@
-"""Numbers in words: what is printed is on the safe side of the truth, and close to it."""
+"""Formatted numbers: conservative rounding, and not by more than a digit."""
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -11,17 +11,17 @@ from pacbayes._utils.words import confidence, failure, format_share, format_up, 
 
 
 @given(st.floats(0.0, 1.0), st.integers(1, 12))
-def test_what_is_printed_is_at_least_the_number_and_less_than_a_digit_more(value, digits):
+def test_bounds_are_rounded_up_by_less_than_a_digit(value, digits):
     shown = Fraction(format_up(value, digits))
     assert Fraction(value) <= shown < Fraction(value) + Fraction(1, 10**digits)
 
 
-def test_what_is_no_number_is_printed_as_it_is():
+def test_infinity_and_nan():
     assert [format_up(value, 3) for value in (np.inf, -np.inf, np.nan)] == ["inf", "-inf", "nan"]
 
 
 @given(st.floats(5e-324, 1 - 2**-53))
-def test_no_confidence_is_printed_above_the_truth(delta):
+def test_confidence_is_rounded_down(delta):
     sure, fails = confidence(delta), failure(delta)
     with localcontext(prec=400):
         # repr is the shortest decimal that stands for the number: what a person wrote.
@@ -37,7 +37,7 @@ def test_no_confidence_is_printed_above_the_truth(delta):
 
 
 @given(st.floats(0.0, 1.0) | st.floats(0.0, 0.01) | st.floats(0.99, 1.0))
-def test_percentages_are_on_the_safe_side_with_two_digits_of_what_is_small(share):
+def test_percentages_are_conservative_with_two_significant_digits(share):
     up, down, near = (
         Fraction(text(share).removesuffix(" %")) / 100 for text in (percent_up, percent_down, format_share)
     )
@@ -48,12 +48,12 @@ def test_percentages_are_on_the_safe_side_with_two_digits_of_what_is_small(share
 
     assert exact <= up < exact + digit(exact)
     assert exact - digit(min(exact, 1 - exact)) < down <= exact
-    # An observed share is never printed above an upper bound that is at least as large.
+    # An observed share is never above a larger upper bound.
     assert abs(near - exact) <= digit(exact) / 2
     assert near <= up
 
 
-def test_percentages_at_the_ends():
+def test_percentages_of_zero_and_one():
     assert [percent_up(share) for share in (0.0, 5e-324, 1e-9, 0.00015, 1 - 2**-53, 1.0)] == [
         "0.0 %", "0.000001 %", "0.000001 %", "0.015 %", "100.0 %", "100.0 %"
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Limits by bets: against arbitrary precision and brute force, exact and simulated validity, the choice of the bets."""
+"""Betting bounds: against arbitrary precision and brute force, exact and simulated validity, choice of the bets."""
 
 import itertools
 import math
@@ -15,7 +15,7 @@ from pacbayes.bounds.bets import DEFAULT_BET, best_bet, best_bets, bet_upper, jo
 
 
 def capital(losses, b, r, counts=None):
-    """The capital to 60 digits, factor by factor."""
+    """Capital to 60 digits, factor by factor."""
     values, numbers = np.unique(losses, return_counts=True) if counts is None else (losses, counts)
     with mpmath.workdps(60):
         bet, rest = mpf(b), 1 - mpf(r)
@@ -24,13 +24,13 @@ def capital(losses, b, r, counts=None):
 
 
 def check_root(losses, b, delta, tolerance=1e-9, counts=None):
-    """The limit is not below the root, and its capital falls below 1/delta just before it."""
-    limit = bet_upper(losses, b, delta, counts)
+    """The bound is at least the root, and the capital is below 1/delta just before it."""
+    bound = bet_upper(losses, b, delta, counts)
     with mpmath.workdps(60):
-        if limit < 1.0:
-            assert capital(losses, b, limit, counts) >= 1 / mpf(delta), (b, delta)
-        assert capital(losses, b, mpf(limit) * (1 - mpf(tolerance)), counts) < 1 / mpf(delta), (b, delta)
-    return limit
+        if bound < 1.0:
+            assert capital(losses, b, bound, counts) >= 1 / mpf(delta), (b, delta)
+        assert capital(losses, b, mpf(bound) * (1 - mpf(tolerance)), counts) < 1 / mpf(delta), (b, delta)
+    return bound
 
 
 def kinds_of_losses(rng, m):
@@ -48,7 +48,7 @@ def kinds_of_losses(rng, m):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("m", [1, 2, 3, 10, 60, 300, *(pytest.param(m, marks=pytest.mark.slow) for m in (2000, 5000))])
-def test_never_below_the_root_and_hardly_above(m, seed):
+def test_bound_is_tight_above_the_root(m, seed):
     rng = np.random.default_rng([seed, m])
     for losses in kinds_of_losses(rng, m):
         b = float(rng.choice([1e-6, 0.01, 0.5, DEFAULT_BET, 0.999, 1 - 1e-9, rng.random()]))
@@ -56,7 +56,7 @@ def test_never_below_the_root_and_hardly_above(m, seed):
 
 
 @pytest.mark.parametrize("b", [1e-9, 1e-3, 0.3, DEFAULT_BET, 1 - 1e-6, 1 - 2.0**-53])
-def test_never_below_the_root_at_the_ends(b):
+def test_bound_at_the_ends(b):
     for delta in (0.5, 0.05, 1e-12):
         for losses in kinds_of_losses(np.random.default_rng(1), 5000):
             if np.unique(losses).size < 10:
@@ -67,7 +67,7 @@ def test_never_below_the_root_at_the_ends(b):
         check_root([0.0, 0.5], small, 0.05, counts=[4000, 1000])
 
 
-def test_a_search_that_ends_too_early_does_no_harm(monkeypatch):
+def test_search_that_ends_early_stays_valid(monkeypatch):
     # What is returned has passed the test of its capital, wherever the search has led.
     search = bets._Capitals.root
     for short in (1e-15, 1e-13, 1e-9, 0.5):
@@ -92,8 +92,8 @@ def test_capitals_are_rounded_down_and_slopes_nearly_exact():
 
 
 def test_rows_by_counts():
-    limit = check_root([0.0, 0.1, 1.0], 0.05, 0.05, counts=[900_000, 90_000, 10_000])
-    assert 0.019 < limit < 0.0195
+    bound = check_root([0.0, 0.1, 1.0], 0.05, 0.05, counts=[900_000, 90_000, 10_000])
+    assert 0.019 < bound < 0.0195
     by_rows = bet_upper(np.repeat([0.0, 0.1, 1.0], [900, 90, 10]), 0.3, 0.05)
     assert by_rows == bet_upper([1.0, 0.0, 0.1, 0.7], 0.3, 0.05, [10, 900, 90, 0])
     # Twice the same loss, with a count each.
@@ -108,11 +108,11 @@ def test_ends():
     assert bet_upper([1.0] * 1000, 0.5, 0.05) == bet_upper([0.0] * 1000, 0.5, 0.0) == 1.0
     assert bet_upper([0.0], 0.5, 0.05) == pytest.approx(1 - 0.5 / 19.5)
     assert 0.2 < bet_upper([0.2] * 1000, 0.01, 1.0) < 0.2 + 1e-9
-    limits = [bet_upper([0.0, 0.3, 0.1], 0.5, delta) for delta in (1.0, 0.5, 0.05, 1e-3, 1e-9, 1e-200, 0.0)]
-    assert limits == sorted(limits)
+    bounds = [bet_upper([0.0, 0.3, 0.1], 0.5, delta) for delta in (1.0, 0.5, 0.05, 1e-3, 1e-9, 1e-200, 0.0)]
+    assert bounds == sorted(bounds)
 
 
-def test_the_callers_floating_point_errors_do_not_matter():
+def test_floating_point_error_state_of_the_caller_does_not_matter():
     def all_of_them():
         losses = [[0.0, 5e-324, 1e-300], [0.3, 1.0]]
         chosen = best_bets(losses, [10, 10], 1e-300, [0.5, 0.5])
@@ -156,7 +156,7 @@ def test_wrong_input(call, arguments, error, message):
 # The choice of a bet.
 
 
-def test_the_best_bet_has_the_least_limit():
+def test_best_bet_has_the_smallest_bound():
     rng = np.random.default_rng(3)
     for m in (5, 60, 600):
         for losses in (rng.beta(1, 9, m), rng.choice([0.0, 0.1, 1.0], m, p=[0.8, 0.15, 0.05])):
@@ -167,7 +167,7 @@ def test_the_best_bet_has_the_least_limit():
                 assert bet_upper(four, best_bet(losses, m, delta), level) <= least * (1 + 1e-6)
 
 
-def test_the_bet_where_little_is_known():
+def test_bet_for_few_rows():
     assert best_bet([], 50, 0.05) == best_bet([0.1], 0, 0.05) == DEFAULT_BET == 0.89
     assert best_bet([1.0, 1.0], 50, 0.05) == 0.01
     # It falls towards that as losses approach one.
@@ -193,7 +193,7 @@ def log_capital(losses, b, r):
 
 
 def exact_root(losses, b, level):
-    """The largest mean in [0, 1] whose log-capital is at most the level; None if there is none."""
+    """Largest mean in [0, 1] whose log-capital is at most the level; None if there is none."""
     if log_capital(losses, b, mpf(0)) > level:
         return None
     w = mpf(0)  # Newton's method in w, where the function is convex
@@ -208,7 +208,7 @@ def exact_root(losses, b, level):
 
 
 def exact_joint(losses, chosen, delta, shares):
-    """The maximum for two classes: golden section over the first mean, in which it is concave."""
+    """Maximum for two classes by golden section over the first mean, in which it is concave."""
     with mpmath.workdps(50):
         level = -mpmath.log(mpf(delta))
         share = [mpf(float(one)) for one in shares]
@@ -239,24 +239,24 @@ def exact_joint(losses, chosen, delta, shares):
         ([[0.3] * 4 + [1.0] * 4, [0.0] * 9], [0.9, 0.5], 0.05, [0.02, 0.98]),
     ],
 )
-def test_the_joint_limit_is_the_maximum_rounded_up(losses, chosen, delta, shares):
-    limit, exact = joint_upper(losses, chosen, delta, shares), exact_joint(losses, chosen, delta, shares)
-    assert exact <= mpf(limit) <= exact * (1 + mpf("1e-9"))
+def test_joint_bound_is_the_maximum_rounded_up(losses, chosen, delta, shares):
+    bound, exact = joint_upper(losses, chosen, delta, shares), exact_joint(losses, chosen, delta, shares)
+    assert exact <= mpf(bound) <= exact * (1 + mpf("1e-9"))
 
 
 def float_log_capitals(losses, b, r):
-    """Log-capitals for many means at once."""
+    """Log-capitals for an array of means."""
     return np.log(1.0 - b + b * (1.0 - losses) / (1.0 - r[..., None])).sum(axis=-1)
 
 
-def test_nothing_in_the_set_is_above_the_joint_limit():
+def test_joint_bound_covers_the_confidence_set():
     rng = np.random.default_rng(8)
     for k in (2, 3, 6):
         for _ in range(8):
             losses = [rng.beta(0.5, 3.0, rng.integers(1, 80)) for _ in range(k)]
             chosen, shares = rng.uniform(0.05, 0.98, k), rng.dirichlet(np.ones(k))
             delta = float(10.0 ** rng.uniform(-6, -0.3))
-            limit = joint_upper(losses, chosen.tolist(), delta, shares)
+            bound = joint_upper(losses, chosen.tolist(), delta, shares)
 
             def excess(w, losses=losses, chosen=chosen, delta=delta):
                 means = 1.0 - np.exp(-w)
@@ -268,10 +268,10 @@ def test_nothing_in_the_set_is_above_the_joint_limit():
                 start = -np.log1p(-np.array([x.mean() for x in losses])) * rng.random(k)
                 direction = rng.dirichlet(np.full(k, 0.5))
                 t = brentq(lambda t, a=start, d=direction: excess(a + t * d), 0.0, 25.0 / direction.max())
-                assert shares @ -np.expm1(-start - t * direction) <= limit * (1 + 1e-9)
+                assert shares @ -np.expm1(-start - t * direction) <= bound * (1 + 1e-9)
 
 
-def test_classes_of_which_nothing_is_known():
+def test_classes_without_rows():
     some, one = [0.0, 0.0, 0.5, 0.0], bet_upper([0.0, 0.0, 0.5, 0.0], 0.7, 0.05)
     assert joint_upper([some, []], [0.7, 0.5], 0.05, [0.6, 0.4]) == pytest.approx(0.6 * one + 0.4, rel=1e-9)
     assert joint_upper([[], []], [0.7, 0.5], 0.05, [0.6, 0.4]) == 1.0
@@ -283,7 +283,7 @@ def test_classes_of_which_nothing_is_known():
     assert joint_upper([some, [1.0] * 2000], [0.7, 0.89], 0.05, [0.6, 0.4]) == 1.0
 
 
-def test_ends_of_the_joint_limit():
+def test_ends_of_the_joint_bound():
     losses = [[0.0] * 30, [0.1] * 20]
     assert joint_upper(losses, [0.5, 0.5], 0.0, [0.5, 0.5]) == 1.0
     # A class of no weight gives what its capital can lose, which for losses of 0 is nothing.
@@ -298,7 +298,7 @@ def test_ends_of_the_joint_limit():
     )
 
 
-def test_the_bets_together_are_the_best():
+def test_joint_bets_are_optimal():
     rng = np.random.default_rng(10)
     shares, sizes = [0.5, 0.5], [200, 60]
     training = [rng.binomial(1, 0.1, 200) * 1.0, rng.beta(1, 4, 60)]
@@ -306,15 +306,15 @@ def test_the_bets_together_are_the_best():
     # Four rows in place of one make the quarter a row, as above.
     rows = [np.r_[np.repeat(x, 4), 1.0] for x in training]
 
-    def limit(b):
+    def bound(b):
         return joint_upper(rows, b, 0.05**4, shares)
 
-    least = limit(chosen)
+    least = bound(chosen)
     grid = [0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
-    assert least <= min(limit([a, b]) for a in grid for b in grid)
+    assert least <= min(bound([a, b]) for a in grid for b in grid)
     for scale in (0.95, 1.05):
-        assert least < limit([chosen[0] * scale, chosen[1]])
-        assert least < limit([chosen[0], chosen[1] * scale])
+        assert least < bound([chosen[0] * scale, chosen[1]])
+        assert least < bound([chosen[0], chosen[1] * scale])
 
 
 # Validity.
@@ -324,34 +324,34 @@ def test_the_bets_together_are_the_best():
 @pytest.mark.parametrize("m", [1, 2, 10, 60])
 def test_exact_validity_for_zeros_and_ones(m, b):
     for delta in (0.5, 0.05):
-        limits = np.array([bet_upper([0.0, 1.0], b, delta, [m - k, k]) for k in range(m + 1)])
-        risks = np.r_[np.nextafter(limits[limits < 1.0], 1.0), np.linspace(0.0, 1.0, 101)][:, None]
-        failures = (binom.pmf(np.arange(m + 1), m, risks) * (limits < risks)).sum(axis=1)
+        bounds = np.array([bet_upper([0.0, 1.0], b, delta, [m - k, k]) for k in range(m + 1)])
+        risks = np.r_[np.nextafter(bounds[bounds < 1.0], 1.0), np.linspace(0.0, 1.0, 101)][:, None]
+        failures = (binom.pmf(np.arange(m + 1), m, risks) * (bounds < risks)).sum(axis=1)
         assert failures.max() <= delta + 1e-12
 
 
-def test_exact_validity_for_two_classes_and_all_shares_at_once():
+def test_exact_simultaneous_validity_for_two_classes_and_all_shares():
     sizes, chosen, delta = (8, 5), [0.7, 0.5], 0.2
     seen = list(itertools.product(range(sizes[0] + 1), range(sizes[1] + 1)))
     shares = [[1.0, 0.0], [0.8, 0.2], [0.5, 0.5], [0.2, 0.8], [0.0, 1.0]]
     counts = [[[m - k, k] for m, k in zip(sizes, pair, strict=True)] for pair in seen]
-    limits = np.array([[joint_upper([[0.0, 1.0]] * 2, chosen, delta, s, n) for s in shares] for n in counts])
+    bounds = np.array([[joint_upper([[0.0, 1.0]] * 2, chosen, delta, s, n) for s in shares] for n in counts])
     worst = 0.0
     for risks in itertools.product(np.linspace(0.01, 0.99, 25), repeat=2):
-        missed = (limits < np.array(shares) @ risks).any(axis=1)
+        missed = (bounds < np.array(shares) @ risks).any(axis=1)
         masses = binom.pmf(np.array(seen), sizes, risks).prod(axis=1)
         worst = max(worst, float(masses[missed].sum()))
     assert 0.1 * delta < worst <= delta
 
 
 def most_misses(draws, delta):
-    """More misses than this are seen once in ten thousand times."""
+    """Number of misses that is exceeded with probability 1e-4."""
     return binom.ppf(0.9999, draws, delta)
 
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("sizes", [(10,), (150,), (60, 25, 8)])
-def test_misses_are_compatible_with_delta(law, sizes):
+def test_miss_rate_is_compatible_with_delta(law, sizes):
     rng = np.random.default_rng(11)
     draw, mean = LAWS[law]
     shares, scales = np.array([0.5, 0.3, 0.2])[: len(sizes)], np.array([1.0, 0.5, 0.8])[: len(sizes)]
@@ -362,11 +362,11 @@ def test_misses_are_compatible_with_delta(law, sizes):
         losses = [draw(rng, m) * scale for m, scale in zip(sizes, scales, strict=True)]
         misses += joint_upper(losses, chosen, 0.2, shares) < mean * float(shares @ scales)
     assert misses <= most_misses(300, 0.2)
-    # With more rows the limit is near enough to be missed now and then.
+    # With more rows the bound is near enough to be missed now and then.
     assert misses > 0 or max(sizes) < 100
 
 
-def test_dividing_by_the_largest_loss_seen_is_caught():
+def test_planted_scaling_by_the_largest_observed_loss_is_detected():
     rng = np.random.default_rng(13)
     misses = {"known": 0, "seen": 0}
     for _ in range(300):

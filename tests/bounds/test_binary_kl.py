@@ -57,7 +57,7 @@ def tolerance(r):
 
 
 def faults(p, x, lower, upper):
-    """What is wrong with a pair of roots: kl grows away from p, so signs of kl - x tell."""
+    """Check a pair of roots by the signs of kl - x, since kl increases away from p."""
     P, X = mp.mpf(p), mp.mpf(x)
     found = []
     if upper < 1 and oracles.kl(P, mp.mpf(upper)) < X:
@@ -78,7 +78,7 @@ MORE = [pytest.param(seed, 20_000, marks=pytest.mark.slow) for seed in range(100
 
 
 @pytest.mark.parametrize(("seed", "number"), [*SEEDS, *MORE])
-def test_roots_enclose_the_truth_tightly(seed, number):
+def test_roots_are_rounded_outward_and_tight(seed, number):
     p, x = adversarial(number, seed)
     lower, upper = kl_roots(p, x)
     assert [(*case, f) for case in zip(p, x, lower, upper, strict=True) for f in faults(*case)] == []
@@ -88,7 +88,7 @@ def test_roots_enclose_the_truth_tightly(seed, number):
         np.testing.assert_allclose(alone, roots[some], rtol=4e-15, atol=1e-323)
 
 
-def test_the_oracle_catches_a_root_off_by_one_ulp_and_a_loose_one():
+def test_planted_roots_off_by_one_ulp_and_loose_are_detected():
     lower, upper = kl_roots(0.1, 0.05)
     truth = float(oracles.kl_upper(0.1, 0.05))
     assert faults(0.1, 0.05, lower, math.nextafter(truth, 0)) == ["upper root below the truth"]

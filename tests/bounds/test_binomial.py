@@ -1,4 +1,4 @@
-"""Exact limits from counts, and Chernoff's: never too small, and hardly too large; how many rows a target needs."""
+"""Clopper-Pearson and Chernoff bounds, bounds for a batch, and sample sizes."""
 
 from fractions import Fraction
 from itertools import product
@@ -37,26 +37,26 @@ CASES = [(k, m) for m in (1, 2, 7, 100, 1840, 10**6) for k in (0, 1, 3, m // 10,
 
 
 @pytest.mark.parametrize("delta", [0.5, 0.05, 0.05 / 1990, 1e-12, 1e-100, 0.999])
-def test_limits_round_up_and_are_tight(delta):
+def test_bounds_are_rounded_up_and_tight(delta):
     for k, m in CASES:
-        limit = float(binomial_upper(k, m, delta))
-        if limit == 1.0:
+        bound = float(binomial_upper(k, m, delta))
+        if bound == 1.0:
             assert delta < 1e-11
             continue
-        assert tail(k, m, limit) <= delta, (k, m)
-        assert tail(k, m, limit * (1 - 1e-7)) > delta, (k, m)
+        assert tail(k, m, bound) <= delta, (k, m)
+        assert tail(k, m, bound * (1 - 1e-7)) > delta, (k, m)
 
 
 @pytest.mark.parametrize("delta", [1e-200, 1e-281, 1e-300, 1e-308, 1e-310, 3e-323, 1e-323, 5e-324])
 def test_small_levels(delta):
     # Down to the smallest positive number the tail is at most the level, and not less than a tenth below it.
     for k, m in [*CASES, (10, 10**9), (10**6, 10**12), (10, 2**53), (2**53 - 1, 2**53)]:
-        limit = float(binomial_upper(k, m, delta))
-        if limit == 1.0:
+        bound = float(binomial_upper(k, m, delta))
+        if bound == 1.0:
             assert tail(k, m, 1.0 - 2**-53) > 0.9 * mpf(delta), (k, m)
             continue
-        assert tail(k, m, limit) <= delta, (k, m)
-        assert tail(k, m, limit - 2**-53) > 0.9 * mpf(delta), (k, m)
+        assert tail(k, m, bound) <= delta, (k, m)
+        assert tail(k, m, bound - 2**-53) > 0.9 * mpf(delta), (k, m)
 
 
 def test_arrays_and_ends():
@@ -71,11 +71,11 @@ def test_arrays_and_ends():
 
 @pytest.mark.parametrize("delta", [0.5, 0.05, 1e-3, 1e-12, 1e-300])
 @pytest.mark.parametrize("m", [1, 7, 100, 12345])
-def test_chernoffs_limit_is_the_root_rounded_up(m, delta):
+def test_chernoff_bound_is_the_root_rounded_up(m, delta):
     risks = np.array([0.0, 1e-9, 0.01, 1 / 3, 0.5, 0.9, 1 - 1e-12, 1.0])
-    for risk, limit in zip(risks, chernoff_upper(risks, m, delta), strict=True):
+    for risk, bound in zip(risks, chernoff_upper(risks, m, delta), strict=True):
         exact = kl_upper(mpf(float(risk)), -mpmath.log(mpf(delta)) / m)
-        assert exact <= mpf(float(limit)) <= min(exact * (1 + mpf("1e-12")), mpf(1))
+        assert exact <= mpf(float(bound)) <= min(exact * (1 + mpf("1e-12")), mpf(1))
 
 
 # Errors among new rows.
@@ -84,13 +84,13 @@ LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5)
 
 
 def new_tail(k, m, rows, f):
-    """P(Hypergeometric(m + N, k + f, m) <= k), a fraction."""
+    """P(Hypergeometric(m + N, k + f, m) <= k) as a fraction."""
     wrong, right = k + f, m + rows - k - f
     return Fraction(sum(comb(wrong, j) * comb(right, m - j) for j in range(min(k, m) + 1)), comb(m + rows, m))
 
 
 def exact(k, m, rows, level):
-    """The limit by its definition; the tail falls with the number of errors."""
+    """Bound for new rows by definition; the tail decreases with the number of errors."""
     low, high = 0, rows + 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -99,8 +99,8 @@ def exact(k, m, rows, level):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_all_small_cases_of_new_rows(level):
-    """Equal to the definition, but for ties: where a probability is the level itself it is larger by one."""
+def test_batch_bound_in_all_small_cases(level):
+    """Equal to the definition, except that it is larger by one if a probability equals the level."""
     ties = 0
     for m, rows in product(range(1, 13), repeat=2):
         for k in range(m + 1):
@@ -116,8 +116,8 @@ def test_all_small_cases_of_new_rows(level):
     assert (ties > 0) == (level >= 0.05)
 
 
-def test_rounding_never_makes_it_too_small():
-    """At the largest level that is still below a probability, to the last bit, its number of errors is possible."""
+def test_rounding_of_the_batch_bound():
+    """At the largest level below a probability, to the last bit, the bound is not smaller."""
     rng = np.random.default_rng(1)
     for _ in range(300):
         m, rows = (int(number) for number in rng.integers(20, 600, 2))
@@ -132,7 +132,7 @@ def test_rounding_never_makes_it_too_small():
 
 
 def long_tail(k, m, rows, f):
-    """The same probability to 40 digits: its first term by gamma functions, the others each from the one before."""
+    """The same probability to 40 digits: first term by gamma functions, the others by recursion."""
     with mpmath.workdps(40):
         term = mpmath.binomial(m, k) * mpmath.binomial(rows, f) / mpmath.binomial(m + rows, k + f)
         total, wrong = mpf(0), k + f
@@ -146,7 +146,7 @@ def long_tail(k, m, rows, f):
 
 @pytest.mark.parametrize(("k", "m", "rows"), [(20_000, 10**6, 10**6), (500, 10**6, 3 * 10**5), (900, 2000, 10**8)])
 @pytest.mark.parametrize("level", [0.05, 1e-9])
-def test_many_new_rows_to_forty_digits(k, m, rows, level):
+def test_batch_bound_of_many_rows_to_forty_digits(k, m, rows, level):
     begun = perf_counter()
     found = hypergeometric_upper(k, m, rows, level)
     assert perf_counter() - begun < 5.0
@@ -154,14 +154,14 @@ def test_many_new_rows_to_forty_digits(k, m, rows, level):
     assert long_tail(k, m, rows, found + 1) <= level
 
 
-def test_new_rows_at_the_ends():
-    for k, m, rows, level, limit in [
+def test_batch_bound_at_the_ends():
+    for k, m, rows, level, bound in [
         (0, 5, 0, 0.05, 0), (5, 5, 7, 0.05, 7), (5, 5, 7, 1.0, 7), (3, 5, 7, 0.0, 7), (3, 5, 7, 1e-300, 7),
         (0, 10**6, 10**6, 1e-300, 10**6), (0, 1000, 1, 0.05, 0), (9, 900, 1000, 0.05, exact(9, 900, 1000, 0.05)),
     ]:  # fmt: skip
         with np.errstate(all="raise"):
-            assert hypergeometric_upper(np.int64(k), m, rows, level) == limit
-    # With very many new rows the limit is that of the risk.
+            assert hypergeometric_upper(np.int64(k), m, rows, level) == bound
+    # With very many new rows the bound is that of the risk.
     assert hypergeometric_upper(7, 300, 2**31, 0.05) / 2**31 == pytest.approx(binomial_upper(7, 300, 0.05), rel=1e-5)
 
 
@@ -175,14 +175,14 @@ SETTINGS = [
 
 
 def chance_by_quantiles(m, error, target, delta):
-    """With SciPy's quantiles of the Beta distribution as limits, and its binomial distribution: nothing of ours."""
+    """Probability of certifying, by SciPy's beta quantiles and binomial distribution alone."""
     k = np.arange(m)
     passes = np.flatnonzero(beta.ppf(1 - delta, k + 1, m - k) <= target)
     return binom.cdf(passes[-1], m, error) if passes.size else 0.0
 
 
 @pytest.mark.parametrize(("error", "target", "delta", "chance"), SETTINGS)
-def test_from_there_on_the_chance_stays_and_just_before_it_does_not(error, target, delta, chance):
+def test_rows_needed_is_the_smallest_number_from_which_the_probability_stays(error, target, delta, chance):
     rows = rows_needed(error, target, delta=delta, chance=chance)
     some = np.unique(np.concatenate([np.arange(rows, rows + 100), np.geomspace(rows, 6 * rows + 50, 60).astype(int)]))
     by_quantiles = [chance_by_quantiles(m, error, target, delta) for m in some.tolist()]
@@ -191,8 +191,8 @@ def test_from_there_on_the_chance_stays_and_just_before_it_does_not(error, targe
     assert rows == 1 or chance_by_quantiles(rows - 1, error, target, delta) < chance
 
 
-def test_the_first_number_of_rows_that_has_the_chance_is_not_enough():
-    """The planted fault: a search upwards stops at the first tooth that reaches it."""
+def test_planted_upward_search_for_rows_needed_is_detected():
+    """The probability is a sawtooth: an upward search stops at its first tooth."""
     rows = rows_needed(0.05, 0.08)
     first = int(np.flatnonzero(chances(np.arange(1, 1000), 0.05, 0.08) >= 0.8)[0]) + 1
     assert first < rows
@@ -200,7 +200,7 @@ def test_the_first_number_of_rows_that_has_the_chance_is_not_enough():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_against_all_numbers_of_rows_one_by_one(seed):
+def test_rows_needed_against_all_numbers_of_rows(seed):
     rng = np.random.default_rng(seed)
     for _ in range(25):
         error = float(rng.choice([0.0, rng.uniform(0, 0.3), rng.uniform(0, 0.9)]))
@@ -213,8 +213,8 @@ def test_against_all_numbers_of_rows_one_by_one(seed):
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 10, 57, 400])
-def test_the_inequality_of_zubkov_and_serov(m):
-    """What the upper end of the search rests on, enumerated: P(Bin(m, p) <= k) between C(k) and C(k + 1)."""
+def test_zubkov_serov_inequality(m):
+    """The upper end of the search assumes it: P(Bin(m, p) <= k) is between C(k) and C(k + 1)."""
     k = np.arange(m + 1)
     for p in (1e-4, 0.01, 0.2, 0.5, 0.73, 0.99):
         C = ndtr(np.sign(k / m - p) * np.sqrt(2 * m * np.asarray(kl_divergence(k / m, p))))

@@ -1,4 +1,4 @@
-"""bound(): never below real arithmetic, monotone, and clear about wrong input."""
+"""bound(): rounding, monotonicity, wrong input."""
 
 import math
 
@@ -37,7 +37,7 @@ def random_problem(rng):
 
 @pytest.mark.parametrize("constant", ["exact", "paper"])
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_never_below_real_arithmetic_and_hardly_above(distance, constant):
+def test_bound_is_rounded_up_and_tight(distance, constant):
     rng = np.random.default_rng(7)
     for _ in range(40):
         weights, risks, m, prior = random_problem(rng)
@@ -50,7 +50,7 @@ def test_never_below_real_arithmetic_and_hardly_above(distance, constant):
 
 
 @pytest.mark.parametrize("H", [129, 1000, 5000, pytest.param(20_000, marks=pytest.mark.slow)])
-def test_average_and_divergence_never_below_real_arithmetic(H):
+def test_average_and_divergence_are_rounded_up(H):
     rng = np.random.default_rng(H)
     spike = np.full(H, 2.0**-53 * 1.0001)  # each addition to one rounds up: the sum is as wrong as it can be
     spike[0] = 1.0
@@ -63,7 +63,7 @@ def test_average_and_divergence_never_below_real_arithmetic(H):
             assert 0 <= mp.mpf(kl) - K <= 1e-12
 
 
-def test_the_roundings_of_average_and_divergence_are_needed():
+def test_rounding_of_average_and_divergence_is_needed():
     # Without the allowance some of many random cases are below the truth: the test above can fail.
     rng = np.random.default_rng(0)
     below = 0
@@ -91,7 +91,7 @@ def test_monotone_in_risk_and_divergence(distance, m, delta, risk, other_risk, k
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_of_unequal_sample_sizes_the_least_counts(distance):
+def test_unequal_sample_sizes_use_the_smallest(distance):
     weights, risks = [0.2, 0.3, 0.5], [0.1, 0.2, 0.3]
     least = bound(weights, risks, 40, distance=distance)
     assert bound(weights, risks, [55, 40, 70], distance=distance) == least

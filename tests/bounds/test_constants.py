@@ -24,7 +24,7 @@ def as_printed(value, printed):
     return f"{value:.{digits}e}" if "e" in printed else f"{value:.2f}"
 
 
-def test_the_papers_tables():
+def test_tables_of_the_paper():
     for m, printed in PAPER_LINEAR.items():
         value = math.exp(get_distance("linear").log_moment(m, 0.58))
         assert as_printed(value, printed) == printed
@@ -41,13 +41,13 @@ def test_against_the_definition(name, kind):
 
 
 @pytest.mark.parametrize("name", DISTANCES)
-def test_the_supremum_over_the_risk(name):
+def test_supremum_over_the_risk(name):
     distance = get_distance(name)
     risks = np.concatenate([[0.0, 1.0, 1 / (math.e - 1)], np.linspace(0.001, 0.999, 250)])
     for m in range(1, 201):
         largest, claimed = float(distance.log_moment(m, risks).max()), log_constant(name, m)
         assert largest <= claimed + 1e-13  # log_moment is not rounded down; the oracle's test has no such allowance
-        # The supremum is claimed for all of them, so one percent less is too small somewhere.
+        # One percent less is too small for some risk.
         assert largest > claimed - math.log(1.01)
         # The paper's is valid too, by a proof: xi(m) <= 2 sqrt(m).
         assert m == 1 or claimed <= log_constant(name, m, "paper") + 2e-12
@@ -92,7 +92,7 @@ def test_square_moments_by_the_sum(name, c, m):
 
 
 @pytest.mark.parametrize("m", [3, 40, 700])
-def test_the_bound_on_a_cell_holds_inside_it(m):
+def test_bound_on_a_cell(m):
     # Wide cells, where every term of Taylor's formula counts, against a scan of the plain sum.
     rng = np.random.default_rng(m)
     ch = get_distance("ch")
@@ -106,7 +106,7 @@ def test_the_bound_on_a_cell_holds_inside_it(m):
     assert math.log(cells.first(first)) >= ch.log_moment(m, np.linspace(0, first, 50)).max() - 1e-12
 
 
-def test_the_papers_constant_of_ch_at_one_is_refused():
+def test_paper_constant_of_ch_at_one_is_refused():
     with pytest.warns(UserWarning, match="invalid") as caught:
         assert log_constant("ch", 1, constant="paper") == log_constant("ch", 1)
     assert caught[0].filename == __file__

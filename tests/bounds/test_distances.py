@@ -1,4 +1,4 @@
-"""The distances against arbitrary precision: value, inverse, slopes, ratio; Catoni's choice; one of a user."""
+"""Distances against arbitrary precision: value, inverse, slopes, ratio; Catoni's parameter; a user-defined distance."""
 
 import copy
 import math
@@ -48,7 +48,7 @@ def test_upper_is_the_inverse_rounded_up(name):
 
 
 @pytest.mark.parametrize("name", DISTANCES)
-def test_lower_mirrors_upper_where_there_is_one(name):
+def test_lower_mirrors_upper(name):
     distance = get_distance(name)
     for L, x in CASES if distance.two_sided else ():
         with mp.workdps(400):  # lower roots of kl down to the subnormal numbers are told from zero
@@ -73,7 +73,7 @@ def test_slopes_and_ratio_against_numerical_derivatives(name):
         assert distance.upper_and_ratio(L, x) == (distance.upper(L, x), distance.ratio(L, x))
 
 
-def test_the_corners():
+def test_corner_cases():
     kl = get_distance("kl")
     assert (kl.slopes(1.0, 0.1), kl.slopes(0.2, 0.0)) == ((0.0, 0.0), (1.0, math.inf))
     assert kl.slopes(0.0, 0.5) == (math.inf, pytest.approx(math.exp(-0.5)))
@@ -101,7 +101,7 @@ def test_threshold_is_rounded_up_and_never_negative(name):
     assert f.threshold(-1e6) == 0.0
 
 
-def test_the_ratio_is_monotone_where_it_is_said_to_be():
+def test_ratio_is_monotone_where_declared():
     rng = np.random.default_rng(9)
     proved = 0
     for _ in range(3000):
@@ -130,7 +130,7 @@ def test_ch_is_half_of_a_lower_bound_of_kl_and_its_root_is_exact():
     assert ch_root(1e308)[0] == pytest.approx(float(mp.cbrt(mp.mpf("1e308") * 135 / 16)))
 
 
-# Catoni's.
+# Catoni's distance.
 
 
 @pytest.mark.parametrize("C", [1e-100, 1e-9, 1e-3, 0.4, 5.0, 40.0, 800.0, 1e100])
@@ -142,14 +142,14 @@ def test_catoni_is_rounded_up_for_every_size_of_its_parameter(C):
                 truth = mp.expm1(-mp.mpf(C) * mp.mpf(L) - mp.mpf(x)) / mp.expm1(-mp.mpf(C))
             got = distance.upper(L, x)
             assert got >= truth
-            # Where C L is no normal number it has lost digits.
+            # A subnormal C L has lost digits.
             if C * L >= 1e-300 or L == 0.0 or x > 1e-290:
                 assert mp.mpf(got) <= truth * (1 + mp.mpf(1e-14)) + mp.mpf(2) ** -1073
     assert distance.ratio(0.2, 0.02) == C
 
 
 @pytest.mark.parametrize("C", [1e-100, 1e-9, 1e-3, 0.05, 0.4, 2.0, 30.0, 1e3, 1e7, 1e100])
-def test_the_search_proves_catonis_closed_form(C):
+def test_search_against_the_closed_form_of_catoni(C):
     rng = np.random.default_rng(3)
     risks, prior = rng.integers(0, 41, 60) / 40, rng.dirichlet(np.ones(60))
     found = optimal_posterior(risks, 40, distance=Catoni(C), prior=prior)
@@ -162,7 +162,7 @@ def test_the_search_proves_catonis_closed_form(C):
 
 
 @pytest.mark.parametrize("delta", [0.5, 0.05, 1e-4])
-def test_expecting_finds_the_best_parameter(delta):
+def test_expecting_optimises_the_parameter(delta):
     for m in (5, 250, 10_000):
         for risk in (1e-4, 0.05, 0.3, 0.9):
             chosen, x = Catoni.expecting(risk, m, delta), -mp.log(mp.mpf(delta)) / m
@@ -172,7 +172,7 @@ def test_expecting_finds_the_best_parameter(delta):
 
 
 @pytest.mark.parametrize("C", [0.4, 1, np.float32(0.25), 1e-90, 123456789.125, 1e22])
-def test_catoni_is_a_value(C):
+def test_catoni_compares_by_value(C):
     one = Catoni(C)
     assert one == Catoni(float(C)) != Catoni(2 * float(C))
     assert len({one, Catoni(float(C)), Catoni(2 * float(C))}) == 2
@@ -195,12 +195,12 @@ def test_catoni_is_a_value(C):
     (lambda: get_distance(Catoni), TypeError, "got the class Catoni"),
     (lambda: register_distance(Catoni(0.4)), ValueError, "need not be registered"),
 ])  # fmt: skip
-def test_what_catoni_refuses(call, error, message):
+def test_invalid_parameters_of_catoni(call, error, message):
     with pytest.raises(error, match=message):
         call()
 
 
-# A distance of a user.
+# A user-defined distance.
 
 
 class Hoeffding(Distance):
@@ -226,7 +226,7 @@ class Hoeffding(Distance):
 
 
 @pytest.mark.parametrize("registered", [False, True])
-def test_a_sixth_distance_in_one_class(registered, monkeypatch):
+def test_user_defined_distance(registered, monkeypatch):
     monkeypatch.setattr(distances, "_REGISTRY", dict(distances._REGISTRY))
     with pytest.raises(ValueError, match="unknown distance"):
         get_distance("hoeffding 0.5")
@@ -243,7 +243,7 @@ def test_a_sixth_distance_in_one_class(registered, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["kl", "catoni", "catoni(0.4)", None])
-def test_a_distance_must_have_a_name_and_not_that_of_another(name):
+def test_distances_need_different_names(name):
     wrong = Hoeffding()
     wrong.name = name
     with pytest.raises((ValueError, TypeError), match=r"differs from|names that begin with|with a name"):

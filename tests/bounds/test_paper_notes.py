@@ -1,4 +1,4 @@
-"""Each slip of the paper that docs/paper-notes.md reports about the bounds, shown."""
+"""The errors of the paper about bounds that docs/paper-notes.md reports."""
 
 import math
 
@@ -32,7 +32,7 @@ def test_printed_slope_of_the_ch_root_misses_a_factor():
     assert float(printed_ch_slope(R)) == pytest.approx(0.62396, abs=5e-6)
 
 
-def test_the_ch_radicals_lose_digits_for_small_arguments():
+def test_ch_radicals_lose_digits_for_small_arguments():
     def radicals(R):
         root = math.sqrt(729 * R**2 + 6615 / 8 * R + 208980 / 256)
         a, b = 1225 / 512 + 135 / 32 * R, 5 / 32 * root
@@ -49,7 +49,7 @@ CH_Q = [
 ]  # fmt: skip
 
 
-def test_the_counter_example_to_convexity_of_ch_is_none():
+def test_counterexample_to_convexity_of_ch_is_none():
     H, m, delta = 10, 40, mp.mpf("0.01")
     q = [mp.mpf(w) for w in CH_Q]
     log_i = oracles.log_constant("ch", m, "paper")
@@ -66,7 +66,7 @@ def test_the_counter_example_to_convexity_of_ch_is_none():
 
 
 def bound_towards_one_classifier(distance, share, H, m, delta):
-    """B at the mixture of the uniform prior with `share` of a point mass, all risks equal to zero.
+    """Bound at the mixture of the uniform prior with `share` of a point mass, for risks of zero.
 
     The risk is linear along the line, so it does not affect convexity.
     """
@@ -76,13 +76,13 @@ def bound_towards_one_classifier(distance, share, H, m, delta):
 
 
 @pytest.mark.parametrize("distance", ["squared", "ch"])
-def test_true_counter_examples_to_convexity(distance):
+def test_true_counterexamples_to_convexity(distance):
     H, m, delta = 10**6, 50, 0.01
     low, middle, high = (bound_towards_one_classifier(distance, mp.mpf(a), H, m, delta) for a in ("0.4", "0.5", "0.6"))
     assert middle > (low + high) / 2 + mp.mpf("1e-4")
 
 
-def test_the_constant_of_ch_at_one_is_below_the_supremum():
+def test_constant_of_ch_at_one_is_below_the_supremum():
     paper = 4 * (1 - math.exp(-float(oracles.ch_polynomial(mp.mpf(1) / 2))))
     assert paper == pytest.approx(0.9334, abs=5e-5)
     assert float(oracles.moment("ch", 1, mp.mpf(1) / 2)) > 1.304
@@ -91,7 +91,7 @@ def test_the_constant_of_ch_at_one_is_below_the_supremum():
     assert paper * 5 > 2 * math.sqrt(5)
 
 
-def test_the_lemma_of_the_main_text_has_a_factor_two_too_many():
+def test_lemma_of_the_main_text_has_an_extra_factor_two():
     def moment(c):
         return float(
             mp.fsum(mp.binomial(10, k) * mp.exp(c * 10 * (mp.mpf(k) / 10 - 0.5) ** 2) for k in range(11)) / 2**10
@@ -101,7 +101,7 @@ def test_the_lemma_of_the_main_text_has_a_factor_two_too_many():
     assert f"{moment(2):.2f}" == "2.57"  # the lemma as printed: Pinsker's moment
 
 
-def test_the_supremum_of_the_linear_moment_is_not_at_058():
+def test_supremum_of_the_linear_moment_is_not_at_058():
     linear, star = get_distance("linear"), 1 / (math.e - 1)
     assert linear.log_moment(1000, star) > linear.log_moment(1000, 0.58)
     assert linear.log_moment(1000, star) == pytest.approx(log_constant("linear", 1000), rel=1e-13)
@@ -109,7 +109,7 @@ def test_the_supremum_of_the_linear_moment_is_not_at_058():
 
 
 def test_kl_roots_near_one_are_not_lost_to_an_epsilon():
-    # The paper's bisection starts from eps and 1 - eps and breaks off where x exceeds kl at both ends.
+    # The paper's bisection starts from eps and 1 - eps and fails if x exceeds kl at both ends.
     lower, upper = kl_roots(0.5, 20.0)
     assert 0 < lower < 1e-16
     assert 1 - 2**-52 < upper <= 1

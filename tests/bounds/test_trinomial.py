@@ -1,4 +1,4 @@
-"""The limit of a difference: exact validity, summed over the trinomial distribution; tightness; ends."""
+"""Bound on a difference: exact validity, summed over the trinomial distribution; tightness; ends."""
 
 from fractions import Fraction
 from itertools import combinations_with_replacement
@@ -17,8 +17,8 @@ def outcomes(m):
     return np.array([(j, k) for j in range(m + 1) for k in range(m + 1 - j)])
 
 
-def largest_failure(limits, pairs, m, steps=16):
-    """The largest probability, over a grid of true probabilities, that the limit is below the true difference."""
+def largest_failure(bounds, pairs, m, steps=16):
+    """Largest probability, over a grid of true probabilities, that the bound is below the true difference."""
     rates = np.concatenate([np.linspace(0.0, 1.0, steps + 1), [0.01, 0.03, 0.99]])
     worst = 0.0
     for a in rates:
@@ -26,13 +26,13 @@ def largest_failure(limits, pairs, m, steps=16):
             probabilities = multinomial.pmf(
                 np.column_stack([pairs, m - pairs.sum(axis=1)]), m, [a, b, max(1 - a - b, 0)]
             )
-            # A hair below counts as reached: the grid's differences are rounded.
-            worst = max(worst, float(probabilities[limits < b - a - 1e-12].sum()))
+            # With a tolerance, since the grid's differences are rounded.
+            worst = max(worst, float(probabilities[bounds < b - a - 1e-12].sum()))
     return worst
 
 
 def wald(j, k, m, delta):
-    """What a textbook says, which is not valid."""
+    """The Wald bound, which is not valid."""
     return (k - j) / m - ndtri(delta) * np.sqrt(max(j + k - (k - j) ** 2 / m, 0)) / m
 
 
@@ -42,16 +42,16 @@ MORE = [pytest.param(m, delta, marks=pytest.mark.slow) for m, delta in [(30, 0.0
 @pytest.mark.parametrize(("m", "delta"), [(1, 0.1), (2, 0.025), (7, 0.3), (12, 0.025), *MORE])
 def test_exact_validity(m, delta):
     pairs = outcomes(m)
-    limits = np.array([difference_upper(int(j), int(k), m, delta) for j, k in pairs])
-    worst = largest_failure(limits, pairs, m, 16 if m < 20 else 60)
+    bounds = np.array([difference_upper(int(j), int(k), m, delta) for j, k in pairs])
+    worst = largest_failure(bounds, pairs, m, 16 if m < 20 else 60)
     assert worst <= delta
     assert m < 20 or worst > 0.5 * delta
-    # The same sum catches limits that are too small.
+    # The same sum detects bounds that are too small.
     assert m > 20 or largest_failure(np.array([wald(j, k, m, delta) for j, k in pairs]), pairs, m) > delta
 
 
 def largest_probability(j0, k0, m, delta, difference):
-    """The largest probability over rates of disagreement of outcomes not above (j0, k0), term by term."""
+    """Largest probability, over rates of disagreement, of outcomes not above (j0, k0), term by term."""
     z = -ndtri(delta)
     pairs = outcomes(m)
     heights = pairs[:, 1] - pairs[:, 0] + z * np.sqrt(pairs.sum(axis=1) + z * z / 4)
@@ -63,22 +63,22 @@ def largest_probability(j0, k0, m, delta, difference):
 
 
 @pytest.mark.parametrize(("j", "k"), [(0, 0), (3, 3), (8, 1), (1, 8), (15, 0), (0, 15), (25, 14)])
-def test_the_limit_is_where_the_largest_probability_reaches_the_level(j, k):
+def test_bound_is_where_the_largest_probability_reaches_the_level(j, k):
     m, delta = 40, 0.025
-    limit = difference_upper(j, k, m, delta)
-    assert largest_probability(j, k, m, delta, limit) <= delta * 0.99
-    nearer = limit - 0.04 * (limit - (k - j) / m)
+    bound = difference_upper(j, k, m, delta)
+    assert largest_probability(j, k, m, delta, bound) <= delta * 0.99
+    nearer = bound - 0.04 * (bound - (k - j) / m)
     assert largest_probability(j, k, m, delta, nearer) > delta * 0.96
 
 
-def test_tight_where_two_classifiers_seldom_disagree_and_in_large_samples():
-    # 10 against 10 of 1000 rows; a limit for each cell at a quarter of delta, and the difference of these.
+def test_tightness_for_few_discordant_rows_and_large_samples():
+    # 10 against 10 of 1000 rows; a bound for each cell at a quarter of delta, and the difference of these.
     cells = float(binomial_upper(10, 1000, 0.0125)) - (1.0 - float(binomial_upper(990, 1000, 0.0125)))
     assert difference_upper(10, 10, 1000, 0.025) < 0.0104 < 0.015 < cells
-    # Without a discordant row: the exact limit of no error, but for the part kept for the disagreement.
+    # Without a discordant row: the Clopper-Pearson bound, except for the share of the disagreement.
     for m in (50, 10**4):
-        limit, exact = difference_upper(0, 0, m, 0.025), float(binomial_upper(0, m, 0.025))
-        assert exact < limit < 1.01 * exact
+        bound, exact = difference_upper(0, 0, m, 0.025), float(binomial_upper(0, m, 0.025))
+        assert exact < bound < 1.01 * exact
     for j, k, m in [(300, 200, 10**5), (5000, 4000, 2 * 10**4)]:  # the normal limit is approached
         distance = difference_upper(j, k, m, 0.025) - (k - j) / m
         assert 1.0 < distance / (wald(j, k, m, 0.025) - (k - j) / m) < 1.04
@@ -100,22 +100,22 @@ def test_wrong_input(call, arguments, message):
 
 
 @pytest.mark.parametrize(("groups", "delta"), [(4, 0.4), (6, 0.1), (6, 0.025)])
-def test_the_limit_of_groups_fails_with_at_most_its_level(groups, delta):
+def test_exact_validity_for_groups(groups, delta):
     """Summed over all samples of groups of two rows, in each of which B errs on -2 to 2 rows more than A."""
     samples = list(combinations_with_replacement(range(-2, 3), groups))
-    limits = np.array([group_difference_upper(list(one), [2] * groups, delta) for one in samples])
+    bounds = np.array([group_difference_upper(list(one), [2] * groups, delta) for one in samples])
     counts = np.array([[one.count(more) for more in range(-2, 3)] for one in samples])
     rng, worst = np.random.default_rng(0), 0.0
     for alpha in (0.05, 0.2, 1.0):
         for p in rng.dirichlet([alpha] * 5, 300):
             true = float(p @ np.linspace(-1.0, 1.0, 5))
-            worst = max(worst, float(multinomial.pmf(counts, groups, p)[limits < true - 1e-12].sum()))
+            worst = max(worst, float(multinomial.pmf(counts, groups, p)[bounds < true - 1e-12].sum()))
     assert 0.2 * delta < worst <= delta
 
 
 @pytest.mark.parametrize("groups", [1, 10, 300])
-def test_the_limit_of_groups_is_proved_in_exact_arithmetic(groups):
-    """At the limit one of the bets has won its part of the level, in rational numbers."""
+def test_bound_for_groups_in_exact_arithmetic(groups):
+    """At the bound one of the bets reaches its share of the level, in rational arithmetic."""
     rng, delta = np.random.default_rng(groups), 0.025
     sizes = rng.integers(1, 30, groups)
     more = np.array([int(rng.integers(-n, n + 1)) for n in sizes]) // 3
@@ -134,7 +134,7 @@ def test_the_limit_of_groups_is_proved_in_exact_arithmetic(groups):
     assert 1 / part <= won < 1.000001 / part
 
 
-def test_the_ends_of_the_limit_of_groups():
+def test_ends_of_the_bound_for_groups():
     assert group_difference_upper([3, 3], [3, 3], 0.05) == 1.0
     assert group_difference_upper([0, 1], [3, 3], 0.0) == group_difference_upper([0, 1], [3, 3], 5e-324) == 1.0
     assert -1.0 < group_difference_upper([-3] * 100, [3] * 100, 0.05) < -0.9

@@ -1,4 +1,4 @@
-"""Problems that several tests share, and attacks on what is proved about them."""
+"""Random problems, and attacks on the certificates of their solutions."""
 
 import warnings
 from functools import cache
@@ -24,7 +24,7 @@ def one_against_many(H, a, b):
 
 
 def random_prior(rng, H):
-    """None for the uniform one, or weights of very different sizes, some zero."""
+    """None for the uniform prior, or weights of very different sizes, some zero."""
     if rng.random() < 0.5:
         return None
     prior = rng.exponential(size=H) ** rng.integers(1, 12)
@@ -44,7 +44,7 @@ def random_problem(rng, largest=30):
 
 
 def random_rows(rng, H, m):
-    """Errors on rows of different difficulty, which classifiers of different quality share."""
+    """Errors of classifiers of different quality on shared rows of different difficulty."""
     difficulty = rng.beta(*rng.choice([[0.3, 1.2], [1.0, 3.0], [0.1, 0.1], [2.0, 2.0]]), m)
     return rng.random((H, m)) < np.clip(difficulty * rng.uniform(0.2, 1.8, (H, 1)), 0, 1)
 
@@ -61,7 +61,7 @@ def random_vote(rng, largest=40):
 
 
 def random_weights(rng, H, prior=None, concentration=1.0):
-    """Weights where the prior allows them."""
+    """Random weights on the support of the prior."""
     weights = rng.dirichlet(np.full(H, concentration))
     if prior is not None:
         weights = np.where(prior > 0, weights + 1e-12, 0.0)
@@ -79,7 +79,7 @@ def tandem_parts(weights, errors, prior):
 
 @cache
 def forest_rows(name, trees=100):
-    """Errors of the trees of a forest, grown on half of the rows, on the other half."""
+    """Errors of the trees of a forest, trained on half of the rows, on the other half."""
     if name in ("wdbc", "digits"):
         X, y = (load_breast_cancer if name == "wdbc" else load_digits)(return_X_y=True)
         y = y % 2

@@ -1,4 +1,4 @@
-"""The convex-concave procedure: the paper's cannot move, the one-sided one is the fixed-point iteration."""
+"""The convex-concave procedure: the paper's stays at its start, the one-sided one is the fixed-point iteration."""
 
 import sys
 
@@ -36,7 +36,7 @@ def test_one_sided_reaches_the_certified_bound_from_every_start(name, n_init):
 
 @pytest.mark.parametrize("n_init", STARTS)
 @pytest.mark.parametrize("name", OTHERS)
-def test_the_papers_procedure_stays_at_its_start(name, n_init):
+def test_paper_procedure_stays_at_its_start(name, n_init):
     """A round lowers the bound by some 1e-5 through Clarabel's tolerance; with tol = 1e-5 that ends a run."""
     risks, m = profile_risks(name, 50)
     posterior = optimal_posterior(risks, m, method="ccp", formulation="paper", n_init=n_init, tol=1e-5, **PAPER)
@@ -75,7 +75,7 @@ def test_both_inequalities_leave_only_the_start(seed):
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_a_one_sided_round_is_a_step_of_the_fixed_point_iteration(name):
+def test_one_sided_round_is_a_fixed_point_step(name):
     risks, m = profile_risks(name, 50)
     f = get_distance("kl").bound_function(m, **PAPER)
     start = np.random.default_rng(0).exponential(size=50)
@@ -112,7 +112,7 @@ def test_wrong_options(options, error, match):
 
 
 @pytest.mark.parametrize("package", ["cvxpy", "clarabel"])
-def test_without_the_packages_the_error_says_how_to_install(package, monkeypatch):
+def test_missing_packages_are_named(package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=rf"method 'ccp' needs {package}, .*: pip install {package}$"):
         optimal_posterior([0.1, 0.2], 100, method="ccp")

@@ -11,7 +11,7 @@ EXAMPLE = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "conjectur
 
 
 def bound_at(case, mass):
-    """B of the posterior with the given mass on the one classifier, from the definition."""
+    """Bound of the posterior with this mass on the single classifier, by definition."""
     s, H = mp.mpf(mass), case.H
     L = s * mp.mpf(case.a) + (1 - s) * mp.mpf(case.b)
     K = (s * mp.log(s * H) if s > 0 else 0) + ((1 - s) * mp.log((1 - s) * H / (H - 1)) if s < 1 else 0)
@@ -42,7 +42,7 @@ def test_every_case_has_two_minima(case):
     assert kinds == ["minimum", "maximum", "minimum"]
 
 
-def test_the_documented_numbers_are_the_examples():
+def test_documented_numbers_are_those_of_the_example():
     text = (Path(__file__).parents[2] / "docs" / "conjecture.md").read_text()
     for case in EXAMPLE["CASES"]:
         for _, z, value in EXAMPLE["stationary_points"](case):

@@ -1,4 +1,4 @@
-"""Gibbs posteriors, the curve they make, and the groups of equal risk they are computed on."""
+"""Gibbs posteriors, their curve, and groups of equal risk."""
 
 import math
 
@@ -26,7 +26,7 @@ def test_gibbs_posterior():
             gibbs_posterior([0.1, 0.2], beta)
 
 
-def test_the_rounding_errors_of_the_curve_are_bounded():
+def test_rounding_errors_of_the_curve():
     # Against arbitrary precision with the same masses: never larger than stated, and some exceed a tenth of it.
     rng = np.random.default_rng(13)
     largest = 0.0
@@ -51,7 +51,7 @@ def test_the_rounding_errors_of_the_curve_are_bounded():
 
 
 @pytest.mark.parametrize("m", [1, 7, 1000])
-def test_groups_by_count_are_those_by_sort(m):
+def test_groups_by_count_equal_those_by_sorting(m):
     rng = np.random.default_rng(10)
     counts, prior = rng.integers(0, m + 1, 5000), rng.dirichlet(np.ones(5000))
     prior[rng.random(5000) < 0.3] = 0.0
@@ -71,7 +71,7 @@ def test_groups_by_count_are_those_by_sort(m):
     np.testing.assert_allclose(counted.concentration(), squares[squares > 0], rtol=1e-12)
 
 
-def test_which_risks_are_one_count():
+def test_risks_of_equal_counts():
     # A risk rounded up from k/m, as a careful counter would, is the same count.
     risks = np.nextafter(np.arange(1, 6) / 49, 1.0)
     assert group_risks(np.concatenate([risks, np.arange(1, 6) / 49]), 49, None).risks.size == 5
@@ -84,7 +84,7 @@ def test_which_risks_are_one_count():
 
 @pytest.mark.parametrize("H", [1, 3, 1990, 70_000])
 @pytest.mark.parametrize("m", [7, 1840, 200_000])
-def test_values_of_a_point_are_those_of_its_weights_to_the_last_bit(H, m):
+def test_values_of_a_point_equal_those_of_its_weights(H, m):
     # Few logarithms for many classifiers: the same terms, summed in the same order.
     rng = np.random.default_rng(H + m)
     risks = rng.binomial(m, np.linspace(0.05, 0.3, H)) / m

@@ -1,4 +1,4 @@
-"""Ipopt: never below the certificate, at it where it converges, and why the paper's formulation fails."""
+"""Ipopt: never below the certificate, equal where it converges, and why the paper's formulation fails."""
 
 import sys
 
@@ -16,7 +16,7 @@ PAPER = {"delta": 0.01, "constant": "paper"}
 
 
 def floor_cost(optimum, risks, m, eps, **arguments):
-    """How much the floor eps can cost at most: the optimum mixed with the floor is feasible."""
+    """Largest cost of the lower bound eps on weights: the optimum mixed with it is feasible."""
     mixed = (1.0 - risks.size * eps) * optimum.weights + eps
     return bound(mixed, risks, m, **arguments) - optimum.lower_bound
 
@@ -29,7 +29,7 @@ MORE = [pytest.param(name, H, "lifted", distance, marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize(("name", "H", "formulation", "distance"), [*FEW, *PRINTED, *WHOLE, *MORE])
-def test_the_certified_bound_is_reached(name, H, formulation, distance):
+def test_certified_bound_is_reached(name, H, formulation, distance):
     risks, m = profile_risks(name, H)
     arguments = PAPER | {"distance": distance}
     certified = optimal_posterior(risks, m, **arguments)
@@ -65,7 +65,7 @@ def fails_at_start(risks):
 
 
 @pytest.mark.parametrize("name", ["bupa", "haberman"])
-def test_the_papers_formulation_fails_for_many_classifiers_and_lifted_does_not(name, capfd):
+def test_paper_formulation_fails_for_many_classifiers_and_lifted_does_not(name, capfd):
     risks, m = profile_risks(name, 500)
     assert fails_at_start(risks)
     fixed_point = optimal_posterior(risks, m, method="fixed-point", **PAPER)
@@ -81,7 +81,7 @@ def test_the_papers_formulation_fails_for_many_classifiers_and_lifted_does_not(n
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_failure_is_the_push_of_the_start_and_nothing_else():
+def test_failure_is_due_to_the_push_of_the_start():
     risks, m = profile_risks("haberman", 500)
     arguments = PAPER | {"method": "ipopt", "formulation": "paper", "solver_options": {"bound_push": 1e-9}}
     posterior = optimal_posterior(risks, m, **arguments)
@@ -95,7 +95,7 @@ FIRST_FAILED = {"spambase": 500, "bupa": 500, "mammographic": 1000, "wdbc": 1990
 
 
 @pytest.mark.parametrize("name", FIRST_FAILED)
-def test_an_unusable_start_explains_the_papers_failed_cells(name):
+def test_infeasible_start_explains_the_failed_cells_of_the_paper(name):
     for H in (50, 200, 500, 1000, 1990):
         failed = FIRST_FAILED[name] is not None and FIRST_FAILED[name] <= H
         if (name, H) == ("spambase", 500):  # 0.86 on the profile; 1.2 by the test error printed for that cell
@@ -118,7 +118,7 @@ NEAR_START = {"mu_init": 1e-4, "bound_push": 1e-6}
 
 
 @pytest.mark.parametrize(("distance", "share", "m", "a", "b", "minima"), TWO_MINIMA)
-def test_starts_can_end_in_different_minima(distance, share, m, a, b, minima):
+def test_starts_may_end_in_different_minima(distance, share, m, a, b, minima):
     arguments = PAPER | {"distance": distance, "prior": [share, 1.0 - share]}
     starts = [[q, 1.0 - q] for q in np.linspace(0.001, 0.999, 10)]
     options = {"method": "ipopt", "solver_options": NEAR_START}
@@ -134,7 +134,7 @@ def test_starts_can_end_in_different_minima(distance, share, m, a, b, minima):
     ({"time_limit": 1e-6}, "Maximum_CpuTime_Exceeded", "T"),
 ])  # fmt: skip
 @pytest.mark.parametrize("formulation", ["lifted", "paper"])
-def test_limits_end_a_run_without_noise(options, status, letter, formulation, capfd):
+def test_time_and_iteration_limits_end_a_run_silently(options, status, letter, formulation, capfd):
     risks, m = profile_risks("wdbc", 50)
     posterior = optimal_posterior(risks, m, method="ipopt", formulation=formulation, **options)
     assert not posterior.converged
@@ -146,8 +146,8 @@ def test_limits_end_a_run_without_noise(options, status, letter, formulation, ca
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_the_hessian_of_the_papers_formulation(distance):
-    """CasADi's own differentiation of the Lagrangian is the oracle."""
+def test_hessian_of_the_paper_formulation(distance):
+    """Against CasADi's differentiation of the Lagrangian."""
     rng = np.random.default_rng(1)
     risks = rng.uniform(0.1, 0.4, 6)
     problem = Problem.checked(risks, 80, distance, 0.05, None, "exact")
@@ -173,7 +173,7 @@ def test_wrong_options(options, error, match):
         optimal_posterior([0.1, 0.2, 0.3], 100, method="ipopt", **options)
 
 
-def test_without_casadi_the_error_says_how_to_install(monkeypatch):
+def test_missing_casadi_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "casadi", None)
     with pytest.raises(ImportError, match=r"method 'ipopt' needs casadi, .*: pip install casadi$"):
         optimal_posterior([0.1, 0.2], 100, method="ipopt")

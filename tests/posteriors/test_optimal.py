@@ -138,7 +138,7 @@ def optimal_weights(risks, prior, m, delta, distance, near):
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_weights_are_right_to_the_last_digits(distance):
+def test_weights_to_the_last_digits(distance):
     """The bound is flat at its minimum: beta, and with it the weights, has to come from the equation beta = ratio."""
     worst = compared = 0
     for seed in range(40):
@@ -200,7 +200,7 @@ def test_special_shapes(distance):
     assert worst.weights.tolist() == [0.5, 0.5]
 
 
-def test_linear_is_the_closed_form():
+def test_linear_against_the_closed_form():
     rng = np.random.default_rng(2)
     risks, m, delta = rng.random(40), 70, 0.03
     posterior = optimal_posterior(risks, m, distance="linear", delta=delta)
@@ -222,7 +222,7 @@ NARROW = [
 
 
 @pytest.mark.parametrize(("distance", "risks", "prior", "m", "delta"), NARROW)
-def test_a_smaller_tolerance_proves_no_less(distance, risks, prior, m, delta):
+def test_smaller_tolerance_gives_no_smaller_lower_bound(distance, risks, prior, m, delta):
     usual, *others = (
         optimal_posterior(risks, m, distance=distance, prior=prior, delta=delta, tol=tol)
         for tol in (1e-9, 1e-12, 1e-15, 5e-324)
@@ -251,7 +251,7 @@ def test_risks_a_subnormal_number_apart(risks, m, delta, tol):
         assert optimal_posterior(merged, m, delta=delta, prior=prior).bound == pytest.approx(posterior.bound, abs=2e-9)
 
 
-def test_the_result():
+def test_result_attributes():
     posterior = optimal_posterior([0.1, 0.2, 0.2, 0.9], 100)
     assert posterior.hhi == pytest.approx((posterior.weights**2).sum())
     assert posterior.n_effective == pytest.approx(1 / posterior.hhi)
@@ -272,7 +272,7 @@ def test_the_result():
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_of_unequal_sample_sizes_the_least_counts(distance):
+def test_unequal_sample_sizes_use_the_smallest(distance):
     risks = np.array([3 / 40, 0.1, 11 / 70])
     least = optimal_posterior(risks, 40, distance=distance)
     for m in ([40, 40, 40], [40, 50, 70]):
@@ -301,7 +301,7 @@ METRICS = st.lists(st.integers(0, 40).map(lambda k: k / 40), min_size=1, max_siz
 
 @settings(max_examples=60)
 @given(METRICS, st.sampled_from(DISTANCES), st.randoms(use_true_random=False))
-def test_order_and_copies_of_classifiers_change_nothing(risks, distance, random):
+def test_order_and_duplicates_of_classifiers_do_not_matter(risks, distance, random):
     order = list(range(len(risks)))
     random.shuffle(order)
     prior = np.array([random.random() + 0.01 for _ in risks])

@@ -1,4 +1,4 @@
-"""The paper's schemes: fixed points and where they end; the search over the first classifiers by risk."""
+"""The paper's schemes: fixed-point iteration, and the search over supports ordered by risk."""
 
 import itertools
 import math
@@ -14,8 +14,8 @@ CURVED = ["kl", "pinsker", "ch", "squared"]
 
 
 @pytest.mark.parametrize("distance", CURVED)
-def test_is_the_papers_iteration(distance):
-    """Its equations on all classifiers, without groups, curve or logarithms of sums."""
+def test_iteration_of_the_paper(distance):
+    """Against its equations on all classifiers, without groups and log-sum-exp."""
     rng = np.random.default_rng(4)
     m, f = 80, get_distance(distance).bound_function(80, 0.05)
     risks, start = rng.integers(2, 40, 60) / m, rng.dirichlet(np.ones(60))
@@ -30,12 +30,12 @@ def test_is_the_papers_iteration(distance):
 
 
 def profile(m, seed):
-    """Risks like the paper's: a least value, a slope over the grid, and noise of single errors."""
+    """Risks like the paper's: a minimum, a slope over the grid, and noise of single errors."""
     return np.random.default_rng(seed).binomial(m, np.linspace(0.08, 0.16, 300)) / m
 
 
 @pytest.mark.parametrize(("distance", "H", "m", "a", "b", "first", "second"), TWO_MINIMA)
-def test_from_the_prior_it_climbs_to_the_first_minimum(distance, H, m, a, b, first, second):
+def test_iteration_from_the_prior_reaches_the_first_minimum(distance, H, m, a, b, first, second):
     risks, choices = one_against_many(H, a, b), {"distance": distance, "delta": 0.01, "constant": "paper"}
     found = optimal_posterior(risks, m, method="fixed-point", start="prior", **choices)
     assert found.beta == pytest.approx(first[0], rel=1e-4)
@@ -44,7 +44,7 @@ def test_from_the_prior_it_climbs_to_the_first_minimum(distance, H, m, a, b, fir
     assert (found.bound > optimal_posterior(risks, m, **choices).bound + 1e-5) == (distance != "squared")
 
 
-def test_where_the_iteration_ends():
+def test_ends_of_the_iteration():
     risks = profile(100, 1)
     linear = optimal_posterior(risks, 100, distance="linear", method="fixed-point")  # one step
     np.testing.assert_allclose(linear.weights, np.exp(-100 * risks) / np.exp(-100 * risks).sum(), rtol=1e-12)
@@ -75,7 +75,7 @@ def test_wrong_options(options, message):
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_the_theorem_by_all_subsets_and_assignments(distance):
+def test_theorem_against_all_subsets_and_assignments(distance):
     # For given weights the best subset is the first by risk, with the largest weight on the smallest risk.
     rng = np.random.default_rng(6)
     for H in (4, 5):
@@ -108,7 +108,7 @@ def test_every_bound_is_the_optimum_on_its_subset(distance):
         assert bounds[size - 1] == pytest.approx(least_on_the_first(risks, size, 30, distance), abs=1e-9)
 
 
-def test_h_star_depends_on_the_tolerance():
+def test_optimal_support_size_depends_on_the_tolerance():
     risks = np.random.default_rng(9).binomial(200, np.linspace(0.05, 0.3, 400)) / 200
     best, sizes = optimal_posterior(risks, 200), []
     for size_tol in (1e-2, 1e-4, 1e-6, 1e-8):
@@ -128,7 +128,7 @@ def test_h_star_depends_on_the_tolerance():
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_a_prior_uniform_but_for_rounding_proves_no_more_than_is_true(distance):
+def test_nearly_uniform_prior_is_not_treated_as_uniform(distance):
     # The weights differ by 7e-13 of themselves; the better classifiers have the larger ones.
     risks, m, delta = [0.0, 0.0, 0.5], 2, 1 - 1e-12
     prior = np.array([0.3333333333334547, 0.33333333333332377, 0.3333333333332216])

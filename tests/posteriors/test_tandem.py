@@ -1,4 +1,4 @@
-"""The tandem optimum: proved to 1e-6, nothing on the simplex is below the proof, every line is below all weights."""
+"""The tandem optimum: certified to 1e-6, no attack is below the lower bound, every line is below all weights."""
 
 import mpmath as mp
 import numpy as np
@@ -17,7 +17,7 @@ TOL = 1e-6
 
 
 def check(errors, m, prior, delta, rng, maxiter):
-    """The gap is proved, nothing beats the proof; return how close the best attack came."""
+    """Check the gap and attack the lower bound; return how close the best attack comes."""
     vote = optimal_vote(errors, m, prior=prior, delta=delta)
     assert vote.converged, vote.message
     assert 0.0 <= vote.gap <= TOL
@@ -92,7 +92,7 @@ def test_against_a_scan_in_arbitrary_precision(seed):
 
 
 @pytest.mark.parametrize("delta", [0.05, 0.999])
-def test_the_constant_too_is_rounded_down_in_a_lower_bound(delta):
+def test_constant_is_rounded_down_in_a_lower_bound(delta):
     # Without errors and at the prior the bound is 4 (1 - (delta / xi)^(1/m)), and no other weights have a smaller one.
     for m in range(1, 60):
         vote = optimal_vote(np.zeros((2, m), dtype=bool), m, delta=delta, tol=1e-12)
@@ -105,7 +105,7 @@ def test_the_constant_too_is_rounded_down_in_a_lower_bound(delta):
 
 
 @pytest.mark.parametrize("delta", [0.05, 0.999])
-def test_priors_so_extreme_that_the_bound_hardly_depends_on_the_tandem_risk(delta):
+def test_extreme_priors(delta):
     # At a bound near four its slope in T vanishes: inner problems must not be solved as loosely as that would allow.
     for seed in (98, 196, 217, 276, 315, 365, 415, 464, 523, *range(20)):
         rng = np.random.default_rng([seed, 4])
@@ -123,7 +123,7 @@ def test_priors_so_extreme_that_the_bound_hardly_depends_on_the_tandem_risk(delt
     assert vote.bound <= min(vote_bound(v, errors, 300, prior=prior) for v in np.eye(prior.size))
 
 
-def test_a_tolerance_beyond_rounding_is_not_said_to_be_reached():
+def test_tolerance_beyond_rounding_is_not_certified():
     errors, m, prior, delta = random_vote(np.random.default_rng(3))
     vote = optimal_vote(errors, m, prior=prior, delta=delta, tol=1e-300, max_problems=60)
     assert not vote.converged
@@ -153,7 +153,7 @@ def test_classifiers_without_errors():
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6))
-def test_duplicates_and_order_change_nothing(seed):
+def test_duplicates_and_order_do_not_matter(seed):
     rng = np.random.default_rng(seed)
     errors = random_rows(rng, 7, 80)
     once = optimal_vote(errors, 80, tol=1e-10)
@@ -175,7 +175,7 @@ def search():
     return TandemSearch(TandemFactor.of(errors, None, 1.0), get_distance("kl").bound_function(100))
 
 
-def test_a_crossing_counts_at_its_lower_end():
+def test_crossings_are_rounded_down():
     # Lines so close that rounding leaves a long piece on which they may meet: f at both ends is not below the value.
     search = TandemSearch(TandemFactor.of(np.eye(3, dtype=bool), None, 1.0), get_distance("kl").bound_function(3))
     for apart in (1e-12, 1e-9, 1e-5, 1e-2):
@@ -217,7 +217,7 @@ def test_every_line_is_below_all_weights():
             assert 0 <= point.tandem + kappa * point.kl - point.line <= tol + 1e-11
 
 
-def test_rounding_of_a_line_in_arbitrary_precision():
+def test_rounding_of_lines_in_arbitrary_precision():
     # D(u) of the very u, with the exact matrix: the line is not above it.
     for seed in range(12):
         rng = np.random.default_rng(seed)

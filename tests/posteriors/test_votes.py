@@ -1,4 +1,4 @@
-"""Bounds on a vote and the weights with the smallest, for shared rows and rows of each classifier's own.
+"""Bounds on majority votes and their optimal weights, for shared and for independent validation rows.
 
 Against the papers' formulas, arbitrary precision, plain loops and SLSQP: never below, and hardly above.
 """
@@ -19,14 +19,14 @@ from pacbayes.posteriors.vote_bounds import VOTE_BOUNDS, cantelli_bound
 
 
 def random_own(seed, H=12, n=150, share=0.5):
-    """Errors of classifiers with validation rows of their own, and which rows these are."""
+    """Errors of classifiers with independent validation rows, and the mask of these rows."""
     rng = np.random.default_rng(seed)
     validated = rng.random((H, n)) < share
     return random_rows(rng, H, n) & validated, validated
 
 
 def plain_root(p, x, above):
-    """A root of kl(p, r) = x by SciPy."""
+    """Root of kl(p, r) = x by SciPy."""
 
     def excess(q):
         first = p * math.log(p / q) if p > 0 else 0.0
@@ -60,7 +60,7 @@ def papers_bound(name, T, K, G, m, delta):
 
 
 @pytest.mark.parametrize("name", VOTE_BOUNDS)
-def test_the_papers_formulas(name):
+def test_formulas_of_the_papers(name):
     compared = 0
     for seed in range(200):
         rng = np.random.default_rng(seed)
@@ -74,7 +74,7 @@ def test_the_papers_formulas(name):
 
 
 def exact_bound(name, weights, errors, validated, prior, delta):
-    """The bound in arbitrary precision; each pair's losses are counted on the rows that validate both."""
+    """Bound in arbitrary precision; losses of a pair are counted on the validation rows of both."""
     H = len(errors)
     rows = [[int((validated[i] & validated[j]).sum()) for j in range(H)] for i in range(H)]
     losses = [[mp.mpf(int((errors[i] & errors[j]).sum())) / rows[i][j] for j in range(H)] for i in range(H)]
@@ -118,7 +118,7 @@ def test_never_below_arbitrary_precision(name, own):
         assert exact <= mp.mpf(ours) <= exact + mp.mpf("1e-10"), seed
 
 
-def test_cantelli_is_the_least_over_mu():
+def test_cantelli_is_the_minimum_over_mu():
     rng = np.random.default_rng(3)
     v = np.concatenate([np.geomspace(1e-4, 2, 4000), np.geomspace(2, 1e3, 4000)])
     mu = 0.5 - 1 / v
@@ -138,7 +138,7 @@ def test_cantelli_is_the_least_over_mu():
     assert cantelli_bound(0.04, 0.08, 0.08) == (pytest.approx(0.16, rel=1e-12), 0.0)
 
 
-def test_the_kl_roots_are_jointly_concave_and_convex():
+def test_kl_roots_are_jointly_concave_and_convex():
     # What the proof of the optimum rests on; random chords of the two surfaces, short and long.
     rng = np.random.default_rng(8)
     p, x = rng.random((2, 40_000)) ** rng.choice([1, 4, 12], (2, 1)), rng.exponential(1, (2, 40_000)) ** 3
@@ -158,7 +158,7 @@ def test_the_kl_roots_are_jointly_concave_and_convex():
 
 @pytest.mark.parametrize("constant", ["exact", "paper"])
 @pytest.mark.parametrize("name", VOTE_BOUNDS)
-def test_the_bound_is_that_of_the_weights(name, constant):
+def test_bound_is_that_of_the_weights(name, constant):
     for seed in range(15):
         errors, m, prior, delta = random_vote(np.random.default_rng(seed))
         arguments = {"bound": name, "delta": delta, "prior": prior, "constant": constant}
@@ -178,7 +178,7 @@ def test_the_bound_is_that_of_the_weights(name, constant):
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_first_order_is_twice_the_optimal_posterior(own):
+def test_first_order_bound_is_twice_that_of_the_optimal_posterior(own):
     errors, validated = random_own(3)
     validated = validated if own else np.ones_like(validated)
     sizes = validated.sum(axis=1)
@@ -191,7 +191,7 @@ def test_first_order_is_twice_the_optimal_posterior(own):
 
 
 @pytest.mark.parametrize(("name", "own"), [("cantelli", False), ("cantelli", True), ("tandem", True)])
-def test_the_descent_against_slsqp(name, own):
+def test_descent_against_slsqp(name, own):
     compared = 0
     for seed in range(6 if own else 25):
         rng = np.random.default_rng(seed)
@@ -222,7 +222,7 @@ def test_the_descent_against_slsqp(name, own):
 # Rows of each classifier's own.
 
 
-def test_everything_validated_is_as_shared_rows():
+def test_full_mask_equals_shared_rows():
     for seed in range(10):
         errors, _ = random_own(seed)
         everything = np.ones_like(errors)

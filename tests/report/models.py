@@ -1,4 +1,4 @@
-"""Fitted models that reports are written about, by name, and their pages."""
+"""Fitted models by name, and their reports."""
 
 import re
 from functools import cache, partial
@@ -20,7 +20,7 @@ IMAGE = "\"'><img src=x onerror=alert(1)>"
 
 @cache
 def rows():
-    """Return 455 rows to fit and 114 to test, each with labels."""
+    """Split into 455 rows for fit and 114 test rows, with labels."""
     X, y = two_classes()
     order = np.random.default_rng(0).permutation(len(X))
     return [(X[some], y[some]) for some in (order[:455], order[455:])]
@@ -30,7 +30,7 @@ def posterior():
     return StochasticSVC(LAMBDAS, validation_size=150, hedge=1, cv=3, random_state=0).fit(*rows()[0])
 
 
-def abstaining_machines(max_error):
+def abstaining_svms(max_error):
     clf = StochasticSVC(LAMBDAS, hedge=0.1, max_error=max_error, cv=3, voting="majority", random_state=0)
     return clf.fit(*rows()[0])
 
@@ -42,9 +42,9 @@ def by_class():
 
 
 def several_families():
-    """Return a soft vote of machines of two widths, a grid and a single classifier."""
+    """Fit a soft vote of SVMs of two widths, a grid and a single classifier."""
     candidates = [
-        ("machines", SVMs([0.1, 0.2, 1.0, 5.0], gamma=[0.01, 0.05], scale=True)),
+        ("svms", SVMs([0.1, 0.2, 1.0, 5.0], gamma=[0.01, 0.05], scale=True)),
         ("trees", Grid(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2, 3]})),
         ("bayes", GaussianNB()),
     ]
@@ -52,14 +52,14 @@ def several_families():
 
 
 def hostile_rows():
-    """Return rows whose classes and columns are named to break the page."""
+    """Rows with names of classes and columns that are HTML."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(120, 3)), columns=[IMAGE, "Größe in µm", "x" * 300])
     return X, np.where(X.iloc[:, 0] > 0, SCRIPT, "</style></script>&amp;日本語")
 
 
 def controlling():
-    """Return a model whose classes, slices and candidates are named to clear a screen and to turn a line around."""
+    """Fit a model with names that contain control and bidirectional characters."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(120, 2)), columns=["a\x1b[2J", "\u2066b"])
     y = np.where(X.iloc[:, 0] > 0, "yes\x1b[2J\x9b", "no\u202e\u2028\x07\U000e0001")
@@ -69,7 +69,7 @@ def controlling():
 
 
 def long_parameters():
-    """Return a model of two classifiers with an endless name."""
+    """Fit a model of two classifiers with very long parameters."""
     grid = [DummyClassifier(strategy="constant", constant="y" * size) for size in (180, 200)]
     params = {"distance": "squared", "voting": "stochastic", "cv": 3, "validation_size": 0.5}
     clf = CertifiedClassifier(Grid(None, grid), random_state=0, **params)
@@ -77,13 +77,13 @@ def long_parameters():
 
 
 def constant_grid(n=40, number=2, **params):
-    """Return a model of classifiers that each always say one class, on two labels that are evenly mixed."""
+    """Fit constant classifiers on two balanced classes."""
     grid = [DummyClassifier(strategy="constant", constant=k) for k in range(number)]
     clf = CertifiedClassifier(Grid(None, grid), random_state=0, cv=3, validation_size=0.5, **{"hedge": 1} | params)
     return clf.fit(np.arange(n)[:, None] * 1.0, np.arange(n) % 2)
 
 
-def machines(lambdas, data=None, **params):
+def svms(lambdas, data=None, **params):
     return StochasticSVC(lambdas, random_state=0, **params).fit(*(data or two_classes()))
 
 
@@ -94,7 +94,7 @@ def logistic(names=None, groups=None, **params):
 
 
 def rare():
-    """Return a model of two classes, of which the rare one is mostly missed."""
+    """Fit a model that mostly misses its rare class."""
     X, y = make_classification(1500, 12, n_informative=4, weights=[0.976], flip_y=0.03, random_state=0)
     return CertifiedClassifier("logistic", cv=3, random_state=0).fit(X, np.array(["ok", "fraud"])[y])
 
@@ -104,8 +104,8 @@ def many_classes():
     return CertifiedClassifier("neighbours", cv=3, random_state=0).fit(X[:900], y[:900])
 
 
-def elsewhere():
-    """Return the certificate of a classifier that was trained elsewhere."""
+def prefit():
+    """Certify a prefit classifier."""
     X, y = two_classes()
     return CertifiedClassifier.from_fitted([GaussianNB().fit(X[:200], y[:200])], X[200:], y[200:], random_state=0)
 
@@ -122,8 +122,8 @@ MODELS = {
     ),
     "metrics": by_class,
     "one classifier": partial(constant_grid, 400, 1, voting="best"),
-    "target": partial(abstaining_machines, 0.05),
-    "nothing answered": partial(abstaining_machines, 0.001),
+    "target": partial(abstaining_svms, 0.05),
+    "nothing accepted": partial(abstaining_svms, 0.001),
     "abstain": partial(logistic, decision=Abstain(0.02)),
     "threshold": partial(logistic, ["malignant", "benign"], decision=Threshold(recall=0.9), pos_label="malignant"),
     "threshold failed": partial(logistic, decision=Threshold(recall=0.999)),
@@ -131,9 +131,9 @@ MODELS = {
     "groups": lambda: logistic(groups=np.arange(569) // 4),
     "rare": rare,
     "many classes": many_classes,
-    "elsewhere": elsewhere,
+    "prefit": prefit,
     "long parameters": long_parameters,
-    "hostile": lambda: machines([0.1, 1.0], hostile_rows()),
+    "hostile": lambda: svms([0.1, 1.0], hostile_rows()),
 }
 
 
@@ -144,7 +144,7 @@ def model(name):
 
 @cache
 def page_of(name):
-    """Return the page of a model, for two with all that may be given beside it."""
+    """Report of a model, for two of them with all options."""
     if name == "hostile":
         title = f"{SCRIPT} {IMAGE} " + "long" * 60
         return report_html(model(name), title=title, data=hostile_rows(), notes=[IMAGE, SCRIPT])
@@ -155,5 +155,5 @@ def page_of(name):
 
 
 def undated(page):
-    """Return a page without the minute in which it was written."""
+    """Remove the date from a report."""
     return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "", page)

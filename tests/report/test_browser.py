@@ -1,4 +1,4 @@
-"""The report in a real browser: Debian's chromium, driven by playwright; skipped where there is none."""
+"""The report in chromium, controlled by playwright; skipped without them."""
 
 import os
 import re
@@ -12,9 +12,7 @@ if CHROMIUM is None:
     pytest.skip("no chromium on this machine (Debian: apt-get install chromium)", allow_module_level=True)
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-PAGES = [
-    name for name in MODELS if name not in ("hedge 0", "hedge 0.1", "independent", "threshold failed", "elsewhere")
-]
+PAGES = [name for name in MODELS if name not in ("hedge 0", "hedge 0.1", "independent", "threshold failed", "prefit")]
 # On the first screen one, and two in the details.
 FIRST, ALL = 1, 3
 OPEN = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
@@ -71,7 +69,7 @@ def browser():
 
 @pytest.fixture
 def open_page(browser, tmp_path):
-    """Return a function that opens a page from disk; at the end nothing was complained about, nothing else loaded."""
+    """Function that opens a page from disk; checks at the end that it logged and requested nothing."""
     opened, complaints, requests = [], [], []
 
     def open_(name, width=1280, **options):
@@ -93,12 +91,12 @@ def open_page(browser, tmp_path):
     assert [url for url in requests if url != "data:,"] == [uri for _, uri in opened]
 
 
-def test_opens_without_a_complaint_or_a_request(open_page):
+def test_page_logs_and_requests_nothing(open_page):
     page = open_page("posterior")
     assert page.title() == "Breast cancer"
 
 
-def test_its_policy_lets_nothing_out(browser, tmp_path):
+def test_content_security_policy(browser, tmp_path):
     file = tmp_path / "page.html"
     file.write_text(page_of("posterior"), encoding="utf-8")
     page, complaints = browser.new_page(), []
@@ -124,7 +122,7 @@ def test_contrast(open_page, scheme):
 
 
 def contrast(one, other):
-    """Return the ratio of WCAG 2."""
+    """Contrast ratio of WCAG 2."""
     dark, light = sorted((luminance(one), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
@@ -159,7 +157,7 @@ def test_tab_reaches_every_control_in_order(open_page, details_open):
     assert outline == "solid"
 
 
-def test_names_for_a_screen_reader(open_page):
+def test_accessible_names(open_page):
     page = open_page("posterior")
     assert page.get_by_role("img", name="Error bound, compared with simpler methods").count() == 1
     assert page.get_by_role("heading", level=1).count() == 1
@@ -190,8 +188,8 @@ def test_nothing_overlaps_or_is_clipped(open_page, name, width):
         page.evaluate(OPEN)
 
 
-def test_a_manager_reads_one_screen(open_page):
-    """Sentence, picture, what is missed and which answers are given, without a touch."""
+def test_first_screen_without_scrolling(open_page):
+    """It has the headline, the plot and the confusion matrix."""
     page = open_page("posterior")
     for part in ("#headline", "#figure-certificate svg", "#table-classes", "[aria-labelledby=table-confusion] tbody"):
         assert page.locator(part).first.bounding_box()["y"] + page.locator(part).first.bounding_box()["height"] < 900
@@ -214,5 +212,5 @@ def test_print(open_page, name):
 
 
 def sheets(pdf):
-    """Return the number of pages of a PDF."""
+    """Count the pages of a PDF."""
     return len(re.findall(rb"/Type\s*/Page\b", pdf))

@@ -1,4 +1,4 @@
-"""Which errors: counted once more by predicting the validation rows, and said where a class is mostly missed."""
+"""Confusion matrices, against predictions of the validation rows, and warnings about missed classes."""
 
 from copy import copy
 from dataclasses import replace
@@ -16,7 +16,7 @@ from pacbayes.report.guarantee import Confusion
 
 
 def shown(clf):
-    """Return page, classes by answers, and rows by class of its tables; what is left unanswered stands last."""
+    """Page, confusion matrix and rows by class of its tables, with abstentions in the last column."""
     page = Page(report_html(clf))
     tables = [np.array([row[1:] for row in page.table(f"table-{name}")[1]]) for name in ("confusion", "classes")]
     return page, tables[0].astype(float), tables[1][:, :-1].astype(float)
@@ -32,7 +32,7 @@ def validation(clf, X, y):
     [("soft", voting) for voting in ("soft", "stochastic", "majority", "best")]
     + [("posterior", voting) for voting in ("majority", "best")],
 )
-def test_every_way_of_predicting(name, voting):
+def test_every_voting(name, voting):
     clf = copy(model(name))
     clf.voting = voting
     X, y = validation(clf, *rows()[0])
@@ -41,7 +41,7 @@ def test_every_way_of_predicting(name, voting):
     assert np.array_equal(classes, np.c_[counts.sum(axis=1), counts.sum(axis=1) - counts.diagonal()])
 
 
-def test_of_draws_by_weights_of_the_validation_rows_the_mean():
+def test_draws_of_the_posterior_are_averaged():
     clf = model("posterior")
     X, y = validation(clf, *rows()[0])
     each = [confusion_matrix(y, labels, labels=[0, 1]) for labels in clf.classifiers_.predict(X)]
@@ -61,16 +61,16 @@ def test_with_a_threshold():
 
 
 @pytest.mark.parametrize("moved", [False, True])
-def test_where_not_all_are_answered(moved):
-    """A row at the threshold is answered, as by `answers`: here it is moved to the score of a validation row."""
+def test_with_abstention(moved):
+    """A row at the threshold is accepted: here the threshold is the score of a validation row."""
     clf = copy(model("abstain"))
     new, labels = validation(clf, *two_classes())
     if moved:
         score = float(
             np.sort(clf._fitted.predictions.scores[clf._fitted.plan.fixed_rules.index(clf._fitted.plan.soft)])[20]
         )
-        answered = replace(clf.certificate_.decision, threshold=score)
-        clf.certificates_ = dict(clf.certificates_) | {"soft": replace(clf.certificate_, decision=answered)}
+        moved_result = replace(clf.certificate_.decision, threshold=score)
+        clf.certificates_ = dict(clf.certificates_) | {"soft": replace(clf.certificate_, decision=moved_result)}
     answers = clf.accepts(new)
     page, counts, classes = shown(clf)
     assert 0 < answers.sum() < len(labels)
@@ -84,7 +84,7 @@ def test_where_not_all_are_answered(moved):
     assert page.table("table-classes")[0] == ["class", "validation rows", "accepted", "errors", "error rate"]
 
 
-def test_of_a_refit_it_is_that_of_the_certified_classifier():
+def test_with_a_refit_it_is_that_of_the_certified_classifier():
     clf = model("refit")
     new, labels = validation(clf, *two_classes())
     assert np.array_equal(shown(clf)[1], confusion_matrix(labels, clf._fitted.certified("soft", new)))
@@ -97,18 +97,18 @@ def test_rows_of_groups():
     assert page.table("table-classes")[0][1] == "validation rows"
 
 
-def test_a_rare_class_that_is_missed_is_named():
+def test_missed_rare_class_is_named():
     page, _, classes = shown(model("rare"))
     size, missed = classes[page.column("table-classes", "class").index("fraud")].astype(int)
     assert missed > size / 2
     warning = f"Class fraud is rare and often missed: {missed} of its {size} validation rows are misclassified."
     assert page.text("guarantee").count(warning) == page.text("guarantee").count("often missed") == 1
-    # What the certificate says of it is the same, and not said twice.
+    # The certificate has the same warning, which is not repeated.
     assert str(model("rare").certificate_.minority_class_missed) not in page.text("facts")
     assert "often missed" not in Page(page_of("grid")).text("guarantee")
 
 
-def test_words_of_counts_by_hand():
+def test_sentences_of_counts():
     counts = np.array([[90.0, 1.0, 0, 0, 0], [3.0, 2.0, 0, 0, 0], [0.0] * 5, [20.0, 0, 0, 0, 10.0]])
     found = Confusion(("a", "b", "c", "d", "other"), counts)
     assert found.warnings(1.0) == [
@@ -122,11 +122,11 @@ def test_words_of_counts_by_hand():
         ("c", "0", "0", "–"),
         ("d", "30", "30", "100.0 %"),
     ]
-    # Two labels that are written alike have a column each.
+    # Two labels with the same text have a column each.
     assert Confusion(("1", "1"), np.array([[5.0, 1.0], [2.0, 4.0]])).table.rows == [("1", "5", "1"), ("1", "2", "4")]
 
 
-def test_of_many_classes_the_worst_are_shown():
+def test_many_classes_show_the_worst():
     clf = model("many classes")
     page = Page(page_of("many classes"))
     X, y = validation(clf, *load_digits(return_X_y=True))

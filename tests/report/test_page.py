@@ -1,4 +1,4 @@
-"""The page says what the model knows, in valid HTML that loads nothing; every number equals what Python gives."""
+"""The report is valid HTML that loads nothing, and its numbers equal those of Python."""
 
 import re
 from decimal import Decimal
@@ -13,7 +13,7 @@ from pacbayes import DISTANCES, optimal_posterior
 from pacbayes._utils.values import fingerprint
 from pacbayes.report import report_html
 
-# Words that a reader need not know before the details.
+# Technical terms that belong to the details.
 THEORY = r"\b(keys?|hedge|proposals?|rules?|levels?|Occam|posteriors?|priors?)\b"
 
 
@@ -29,13 +29,13 @@ def page():
 
 @pytest.fixture(scope="module")
 def tested(clf):
-    """Return the share of test errors of each classifier."""
+    """Test error rate of each classifier."""
     X, y = rows()[1]
     return (clf.classifiers_.predict(X) != y).mean(axis=1)
 
 
 def is_rounded_up(text, value):
-    """Return whether a text is the number rounded up to the decimals it has; percentages are of 1."""
+    """Whether a text, possibly a percentage, is the number rounded up to its decimals."""
     number = Decimal(text.removesuffix(" %"))
     exact = Decimal(min(value, 1.0)) * 100 if text.endswith("%") else Decimal(value)
     return 0 <= number - exact < Decimal(1).scaleb(number.as_tuple().exponent)
@@ -52,7 +52,7 @@ def test_loads_nothing(page):
     assert policy.get("content").startswith("default-src 'none';")
 
 
-def test_what_is_guaranteed(clf, page):
+def test_guarantee(clf, page):
     number = re.search(r"on new examples is at most (.*)\.", page.text("sentence"))
     assert is_rounded_up(number[1], clf.certificate_.bound)
     X, y = rows()[1]
@@ -62,21 +62,21 @@ def test_what_is_guaranteed(clf, page):
         assert reason in page.text("must-hold")
 
 
-def test_the_picture_has_the_limit_and_two_simpler_methods(clf, page):
+def test_plot_has_the_bound_and_two_simpler_methods(clf, page):
     _, cells = page.table("table-certificate")
     baselines = clf.certificate_.baselines
     assert [row[0] for row in cells] == [
         "this model", "one classifier, chosen by cross-validation (holdout)", "majority-class baseline"
     ]  # fmt: skip
     expected = (clf.certificate_, baselines["holdout"], baselines["majority class"])
-    for (label, limit, counted, _), one in zip(cells, expected, strict=True):
-        assert is_rounded_up(limit, one.bound)
-        assert counted == f"{100 * one.empirical_risk:.1f} %"
+    for (label, bound, counted, _), claim in zip(cells, expected, strict=True):
+        assert is_rounded_up(bound, claim.bound)
+        assert counted == f"{100 * claim.empirical_risk:.1f} %"
         written = page.texts("certificate")
-        assert written[written.index(label) + 1].strip() == f"at most {limit}"
+        assert written[written.index(label) + 1].strip() == f"at most {bound}"
 
 
-def test_no_word_of_theory_before_the_details_which_are_folded(page):
+def test_technical_terms_are_in_the_collapsed_details_only(page):
     before = page.source[page.source.index("<body>") : page.source.index('<section id="details"')]
     assert re.findall(THEORY, re.sub(r"<[^>]*>", " ", before), flags=re.IGNORECASE) == []
     assert re.findall(THEORY, page.text("details"))
@@ -89,7 +89,7 @@ def test_no_word_of_theory_before_the_details_which_are_folded(page):
         assert page.ids[ident] not in inside
 
 
-def test_numbers_of_the_classifiers(clf, page, tested):
+def test_table_of_the_classifiers(clf, page, tested):
     head, cells = page.table("table-risks")
     assert head == ["λ", "classifier", "validation error", "posterior weight", "test error"]
     assert len(cells) == len(clf.classifiers_)
@@ -118,7 +118,7 @@ def test_bounds_and_baselines(clf, page):
     assert float(cells["bound B"][-1]) == pytest.approx(beta_distribution.isf(0.05, k + 1, m - k), abs=1e-9)
 
 
-def test_classifiers_that_carry_the_weight(clf, page, tested):
+def test_classifiers_with_the_largest_weights(clf, page, tested):
     head, lines = page.table("table-weights")
     assert head == ["lambda", "SVMs", "weight", "cumulative weight", "validation error", "test error"]
     lambdas = np.array([setting["lambda"] for setting in clf.classifiers_.params])
@@ -157,7 +157,7 @@ def test_certificates(clf, page, tested):
     assert cells["test error"][2:] == [
         f"{100 * share:.1f} % of 114" for share in (tested[clf.best_index_], np.mean(y != 1))
     ]
-    # The vote is shown with its own errors, counted once more from the shares of the votes.
+    # The errors of the vote are recomputed from the vote shares.
     X, y = (values[clf.classifiers_.splits(0)[1]] for values in rows()[0])
     errors = int(np.count_nonzero(clf.classes_[clf.vote_share(X).argmax(axis=1)] != y))
     assert clf.vote_errors_ == errors != round(clf.certificate_.empirical_risk * len(y))
@@ -165,7 +165,7 @@ def test_certificates(clf, page, tested):
     assert "does not depend on the errors of the vote" in page.text("table-certificates-note")
 
 
-def test_the_record(clf, page):
+def test_record(clf, page):
     facts = dict(page.table("table-record-1")[1])
     X, y = rows()[0]
     assert facts["SHA-256 of the rows"] == fingerprint(X)
@@ -179,8 +179,8 @@ def test_the_record(clf, page):
     assert dict(page.table("table-record-3")[1])["numpy"] == np.__version__
 
 
-def test_drawings_are_described_and_have_the_colours_of_the_page(page):
-    """On a dark screen and on paper the page has others: a colour of the drawing's own would stay."""
+def test_plots_have_descriptions_and_the_colours_of_the_page(page):
+    """The page has other colours in dark mode and in print, and fixed colours would stay."""
     drawings = list(page.root.iter(f"{SVG}svg"))
     assert len(drawings) == 3
     for drawing in drawings:
@@ -199,8 +199,8 @@ def test_drawings_are_described_and_have_the_colours_of_the_page(page):
     assert all(f"{name}:" in dark for name in named)
 
 
-def test_bars_are_drawn_where_the_numbers_are(clf, page):
-    """Lengths of the bars in the SVG are in proportion to limits and shares of errors."""
+def test_lengths_of_bars(clf, page):
+    """They are proportional to bounds and error rates."""
     bars = re.findall(r'd="M ([\d.]+) [\d.]+ \nL ([\d.]+) [^"]*" clip-path[^>]*fill: var\(--(\w+)\)', page.source)[:6]
     assert [name for *_, name in bars] == ["accent", "risk", "light", "risk", "light", "risk"]
     baselines = clf.certificate_.baselines
@@ -210,5 +210,5 @@ def test_bars_are_drawn_where_the_numbers_are(clf, page):
     np.testing.assert_allclose(widths / widths[0], expected / expected[0], atol=1e-3)
 
 
-def test_the_same_model_has_the_same_bytes(clf):
+def test_same_model_has_the_same_bytes(clf):
     assert undated(report_html(clf, title="a")) == undated(report_html(clf, title="a"))

@@ -1,4 +1,4 @@
-"""Hostile names, forged parameters, wrong arguments, files: what could break a page, or make it lie."""
+"""Hostile names, forged parameters, wrong arguments, files."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, load, mo
 from pacbayes.report import plot_certificate, plot_risks, report_html, write_report
 
 
-def test_names_stay_text():
+def test_names_are_escaped():
     page = Page(page_of("hostile"))
     assert not list(page.root.iter(f"{HTML}script"))
     assert not list(page.root.iter(f"{HTML}img"))
@@ -26,7 +26,7 @@ def test_names_stay_text():
     assert page.root.find(f"{HTML}head/{HTML}title").text.startswith(f"{SCRIPT} {IMAGE}")
 
 
-def test_parameters_stay_text():
+def test_parameters_are_escaped():
     class Named(DecisionTreeClassifier):
         def __repr__(self):
             return SCRIPT
@@ -37,13 +37,13 @@ def test_parameters_stay_text():
     assert f"estimator = {SCRIPT}" in page.column("table-weights", "classifier")
 
 
-def test_forbidden_characters_are_written_as_python_writes_them():
+def test_forbidden_characters_are_python_escapes():
     page = Page(report_html(constant_grid(), title="a\0b\ud800c\x1b\x9f", notes=["\uffff\x08"]))
     assert page.root.find(f"{HTML}head/{HTML}title").text == r"a\x00b\ud800c\x1b\x9f"
     assert r"\uffff\x08" in [one.text for one in page.root.iter(f"{HTML}p")]
 
 
-def test_names_neither_control_a_terminal_nor_turn_a_line_of_the_page_around():
+def test_control_characters_in_names_are_escaped():
     clf = controlling()
     title, notes = "data\x1b[0m\u202e.csv", ["file\x1b]0;x\x07\u2066"]
     for shown in (report_html(clf, title=title, notes=notes), clf.certificate_._repr_html_()):
@@ -52,7 +52,7 @@ def test_names_neither_control_a_terminal_nor_turn_a_line_of_the_page_around():
         assert r"no\u202e" in shown
 
 
-def test_what_was_fitted_counts_not_what_is_set_later():
+def test_parameters_set_after_fit_are_ignored():
     clf = constant_grid(delta=0.1)
     before, card = undated(report_html(clf)), model_card(clf)
     clf.set_params(delta=0.001, distance="squared", hedge=0.5, metrics=("error",), cv=7)
@@ -79,8 +79,8 @@ FORGED = {
 
 
 @pytest.mark.parametrize("kind", ["svc", "grid"])
-def test_parameters_in_a_file_are_not_believed(kind, tmp_path):
-    """A forged file printed delta=1e-09 beside a certificate at 0.05; an honest one has the page of its model."""
+def test_forged_parameters_in_a_file_are_ignored(kind, tmp_path):
+    """A forged file once printed delta=1e-09 next to a certificate at 0.05."""
     clf = fitted(kind, two_classes)
     save(clf, tmp_path / "model")
     honest = load(tmp_path / "model")
@@ -94,7 +94,7 @@ def test_parameters_in_a_file_are_not_believed(kind, tmp_path):
     assert model_card(forged) == model_card(honest)
 
 
-def test_written_as_a_whole(tmp_path, monkeypatch):
+def test_report_is_written_atomically(tmp_path, monkeypatch):
     clf, target = fitted("svc", two_classes), tmp_path / "a report.html"
     assert write_report(clf, str(target)) == target
     before = target.read_bytes()
@@ -140,7 +140,7 @@ def test_wrong_models_and_paths(tmp_path):
 
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
-def test_packages_are_loaded_when_first_needed_and_named_when_missing(package):
+def test_packages_are_imported_lazily_and_named_if_missing(package):
     code = (
         f"import sys, pacbayes.report as r; print({package!r} in sys.modules); sys.modules[{package!r}] = None\n"
         "try:\n    r.report_html(None)\nexcept ImportError as error:\n    print(error)"
@@ -152,8 +152,8 @@ def test_packages_are_loaded_when_first_needed_and_named_when_missing(package):
     ]
 
 
-def test_the_model_is_not_touched_while_test_errors_are_counted(monkeypatch):
-    """Another thread that predicts meanwhile must get what its voting says."""
+def test_report_does_not_change_the_model(monkeypatch):
+    """Other threads may predict meanwhile."""
     clf = fitted("svc", two_classes)
     new, seen, predict = (1.01 * X, Y), [], type(clf).predict
     monkeypatch.setattr(type(clf), "set_params", lambda *_, **__: pytest.fail("the user's estimator was changed"))
@@ -161,7 +161,7 @@ def test_the_model_is_not_touched_while_test_errors_are_counted(monkeypatch):
         type(clf), "predict", lambda self, X: (seen.append((clf.voting, self.voting)), predict(self, X))[1]
     )
     page = report_html(clf, test=new)
-    # Each way once, however often its errors are shown; a picture shows one.
+    # Each voting predicts once, plus once for a plot.
     assert sorted(seen) == sorted(("stochastic", voting) for voting in clf.certificates_)
     for plot in (plot_certificate, plot_risks):
         seen.clear()

@@ -1,4 +1,4 @@
-"""Pages of every kind of model: ways of predicting, families, targets, refits, groups."""
+"""Reports of every kind of model: voting, families, decisions, refits, groups."""
 
 import re
 from copy import copy
@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from tests.estimators.models import fitted, two_classes
 from tests.report.browser_page import Page
-from tests.report.models import MODELS, SCRIPT, constant_grid, logistic, machines, model, page_of, rows
+from tests.report.models import MODELS, SCRIPT, constant_grid, logistic, model, page_of, rows, svms
 
 from pacbayes import CertifiedClassifier, SVMs, optimal_posterior
 from pacbayes._utils.words import percent_up
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.report import report_html
 
-# What stands below the sentence, or below the certificates.
+# Notes below the headline or the certificates.
 SEEN = {
     "soft": r"^Predicts the class with the highest probability, averaged over \d+ of 12 trained classifiers\.",
     "hedge 0": r"drawn at random with fixed weights\..*validation rows only counted its errors",
@@ -24,21 +24,21 @@ SEEN = {
     "one classifier": r"^Predicts with a single classifier\.",
     "threshold": r"Predicts 'malignant' if its probability, .*, is at least 0\.\d+.*Only the soft vote predicts",
     "abstain": r"\d+ errors? on \d+ accepted of \d+ .*\. The acceptance rate on new examples is not.*all of delta",
-    "nothing answered": r"Predicts by a weighted majority vote of .* classifiers\. Each",
+    "nothing accepted": r"Predicts by a weighted majority vote of .* classifiers\. Each",
     "refit": "The model was refitted on all rows. A prediction is covered if .* before the refit",
     "groups": r"% errors per validation group, averaged over \d+ groups",
     "rare": r"\d+ errors on \d+ validation rows\. Each.*Not better than the majority-class baseline: the soft",
-    "elsewhere": r"^Predicts with a single classifier\.",
+    "prefit": r"^Predicts with a single classifier\.",
 }
 
 
 def as_columns(page, table):
-    """Return the cells of a table by what stands first in their row."""
+    """Columns of a table by header, from its first column on."""
     return {name: cells for name, *cells in page.table(f"table-{table}")[1]}
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_page_is_that_of_the_certificate(name):
+def test_page_of_every_certificate(name):
     clf, page = model(name), Page(page_of(name))
     certificate = clf.certificate_
     assert page.text("headline") == " ".join(certificate.headline.split())
@@ -80,19 +80,19 @@ def test_several_families(voting):
     for _, i, _, weight, _, text in cells:
         assert float(weight) == pytest.approx(weights[int(i)], rel=1e-3)
         assert text.partition(":")[0] == params[int(i)]["candidate"]
-    # Only machines of one width stand in one line, the heaviest first.
+    # SVMs of one width share a line, the largest weight first.
     head, cells = page.table("table-weights")
-    assert all(re.match("machines: lambda = .*gamma", row[0]) for row in cells if " to " in row[0])
+    assert all(re.match("svms: lambda = .*gamma", row[0]) for row in cells if " to " in row[0])
     shares = [float(row[head.index("weight")].removesuffix(" %")) for row in cells]
     assert shares == sorted(shares, reverse=True)
     assert ("prior weight" in page.text("table-weights-note")) == (voting != "soft")
 
 
 @pytest.mark.parametrize("gamma", ["sigest", [0.01, 0.05]])
-def test_several_widths_are_no_path(gamma):
-    """A lambda stands for as many machines as there are widths; these are ranked by risk."""
-    machines = SVMs([0.1, 1.0, 10.0], gamma=gamma)
-    page = Page(report_html(CertifiedClassifier(machines, random_state=0).fit(*two_classes())))
+def test_several_widths_are_ranked_by_risk(gamma):
+    """A lambda belongs to one SVM of each width."""
+    svms = SVMs([0.1, 1.0, 10.0], gamma=gamma)
+    page = Page(report_html(CertifiedClassifier(svms, random_state=0).fit(*two_classes())))
     if gamma == "sigest":
         assert page.column("table-risks", "λ") == ["0.1", "1", "10"]
         assert page.table("table-weights")[0][:2] == ["lambda", "SVMs"]
@@ -104,8 +104,8 @@ def test_several_widths_are_no_path(gamma):
     assert all("gamma = " in label for label in page.column("table-weights", "classifier"))
 
 
-def test_with_independent_splits_nobody_counted_the_votes_errors():
-    """No row validated all classifiers: there is a bound, but no number of errors."""
+def test_vote_of_independent_splits_has_no_error_count():
+    """No row is a validation row of all classifiers: there is a bound but no error count."""
     page = Page(page_of("independent"))
     assert as_columns(page, "certificates")["validation error"][1] == "–"
     assert "the classifiers share no validation set" in page.text("errors")
@@ -121,22 +121,22 @@ def test_distances_and_priors():
     assert float(bounds["stochastic classifier, kl"][0]) < clf.certificate_.bound
     assert bounds["cross-validated classifier, holdout"][0] == "–"
     assert "divides delta among 5 distances" in page.text("figure-bounds")
-    clf = machines([0.1, 1.0, 10.0], prior=[0.5, 0.5, 0.0], cv=None)
+    clf = svms([0.1, 1.0, 10.0], prior=[0.5, 0.5, 0.0], cv=None)
     page = Page(report_html(clf))
     shown = dict(zip(*(page.column("table-weights", name) for name in ("lambda", "prior weight")), strict=True))
     known = {"0.1": "50.0 %", "1": "50.0 %", "0.1 to 1": "100.0 %", "10": "0.0 %", "0.1 to 10": "100.0 %"}
     assert {} != shown.items() <= known.items()
     expected = optimal_posterior(clf.classifiers_.risks, clf.classifiers_.m, prior=[0.5, 0.5, 0.0]).bound
     assert float(as_columns(page, "bounds")["stochastic classifier, kl"][0]) == pytest.approx(expected, abs=1.1e-5)
-    # Of a model without a posterior they have the constant of its fit.
+    # Without a posterior they have the constant of the fit.
     clf = copy(fitted("svc", two_classes, hedge=0))
     assert Page(report_html(clf.set_params(constant="paper"))).table("table-bounds") == Page(page_of("hedge 0")).table(
         "table-bounds"
     )
 
 
-def test_many_classifiers_are_thinned():
-    clf = machines(np.geomspace(0.001, 100, 2500), [values[::4] for values in two_classes()], cv=None)
+def test_table_of_many_classifiers_is_thinned():
+    clf = svms(np.geomspace(0.001, 100, 2500), [values[::4] for values in two_classes()], cv=None)
     page = Page(report_html(clf))
     shown = [int(text) for text in page.column("table-risks", "classifier")]
     assert set(shown) == set(np.argsort(-clf.posterior_.weights, kind="stable")[:1000].tolist())
@@ -146,7 +146,7 @@ def test_many_classifiers_are_thinned():
 
 @pytest.mark.parametrize("distance", ["kl", "squared"])
 def test_vacuous(distance):
-    # Of kl the bound is next to 1, of squared beyond.
+    # The kl bound is close to 1, the squared one larger.
     clf = constant_grid(n=8, delta=1e-6, distance=distance)
     assert clf.certificate_.vacuous == (distance == "squared")
     page = Page(report_html(clf))
@@ -154,30 +154,30 @@ def test_vacuous(distance):
     assert page.column("table-certificate", "error rate at most")[0] == "100.0 %"
 
 
-def test_where_not_all_are_answered():
+def test_abstention():
     clf, (X, y) = model("target"), rows()[1]
-    page, answered = Page(report_html(clf, test=(X, y))), clf.certificate_.decision
+    page, result = Page(report_html(clf, test=(X, y))), clf.certificate_.decision
     cells = page.table("table-coverage")[1]
     new, labels = (values[clf.classifiers_.splits(0)[1]] for values in rows()[0])
     assert [int(cells[-1][0]), int(cells[-1][2])] == [len(labels), np.count_nonzero(clf.predict(new) != labels)]
-    assert [str(answered.rows), str(answered.errors)] in [[row[0], row[2]] for row in cells]
-    assert all(limit == percent_up(float(binomial_upper(int(k), int(n), 0.05))) for n, _, k, _, limit in cells)
-    answers = clf.accepts(X)
-    errors = int(np.count_nonzero((clf.predict(X) != y)[answers]))
-    assert f"It accepted {answers.sum()} of 114 test rows" in page.text("observed")
+    assert [str(result.rows), str(result.errors)] in [[row[0], row[2]] for row in cells]
+    assert all(bound == percent_up(float(binomial_upper(int(k), int(n), 0.05))) for n, _, k, _, bound in cells)
+    accepted = clf.accepts(X)
+    errors = int(np.count_nonzero((clf.predict(X) != y)[accepted]))
+    assert f"It accepted {accepted.sum()} of 114 test rows" in page.text("observed")
     assert f"({errors} errors)" in page.text("observed")
     assert "threshold in use" in page.texts("coverage")
     assert "bound of the majority vote on accepted rows" in page.texts("risks")
     columns = as_columns(page, "certificates")
     assert columns["error rate at most"][1] == "5.0 % of accepted rows"
     assert (columns["acceptance rate"][1], columns["acceptance rate"][-1]) == (
-        f"{100 * answered.acceptance_rate:.1f} %",
+        f"{100 * result.acceptance_rate:.1f} %",
         "100.0 %",
     )
 
 
-def test_where_nothing_is_answered():
-    page = Page(report_html(model("nothing answered"), test=rows()[1]))
+def test_abstention_on_all_rows():
+    page = Page(report_html(model("nothing accepted"), test=rows()[1]))
     assert page.text("headline") == "Accepts nothing: 0.1 % was not certified"
     assert "No threshold passed" in page.text("figure-coverage")
     assert "threshold in use" not in page.texts("coverage")
@@ -207,7 +207,7 @@ def test_after_a_refit_the_test_rows_show_covered_errors():
     assert shown == ["285 (certified classifier), 569 (refit)"]
 
 
-def test_of_groups_test_errors_are_shares_of_rows():
+def test_test_errors_with_groups_are_per_row():
     X, y = two_classes()
     page = Page(report_html(model("groups"), test=(1.3 * X, y)))
     assert as_columns(page, "certificates")["test error"][-1] == f"{100 * np.mean(y != 1):.1f} % of 569"
@@ -225,7 +225,7 @@ def test_bounds_on_metrics():
     assert [bool(re.search("false (posi|nega)tives", row[0])) for row in cells] == [True, True, False, False]
     assert SCRIPT not in page.source
     assert "table-by-class" not in Page(page_of("posterior")).ids
-    # What they cost: a fifth of the rule's level.
+    # They use a fifth of the rule's level.
     errors = round(found.empirical_risk * found.m)
     without, bound = (percent_up(float(binomial_upper(errors, found.m, found.level / part))) for part in (0.8, 1.0))
     assert f"without them the overall bound would be {without} instead of {bound}." in page.text("metrics")

@@ -1,4 +1,4 @@
-"""Pictures show the numbers of the model they are asked about."""
+"""Plots show the numbers of their model."""
 
 import matplotlib
 import numpy as np
@@ -62,7 +62,7 @@ def test_risks_against_the_rank(ax, name):
 
 @pytest.mark.parametrize("hedge", [0, 0.1, "auto"])
 def test_bounds(ax, hedge):
-    """Of a model without posterior, and one that divided delta: those that would have been best at the whole of it."""
+    """For a model without posterior, or with a hedge, the plot is for the posterior at the whole of delta."""
     clf = fitted("svc", two_classes, hedge=hedge)
     assert plot_bounds(clf, ax) is ax
     risks, m = clf.classifiers_.risks, clf.classifiers_.m
@@ -96,7 +96,7 @@ def test_certificate(ax):
     expected = [number for one in (certificate, *others) for number in (one.bound, one.empirical_risk)]
     assert [bar.get_width() for bar in ax.patches] == expected
     assert line(ax, "test error").get_xdata()[0] == np.mean(clf.predict(1.01 * X) != y)
-    # Texts stand at the ends of their bars, and a tick beyond all examples there is none.
+    # Labels are at the ends of their bars, and no tick exceeds 100 %.
     assert [text.xy[0] for text in ax.texts[1::2]] == expected[::2]
     assert max(ax.get_xticks()) <= 1.0
 
@@ -117,12 +117,12 @@ def test_coverage(ax):
     )
     assert line(ax, "maximum").get_ydata()[0] == 0.02
     ax.clear()
-    assert len(plot_coverage(model("nothing answered"), ax).lines) == 3
+    assert len(plot_coverage(model("nothing accepted"), ax).lines) == 3
     with pytest.raises(ValueError, match="max_error"):
         plot_coverage(model("posterior"), ax)
 
 
-def test_target(ax):
+def test_decision(ax):
     clf = model("threshold")
     assert plot_certificate(clf, ax) is ax
     assert ax.get_xlabel() == "threshold of the probability of malignant"
@@ -134,7 +134,7 @@ def test_target(ax):
     assert plot_decision(clf, ax) is ax
 
 
-def test_a_monitor(ax):
+def test_monitor(ax):
     quiet = Monitor(0.05).update_errors([0] * 20)
     assert plot_monitor(quiet, ax) is ax
     assert line(ax, "e-value").get_ydata().tolist() == [1.0, *quiet.e_values]
@@ -150,7 +150,7 @@ def test_a_monitor(ax):
         plot_monitor(0.05)
 
 
-def test_a_plan(ax):
+def test_plan(ax):
     assert plot_plan(0.1, 0.2, ax, delta=0.01, chance=0.95) is ax
     rows, values = line(ax, "probability").get_data()
     assert np.array_equal(values, chances(rows, 0.1, 0.2, delta=0.01))
@@ -166,7 +166,7 @@ def test_wrong_arguments():
         plot_bounds(StochasticSVC())
 
 
-def test_on_the_page_text_is_not_taken_for_style_or_mathematics():
+def test_names_are_not_parsed_as_mathtext():
     text = 'style="fill: #1f4e79" $\\frac$ <b> id="y"'
     made = [drawn("x", 200, lambda axes: (axes.plot([1], label="b"), axes.set_xlabel(text))) for _ in range(2)]
     assert 'style="fill: #1f4e79" $\\frac$ &lt;b&gt; id="y"</text>' in made[0]

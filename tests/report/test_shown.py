@@ -1,4 +1,4 @@
-"""How results show themselves: short texts, small pages that load nothing and run nothing, a report by one call."""
+"""Representations of results as text and HTML, and the method `report`."""
 
 import html5lib
 import numpy as np
@@ -13,21 +13,21 @@ import pacbayes
 from pacbayes import CertifiedClassifier, ClassifierSet, Grid, StochasticSVC, optimal_posterior
 
 
-def machines():
+def svms():
     return fitted("svc", two_classes)
 
 
-# Objects of every kind that somebody may leave at the end of a cell.
+# Objects that a notebook may show.
 SHOWN = {
-    "soft": lambda: machines().certificates_["soft"],
-    "stochastic": lambda: machines().certificates_["stochastic"],
-    "majority": lambda: machines().certificates_["majority"],
-    "best": lambda: machines().certificates_["best"],
-    "posterior": lambda: machines().posterior_,
+    "soft": lambda: svms().certificates_["soft"],
+    "stochastic": lambda: svms().certificates_["stochastic"],
+    "majority": lambda: svms().certificates_["majority"],
+    "best": lambda: svms().certificates_["best"],
+    "posterior": lambda: svms().posterior_,
     "posterior with nothing proved": lambda: optimal_posterior([0.1, 0.2, 0.4], 50, method="fixed-point"),
-    "set": lambda: machines().classifiers_,
+    "set": lambda: svms().classifiers_,
     "set of losses": lambda: ClassifierSet.from_losses(np.eye(3)),
-    "machines": machines,
+    "svms": svms,
     "grid": lambda: fitted("grid", two_classes),
     "unfitted": lambda: StochasticSVC(tuple(np.geomspace(0.01, 100, 1990).tolist()), prior=np.full(1990, 1 / 1990)),
     "unfitted grid": lambda: CertifiedClassifier(
@@ -40,7 +40,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_a_text_of_a_few_lines(name):
+def test_text_is_short(name):
     text = repr(SHOWN[name]())
     assert len(text.splitlines()) <= 8
     assert len(text) < 600
@@ -48,7 +48,7 @@ def test_a_text_of_a_few_lines(name):
 
 
 @pytest.mark.parametrize("name", [name for name in SHOWN if not name.startswith("set")])
-def test_a_page_that_loads_nothing(name):
+def test_html_loads_nothing(name):
     ours = SHOWN[name]()._repr_html_().partition("<style>")[0]  # scikit-learn's diagram begins with its style
     html5lib.HTMLParser(strict=True).parseFragment(ours)
     assert "<script" not in ours
@@ -56,7 +56,7 @@ def test_a_page_that_loads_nothing(name):
     assert len(ours) < 6000
 
 
-def test_a_fitted_estimator_shows_its_certificate_above_the_diagram():
+def test_fitted_estimator_shows_its_certificate_above_the_diagram():
     clf = fitted("svc", two_classes)
     for page in (clf._repr_html_(), clf._repr_mimebundle_()["text/html"]):
         card, diagram, rest = page.partition("<style>")
@@ -68,23 +68,23 @@ def test_a_fitted_estimator_shows_its_certificate_above_the_diagram():
     assert clf._repr_mimebundle_()["text/plain"] == repr(clf)
 
 
-def test_with_another_way_of_predicting_it_shows_that_certificate():
+def test_fitted_estimator_shows_the_certificate_of_its_voting():
     clf = clone(fitted("grid", two_classes)).set_params(voting="best").fit(*two_classes())
     assert clf.certificates_["best"].sentence in clf._repr_html_()
-    # A wrong one is said when predicting, not when looking.
+    # An invalid voting is an error of predict, not of the representation.
     assert "the error rate" not in clf.set_params(voting="loudest")._repr_html_()
     with pytest.raises(AttributeError, match=r"voting='loudest'.* known are auto, soft, stochastic"):
         clf.certificate_  # noqa: B018  (the access is the test)
 
 
-def test_an_unfitted_estimator_shows_its_diagram_only():
+def test_unfitted_estimator_shows_its_diagram_only():
     assert StochasticSVC()._repr_html_().startswith("<style>")
     with sklearn.config_context(display="text"):
         assert not hasattr(StochasticSVC(), "_repr_html_")
         assert list(fitted("svc", two_classes)._repr_mimebundle_()) == ["text/plain"]
 
 
-def test_names_from_the_data_are_text():
+def test_names_are_escaped():
     clf = model("hostile")
     page = clf._repr_html_().partition("<style>")[0]
     assert SCRIPT not in page
@@ -93,7 +93,7 @@ def test_names_from_the_data_are_text():
     assert SCRIPT not in clf.certificate_._repr_html_()
 
 
-def test_numbers_shown_are_those_of_the_object():
+def test_numbers_are_those_of_the_object():
     clf = fitted("svc", two_classes)
     assert f"{clf.posterior_.support_size} of {len(clf.classifiers_)}" in clf.posterior_._repr_html_()
     assert f"m={clf.classifiers_.m}" in repr(clf.classifiers_)
@@ -103,7 +103,7 @@ def test_numbers_shown_are_those_of_the_object():
 
 
 @pytest.mark.parametrize("kind", ["svc", "grid"])
-def test_report_by_one_call(kind, tmp_path):
+def test_report_method(kind, tmp_path):
     clf = fitted(kind, two_classes)
     path = clf.report(tmp_path / "r.html", title="Tea & cake", data=two_classes(), notes=["a note"])
     page = path.read_text(encoding="utf-8")
@@ -115,7 +115,7 @@ def test_report_by_one_call(kind, tmp_path):
     assert (tmp_path / "same.html").read_text(encoding="utf-8")[:2000] == page[:2000]
 
 
-def test_no_report_before_the_fit(tmp_path):
+def test_report_before_fit(tmp_path):
     with pytest.raises(sklearn.exceptions.NotFittedError):
         StochasticSVC().report(tmp_path / "r.html")
     assert not (tmp_path / "r.html").exists()

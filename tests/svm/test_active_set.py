@@ -1,4 +1,4 @@
-"""Paths followed by linear algebra: optimal by an independent check, whatever the kernel; the factor they need."""
+"""The active-set method: optimality by an independent check, for any kernel, and the updated Cholesky factor."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ GRID = np.geomspace(0.01, 100.0, 41)
 
 @pytest.fixture
 def solves(monkeypatch):
-    """Linear algebra at every cost that has a neighbour; a list of whether each attempt succeeded."""
+    """Use the active-set method at every cost with a neighbour; list the outcomes of its attempts."""
     monkeypatch.setattr(path_module, "_ACTIVE_SET_FROM", 2)
     monkeypatch.setattr(path_module, "_PATIENCE", 0)
     monkeypatch.setattr(path_module, "_FEW", -1)
@@ -56,14 +56,14 @@ def test_optimal_at_every_lambda(solves, dtype, tol):
     for h in range(0, GRID.size, 5):
         found = violation(K, y, path.dual_coef[h], 1.0 / GRID[h])
         assert abs(max(found, 0.0) - path.kkt_violation[h]) <= 0.02 * tol
-    # A few steps each, where pairs of variables take hundreds of iterations.
+    # A few steps each, where SMO takes hundreds of iterations.
     assert np.median(path.n_iter) <= 4
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", DEGENERATE)
 @pytest.mark.parametrize("ratio", [1.3, 10.0])
-def test_any_kernel_from_tiny_to_huge_cost(solves, name, dtype, ratio):
+def test_degenerate_kernels_from_tiny_to_huge_cost(solves, name, dtype, ratio):
     K, y = DEGENERATE[name]
     K = K.astype(dtype)
     path = svm_path(K, y, 1e6 / ratio ** np.arange(int(np.log(1e10) / np.log(ratio))))
@@ -71,7 +71,7 @@ def test_any_kernel_from_tiny_to_huge_cost(solves, name, dtype, ratio):
     check_optimal(K, y, path)
 
 
-def test_an_indefinite_kernel_ends_and_is_measured(solves):
+def test_indefinite_kernel_ends_with_correct_kkt_violation(solves):
     rng = np.random.default_rng(2)
     Q = rng.normal(size=(150, 150)) / 10.0
     K, y = (Q + Q.T) / 2.0 + 0.5 * np.eye(150), np.where(rng.random(150) < 0.5, -1.0, 1.0)
@@ -80,15 +80,15 @@ def test_an_indefinite_kernel_ends_and_is_measured(solves):
         assert violation(K, y, path.dual_coef[h], 1.0 / lam) <= max(path.kkt_violation[h], 1e-3) * (1 + 1e-6) + 1e-9
 
 
-def test_failures_leave_no_trace(solves, monkeypatch):
-    """Where linear algebra always fails the path is, to the last bit, that of pairs of variables alone."""
+def test_failed_attempts_do_not_change_the_path(solves, monkeypatch):
+    """If the active-set method always fails, the path is that of SMO, to the last bit."""
     X, y = noisy(200)
     K = rbf(X, X, 0.05)
 
     def failing(self, cost, s, g, before, limit):
-        kept = s.copy(), g.copy()
+        before_attempt = s.copy(), g.copy()
         assert iterate(self, cost, s, g, before, limit)[0] is not None
-        np.testing.assert_array_equal([s, g], kept)
+        np.testing.assert_array_equal([s, g], before_attempt)
         raise FactorizationError
 
     iterate = active_set.ActiveSet._iterate
@@ -104,14 +104,14 @@ def test_failures_leave_no_trace(solves, monkeypatch):
 
 
 @pytest.mark.parametrize("fault", ["a wrong solution", "rounding errors"])
-def test_linear_algebra_is_not_believed(solves, monkeypatch, fault):
-    """Its result is a start for the other method, which measures it: planted faults are mended."""
+def test_planted_faults_are_corrected_by_smo(solves, monkeypatch, fault):
+    """SMO starts from the result of the active-set method and measures it."""
     X, y = noisy(200)
     K = rbf(X, X, 0.05)
     step, add = active_set.ActiveSet._step, active_set.ActiveSet._add
 
     def faulty_step(self, beta, values):
-        # The free variables move, K beta with them, and what is reported is that all is well.
+        # Free variables and K beta change, and the residual does not show it.
         left = step(self, beta, values)
         free = self._factor.free
         moved = np.zeros(free.size)
@@ -122,7 +122,7 @@ def test_linear_algebra_is_not_believed(solves, monkeypatch, fault):
         return left
 
     def faulty_add(self, rows, coefs, values):
-        # Reported as doubt, errors in K beta make it be computed afresh before anything converges.
+        # Reported errors of K beta make SMO recompute it before convergence.
         add(self, rows, coefs, values)
         values[::3] += 1e-4
         self.error += 1e-4
@@ -134,9 +134,9 @@ def test_linear_algebra_is_not_believed(solves, monkeypatch, fault):
     check_optimal(K, y, path)
 
 
-def test_the_same_bits_on_any_number_of_cores(monkeypatch):
+def test_same_bits_on_any_number_of_cores(monkeypatch):
     X, y = noisy(2450, features=20)
-    # So wide that few variables are free: linear algebra takes less than pairs.
+    # A wide kernel with few free variables, for which the active-set method is faster.
     K = Kernel("rbf", 0.005).gram(X)
     lambdas, paths = np.geomspace(0.01, 0.3, 6), []
     for n_cores in (1, 2, 5):
@@ -158,7 +158,7 @@ def marked(*variables):
 
 
 def check(factor, kernel, ridge, rtol):
-    """Compare with the bordered system, solved as a whole."""
+    """Compare with a dense solution of the bordered system."""
     F = factor.free
     matrix = np.ones((F.size + 1, F.size + 1))
     matrix[:-1, :-1] = kernel[np.ix_(F, F)].astype(np.float64) + ridge * np.eye(F.size)
@@ -171,29 +171,29 @@ def check(factor, kernel, ridge, rtol):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("block", [1, 7, 16])
-@pytest.mark.parametrize("dead", [0.0, 0.15, 1.0])  # the factor built again at every leave, now and then, and never
-def test_members_come_and_go(dtype, block, dead, monkeypatch):
+@pytest.mark.parametrize("max_inactive", [0.0, 0.15, 1.0])  # rebuild always, sometimes, never
+def test_factor_updates(dtype, block, max_inactive, monkeypatch):
     for name in ("_BLOCK", "_SIDES_PER_PART", "_ROWS_PER_PART"):
         monkeypatch.setattr(active_set, name, block)
-    monkeypatch.setattr(active_set, "_MAX_INACTIVE", dead)
+    monkeypatch.setattr(active_set, "_MAX_INACTIVE", max_inactive)
     rng, kernel, ridge = np.random.default_rng(block), K.astype(dtype), 1e-3
-    factor, expected, came_back = FreeFactor(kernel, ridge), set(), 0
+    factor, expected, n_rejoined = FreeFactor(kernel, ridge), set(), 0
     for _ in range(25):
         members = factor.free
         leave = members[rng.random(members.size) < rng.choice([0.0, 0.1, 0.4, 0.9])]
-        outside = np.setdiff1d(np.arange(150), members)  # so few that some come back
+        outside = np.setdiff1d(np.arange(150), members)  # few, so that some rejoin
         join = rng.permutation(outside)[: rng.integers(0, 40)]
-        came_back += np.isin(join, factor._variables).sum()
+        n_rejoined += np.isin(join, factor._variables).sum()
         expected = (expected - set(leave.tolist())) | set(join.tolist())
         factor.update(marked(*expected), rng.random(500))
         assert set(factor.free.tolist()) == expected
         assert factor.free.size == len(expected)
         if expected:
             check(factor, kernel, ridge, 1e-9)
-    assert (came_back > 0) == (dead > 0.0)
+    assert (n_rejoined > 0) == (max_inactive > 0.0)
 
 
-def test_no_memory_is_refused_before_it_is_taken(monkeypatch):
+def test_too_little_memory_is_detected_before_allocation(monkeypatch):
     monkeypatch.setattr(active_set, "memory_limit", lambda _: (8 * 100 * 100, "test"))
     factor = FreeFactor(K, 1e-6)
     with pytest.raises(FactorizationError):

@@ -34,9 +34,9 @@ def test_kernel_values_of_rows(kernel, plain):
     gram = kernel.gram(A)
     np.testing.assert_allclose(gram, plain(A, A), rtol=1e-10, atol=1e-13)
     np.testing.assert_array_equal(gram, gram.T)
-    some = np.array([3, 1, 60])
+    rows = np.array([3, 1, 60])
     shared = shared_matrix(A, kernel.name)
-    np.testing.assert_allclose(kernel.of_shared(shared, some, some), gram[np.ix_(some, some)], rtol=1e-12)
+    np.testing.assert_allclose(kernel.of_shared(shared, rows, rows), gram[np.ix_(rows, rows)], rtol=1e-12)
     single = kernel.gram_in_single(A)
     assert single.dtype == np.float32
     np.testing.assert_array_equal(single, gram.astype(np.float32))
@@ -61,18 +61,18 @@ def test_scaling_uses_the_sample_deviation_and_leaves_constant_columns():
 
 
 @pytest.mark.parametrize("kernel", [Kernel("rbf", 0.3), Kernel("linear", None)])
-def test_the_same_bits_in_one_call_and_in_many(kernel, monkeypatch):
+def test_same_bits_in_one_call_and_in_many(kernel, monkeypatch):
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(700, 3)), rng.normal(size=(300, 3))
-    places = rng.permutation(700)[:400]
+    rows = rng.permutation(700)[:400]
     results, steps = [], []
     monkeypatch.setattr(module, "progress", lambda name, total: nullcontext(steps.append))
     for terms in (2**60, 1):
         monkeypatch.setattr(module, "_TERMS_PER_PART", terms)
         shared = shared_matrix(A, kernel.name)
-        parts = [kernel.gram(A), kernel.between(A, B), shared, kernel.of_shared(shared, places, places[::-1].copy())]
+        parts = [kernel.gram(A), kernel.between(A, B), shared, kernel.of_shared(shared, rows, rows[::-1].copy())]
         results.append([part.tobytes() for part in parts])
-        # Three tiles of columns; divided further, the six corners of a triangle.
+        # Three tiles of columns, or six blocks of a triangle.
         assert steps == [1] * (2 * (3 if terms > 1 else 6))
         steps.clear()
     assert results[0] == results[1]

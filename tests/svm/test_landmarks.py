@@ -1,6 +1,6 @@
-"""SVMs on landmarks: Nyström's features against scikit-learn's and the kernel; linear machines by Newton's method.
+"""Nyström approximation against scikit-learn's and the exact kernel; linear SVMs by Newton's method.
 
-Optimality is checked by a linear program, against LIBSVM, and on hostile samples; errors as a user recomputes them.
+Optimality is checked against LIBSVM and on hostile samples; errors are recomputed from predictions.
 """
 
 from typing import NamedTuple
@@ -29,25 +29,25 @@ def rows_of(seed, n=200, d=4):
 
 def test_features_against_scikit_learn_and_the_kernel(monkeypatch):
     rows, landmarks = rows_of(0), rows_of(1, 25)
-    found = nystroem_map(landmarks, RBF)
-    features, own = found.features(rows), found.features(landmarks)
-    theirs = Nystroem(gamma=0.2, n_components=25).fit(landmarks).transform(rows)
-    np.testing.assert_allclose(features @ features.T, theirs @ theirs.T, atol=1e-5)
-    # The kernel is exact at landmarks, and never too large.
-    np.testing.assert_allclose(own @ features.T, RBF.between(landmarks, rows), atol=1e-5)
+    nystroem = nystroem_map(landmarks, RBF)
+    features, of_landmarks = nystroem.features(rows), nystroem.features(landmarks)
+    reference = Nystroem(gamma=0.2, n_components=25).fit(landmarks).transform(rows)
+    np.testing.assert_allclose(features @ features.T, reference @ reference.T, atol=1e-5)
+    # The approximation is exact at landmarks, and never exceeds the kernel.
+    np.testing.assert_allclose(of_landmarks @ features.T, RBF.between(landmarks, rows), atol=1e-5)
     assert (np.square(features).sum(axis=1) <= 1.0 + 1e-9).all()
-    weights = np.random.default_rng(6).normal(size=(3, found.matrix.shape[1]))
-    by_landmarks = found.coefficients(weights) @ RBF.between(landmarks, rows)
+    weights = np.random.default_rng(6).normal(size=(3, nystroem.matrix.shape[1]))
+    by_landmarks = nystroem.coefficients(weights) @ RBF.between(landmarks, rows)
     np.testing.assert_allclose(by_landmarks, weights @ features.T, atol=1e-8)
-    monkeypatch.setattr(module, "BLOCK_BYTES", 8 * 25 * 7)  # blocks change nothing that matters
-    np.testing.assert_allclose(found.features(rows), features, rtol=1e-12, atol=1e-12)
-    # Equal landmarks are one.
+    monkeypatch.setattr(module, "BLOCK_BYTES", 8 * 25 * 7)
+    np.testing.assert_allclose(nystroem.features(rows), features, rtol=1e-12, atol=1e-12)
+    # Equal landmarks share a dimension.
     assert nystroem_map(np.repeat(rows_of(9, 3), 5, axis=0), RBF).matrix.shape == (15, 3)
     assert np.isfinite(nystroem_map(np.zeros((4, 2)), RBF).matrix).all()
 
 
 GRID = np.array([0.02, 0.3, 2.0, 40.0])
-CHOICES = {"kernel": "nystroem", "random_state": 1}
+PARAMS = {"kernel": "nystroem", "random_state": 1}
 
 
 def sample(name):
@@ -57,10 +57,10 @@ def sample(name):
 
 @pytest.mark.parametrize("split", ["shared", "independent"])
 @pytest.mark.parametrize(("name", "scale"), [("two", True), ("three", False)])
-def test_errors_are_what_a_user_recomputes(split, scale, name):
+def test_errors_equal_those_of_predictions(split, scale, name):
     X, y = sample(name)
     gamma = "sigest" if scale else 1e-3
-    found = svm_set(X, y, GRID, split=split, scale=scale, gamma=gamma, n_components=40, **CHOICES)
+    found = svm_set(X, y, GRID, split=split, scale=scale, gamma=gamma, n_components=40, **PARAMS)
     assert (found.kkt_violation <= TOL).all()
     assert found.converged.all()
     everything = found.predict(X)
@@ -71,9 +71,9 @@ def test_errors_are_what_a_user_recomputes(split, scale, name):
         np.testing.assert_array_equal(everything[i], one.predict(X))
 
 
-def test_with_all_training_rows_as_landmarks_the_machines_are_those_of_svc():
+def test_all_training_rows_as_landmarks_give_the_svms_of_svc():
     X, y = sample("two")
-    found = svm_set(X, y, GRID, n_components=10**6, **CHOICES)
+    found = svm_set(X, y, GRID, n_components=10**6, **PARAMS)
     train = found.splits(0)[0]
     scaled = StandardScaler().fit(X[train])
     shrink = np.sqrt((train.size - 1) / train.size)
@@ -85,9 +85,9 @@ def test_with_all_training_rows_as_landmarks_the_machines_are_those_of_svc():
         assert np.mean(found[i].predict(X) != svc.predict(rows)) <= 0.01
 
 
-def test_the_same_for_any_number_of_threads_and_for_a_single_machine():
+def test_same_results_for_any_number_of_workers():
     X, y = make_classification(3000, 8, flip_y=0.1, random_state=0)
-    choices = {"n_components": 60, "hedge": "auto", "cv": 3, **CHOICES}
+    choices = {"n_components": 60, "hedge": "auto", "cv": 3, **PARAMS}
     one, three = (StochasticSVC(GRID, n_jobs=n, **choices).fit(X, y) for n in (1, 3))
     np.testing.assert_array_equal(one.classifiers_.errors, three.classifiers_.errors)
     paths = [model.classifiers_.members.svms[0].pairs[0].path for model in (one, three)]
@@ -107,20 +107,20 @@ def hostile_samples():
 
 @pytest.mark.filterwarnings("ignore:Column 1 alone determines")
 @pytest.mark.parametrize("case", list(hostile_samples()), ids=lambda case: case[0])
-def test_samples_that_leave_few_landmarks_or_many_classes(case):
+def test_few_landmarks_or_many_classes(case):
     _, X, y = case
-    model = StochasticSVC(GRID, n_components=100, voting="best", duplicates="keep", **CHOICES).fit(X, y)
+    model = StochasticSVC(GRID, n_components=100, voting="best", duplicates="keep", **PARAMS).fit(X, y)
     found = model.classifiers_
     train, validation = found.splits(0)
     assert len(found.members.rows) == min(100, train.size)
     for i in range(GRID.size):
         assert found.errors[i] == np.count_nonzero(found[i].predict(X[validation]) != y[validation])
     assert (found.kkt_violation <= TOL).all()
-    # The bound is that of what predicts.
+    # The bound is for the rule that predicts.
     assert model.certificate_.bound >= np.mean(model.predict(X[validation]) != y[validation])
 
 
-# Linear machines.
+# Linear SVMs.
 
 LAMBDAS = np.geomspace(100.0, 0.01, 25)
 
@@ -159,10 +159,10 @@ def objective(rows, signs, weights, intercept, lam):
         np.outer(np.linspace(-1.0, 1.0, 40), [1.0, 1.0, 1e-9]),
         np.random.default_rng(5).normal(size=(40, 3)) * [1e-8, 1.0, 1e3],
     ],
-    ids=["zero", "constant", "copies with both classes", "nearly singular", "scales"],
+    ids=["zero", "constant", "duplicates with both classes", "nearly singular", "scales"],
 )
 @pytest.mark.parametrize("share", [0.5, 0.05])
-@pytest.mark.filterwarnings("ignore:Solver terminated early")  # LIBSVM: whatever it reached is to be reached here too
+@pytest.mark.filterwarnings("ignore:Solver terminated early")  # of LIBSVM, whose objective is the reference anyway
 def test_hostile_samples(rows, share):
     signs = np.where(np.arange(40) % round(1 / share) == 0, 1.0, -1.0)
     lambdas = np.geomspace(1e6, 1e-3, 12)
@@ -187,13 +187,13 @@ def test_same_bits_for_any_number_of_cores(monkeypatch):
 
 
 @pytest.fixture(params=[1, 4], ids=["one core", "four cores"])
-def some_cores(request, monkeypatch):
+def n_cores(request, monkeypatch):
     monkeypatch.setattr(threads, "_cores_of_process", lambda: request.param)
 
 
-@pytest.mark.usefixtures("some_cores")
+@pytest.mark.usefixtures("n_cores")
 @pytest.mark.parametrize("shape", [(1, 1), (5, 3), (40_000, 60), (3, 700_000)])
-def test_products_are_those_of_the_whole_matrix(shape):
+def test_products_equal_those_of_numpy(shape):
     rng = np.random.default_rng(0)
     matrix, down, across = rng.normal(size=shape), rng.normal(size=shape[0]), rng.normal(size=shape[1])
     products = RowProducts(matrix)

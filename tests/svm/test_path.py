@@ -1,4 +1,4 @@
-"""The support vector machine path against scikit-learn's SVC and against its own optimality conditions."""
+"""The SVM path against scikit-learn's SVC and the optimality conditions."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ GRID = np.geomspace(0.02, 20.0, 50)
 
 
 def split_kernels(name):
-    """Return the training kernel, the kernel of the other half with it, training labels and gamma."""
+    """Kernel matrix of one half, kernel of the other half by it, training labels and gamma."""
     X, y = SAMPLES[name]
     half = len(y) // 2
     gamma = 1.0 / np.median(((X[:half, None] - X[None, :half]) ** 2).sum(-1))
@@ -27,7 +27,7 @@ def split_kernels(name):
 
 
 def violation(K, y, dual_coef, C):
-    """The largest amount by which the optimality conditions fail, from the duals alone, in extended precision."""
+    """KKT violation from the dual coefficients, in extended precision."""
     K, y, coef = (np.asarray(values, np.longdouble) for values in (K, y, dual_coef))
     alpha = y * coef
     assert alpha.min() >= 0.0
@@ -51,7 +51,7 @@ def test_same_predictions_as_svc(name):
     differ = np.array(differ)
     assert differ.mean() <= 0.002
     assert np.all(np.abs(decisions[differ]) < 0.01)
-    # LIBSVM stores its kernel in single precision: only for entries that survive this is its problem the same as ours.
+    # LIBSVM rounds its kernel to single precision: round ours as well, for the same problem.
     K = K.astype(np.float32).astype(np.float64)
     path = svm_path(K, y, GRID, tol=1e-8)
     assert path.converged.all()
@@ -90,13 +90,13 @@ def test_converges_from_tiny_to_large_cost(name, dtype):
     assert path.converged.all()
     for h, C in enumerate(1.0 / path.lambdas):
         assert violation(K, y, path.dual_coef[h], C) <= 1e-3 * (1 + 1e-6)
-        # Each alone, without the others to start from.
+        # Without warm start.
         alone = svm_path(K, y, path.lambdas[h])
         assert alone.converged.all()
         assert violation(K, y, alone.dual_coef[0], C) <= 1e-3 * (1 + 1e-6)
 
 
-def test_order_and_copies_of_lambdas_do_not_matter():
+def test_order_and_duplicates_of_lambdas_do_not_matter():
     K, _, y, _ = split_kernels("wine")
     order = np.random.default_rng(1).permutation(GRID.size)
     path, shuffled = svm_path(K, y, GRID), svm_path(K, y, GRID[order])
@@ -109,11 +109,11 @@ def test_order_and_copies_of_lambdas_do_not_matter():
     # Warm starts save iterations.
     K, _, y, _ = split_kernels("spam-like")
     lambdas = np.linspace(0.1, 20.0, 400)
-    apart = sum(svm_path(K, y, lam).n_iter[0] for lam in lambdas[::20]) * 20
-    assert svm_path(K, y, lambdas).n_iter.sum() < apart / 5
+    separate = sum(svm_path(K, y, lam).n_iter[0] for lam in lambdas[::20]) * 20
+    assert svm_path(K, y, lambdas).n_iter.sum() < separate / 5
 
 
-def test_solution_without_bounds_is_shared_by_all_smaller_lambdas():
+def test_solution_without_bounded_variables_is_that_of_all_smaller_lambdas():
     K, K_new, y, _ = split_kernels("wdbc")
     lambdas = np.array([1e-4, 1.0, 1e-23, 1e-9, 1e-5])
     path = svm_path(K, y, lambdas)
@@ -125,14 +125,14 @@ def test_solution_without_bounds_is_shared_by_all_smaller_lambdas():
         assert path.intercept[h] == path.intercept[0]
         assert path.n_iter[h] == 0
         assert violation(K, y, path.dual_coef[h], 1.0 / lambdas[h]) <= 1e-3 * (1 + 1e-6)
-    # SVC solves for a cost just above the largest alpha: the same machine.
+    # SVC with a cost just above the largest alpha is the same SVM.
     K = K.astype(np.float32).astype(np.float64)
     svc = SVC(C=largest * 1.01, kernel="precomputed", tol=1e-8).fit(K, y)
     tight = svm_path(K, y, 1e-23, tol=1e-8)
     np.testing.assert_allclose(tight.decision_function(K_new)[0], svc.decision_function(K_new), rtol=0, atol=1e-6)
 
 
-def test_iteration_limit_warns_once_and_tells_where():
+def test_max_iter_warns_once_and_names_the_lambda():
     K, _, y, _ = split_kernels("waveform")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -185,7 +185,7 @@ print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 
 
 @pytest.mark.slow  # it compiles
-def test_second_start_does_not_compile_and_the_first_says_so(tmp_path):
+def test_compilation_is_cached_and_announced(tmp_path):
     run = [sys.executable, "-c", PROGRAM]
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     first = subprocess.run(run, env=environment, capture_output=True, text=True, check=True)
@@ -197,14 +197,14 @@ def test_second_start_does_not_compile_and_the_first_says_so(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_the_same_bits_in_one_call_and_in_many(dtype, monkeypatch):
-    """Calls end in the middle of a stage, of a stepping stone and of recomputing a gradient, and go on from there."""
+def test_same_bits_in_one_call_and_in_many(dtype, monkeypatch):
+    """Calls end within stages, at intermediate costs and within recomputations of the gradient, and resume there."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     y = np.where(rng.random(300) < 0.5, -1.0, 1.0)
     K = rbf(X, X, 0.5).astype(dtype)
-    # Far apart, for stepping stones; a small tolerance, for gradients recomputed again and again; a limit that is met.
-    lambdas, choices = [10.0, 1e-3, 0.1, 1e-6], {"tol": 1e-10, "max_iter": 20_000}
+    # Distant costs, for intermediate ones; a small tolerance, for recomputed gradients; a max_iter that is reached.
+    lambdas, params = [10.0, 1e-3, 0.1, 1e-6], {"tol": 1e-10, "max_iter": 20_000}
     calls, paths = [], []
     smo = module.load_solver(np.dtype(dtype))
     run = smo.run_stages
@@ -213,8 +213,8 @@ def test_the_same_bits_in_one_call_and_in_many(dtype, monkeypatch):
         monkeypatch.setattr(module, "_ENTRIES_PER_CALL", entries)
         calls.append(0)
         with pytest.warns(ConvergenceWarning):
-            paths.append(svm_path(K, y, lambdas, **choices))
-    # One call; twenty or more; with 64 rows each, fewer than recomputing takes.
+            paths.append(svm_path(K, y, lambdas, **params))
+    # One call; more than twenty; calls of 64 rows, fewer than a recomputation takes.
     number = np.diff([*np.flatnonzero(np.array(calls) == 0), len(calls)]) - 1
     assert number[0] == 1
     assert number[1] > 20
