@@ -1,15 +1,15 @@
 """StochasticSVC against GridSearchCV(SVC): time to fit, and test errors.
 
-Times: `StochasticSVC(grid).fit(X, y)` with 1990 values of lambda, its holdout baseline included, against
+Times: `StochasticSVC(grid).fit(X, y)` with 1990 values of lambda, including its holdout baseline, against
 `GridSearchCV(make_pipeline(StandardScaler(), SVC()), C = 1/lambda, cv=5).fit(X, y)`, which is timed on 20 of the
 values, evenly spread, without its final refit, and scaled up to 1990; the refit is then added once.  Both on one core
 and in processor seconds, medians of three (one for GridSearchCV), in one run.
 
-Errors: over 20 splits of each data set into 80 % and 20 %, the test errors of the three ways of predicting and of
-GridSearchCV with 60 values on the same range, which refits its choice on all rows.  StochasticSVC does not: half of the
-rows train and half validate, and a refitted classifier would have no certificate.
+Errors: over 20 splits of each data set into 80 % and 20 %, the test errors of three voting rules and of GridSearchCV
+with 60 values on the same range, which refits its choice on all rows.  StochasticSVC trains on half of the rows and
+validates on the others, since a refitted classifier would have no certificate.
 
-Wdbc is real; waveform is made by its generator (two of the three classes).
+Wdbc is real; waveform is simulated by its generator (two of the three classes).
 
 Run: python benchmarks/bench_estimator.py [--quick]
 """

@@ -1,18 +1,17 @@
-"""What `grid_set` costs beyond the fits and predictions it consists of.
+"""Overhead of `grid_set` over its fits and predictions.
 
-Run with `python benchmarks/bench_grid.py [--repeats N] [--cpu]`, a minute or two.  All do the same work in one
-process: clone, set parameters, fit on the training rows, predict the validation rows, count: a bare loop, the same as
-tasks of joblib, and `grid_set`.  They alternate, and the
-smallest of N times is compared: what else runs on the machine only adds.  The loops have the linear algebra of one
-thread too; `grid_set` always has, for the same bits everywhere.  With --cpu the processor's time of the process is
-compared instead of the clock's: for machines that others use too; waiting for the disk is not in it.
+Run with `python benchmarks/bench_grid.py [--repeats N] [--cpu]`, a minute or two.  A bare loop, the same as joblib
+tasks, and `grid_set` do the same work in one process: clone, set parameters, fit on the training rows, predict the
+validation rows, count errors.  They alternate, and the minimum of N times is compared, since other work can only add
+to it.  The loops limit BLAS to one thread, as `grid_set` always does.  With --cpu, processor time replaces wall-clock
+time, on shared computers; it does not include waiting for the disk.
 
-All classifiers with a random state have a number there: `grid_set` gives one to those without, so that they can be
-trained again, and scikit-learn takes a quarter of a millisecond to make a generator of it, where the loops would use
-NumPy's global one.
+All classifiers with a random state have an integer: `grid_set` sets one where there is none, so that classifiers can be
+trained again, and scikit-learn takes a quarter of a millisecond to create a generator from it.
 
-The last line is the holdout choice of `CertifiedClassifier`, three folds with two thirds of the training rows each,
-for boosting: cross-validation / fits, by the clock.  In the same limits of threads it is about three times two thirds.
+The last line is the holdout choice of `CertifiedClassifier` for boosting, with three folds of two thirds of the
+training rows each: cross-validation / fits, wall-clock time.  With equal thread limits it is about three times two
+thirds.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""How time and memory of `CertifiedClassifier().fit` grow with the rows: "auto" on made data with ten columns.
+"""Growth of time and memory of `CertifiedClassifier().fit` with the rows: "auto" on simulated data with ten columns.
 
-Each size in a process of its own; memory is the largest that it ever held, less what Python and its libraries take.
-The exponent is that of the time between one size and the next.  `--text` adds a column of thousands of tail numbers, as
-a table of flights has, and gaps.  `--predictions` measures `certify_predictions` instead: of rows, of groups of about
-20 rows, of three slices, and with limits of recall and precision.
+Each size runs in its own process; memory is its peak, without that of Python and its libraries.  The exponent is that
+of the time between successive sizes.  `--text` adds a column with thousands of values, like the tail numbers of
+flights, and missing values.  `--predictions` measures `certify_predictions` instead: by rows, by groups of about 20
+rows, by three slices, and with bounds on recall and precision.
 
 Run: python benchmarks/bench_growth.py [--rows 1000 10000 100000 1000000] [--text | --predictions]
 """

@@ -1,10 +1,10 @@
-"""Many rows: `StochasticSVC(kernel="nystroem")`, its time and memory, and what the approximation costs in errors.
+"""`StochasticSVC(kernel="nystroem")` on many rows: time, memory, and test errors of the approximation.
 
 Run with `python benchmarks/bench_nystroem.py [--rows 200000] [--components 300] [--jobs 2] [--skip-datasets]
-[--only-datasets]`, some minutes.  The fit has hedge=0.1, so that all machines are cross-validated, in a process whose
-largest memory is what is printed.  Then fits with both kernels on the nine data sets of the paper: the errors
-of the certified majority vote and of the stochastic classifier on a third of the rows, which neither has seen, averaged
-over seeds: five, or two for data sets of more than 2500 rows.
+[--only-datasets]`, some minutes.  The fit has hedge=0.1, so that all SVMs are cross-validated, in its own process,
+whose peak memory is printed.  Then fits with both kernels on the nine data sets of the paper: test errors of the
+certified majority vote and of the stochastic classifier on a third of the rows, averaged over seeds: five, or two for
+data sets of more than 2500 rows.
 """
 
 import argparse

@@ -1,8 +1,7 @@
 """Optimal posteriors: the certified search against the paper's iteration and SciPy's solvers; many classifiers.
 
-Run with `python benchmarks/bench_posterior.py [--quick] [--distances kl ...]`.  Times are medians of five (SciPy's
-solvers: one run,
-stopped after 120 seconds, the cap counted), all in one run; only their ratios mean something on another machine.
+Run with `python benchmarks/bench_posterior.py [--quick] [--distances kl ...]`.  Times are medians of five in one run,
+those of SciPy's solvers of one, stopped after 120 seconds; compare ratios only.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Predictions of StochasticSVC on 100 000 rows against one SVC with as many support vectors.
 
-The SVC is scikit-learn's, trained on so many rows of the same data that it has as many support vectors as all machines
-with posterior weight together (for "best": as the one machine has).  Both on one core, in processor seconds, medians of
-three, in one run; StochasticSVC's time includes checks, scaling and the hash of every row.
+The SVC is scikit-learn's, trained on so many rows of the same data that it has as many support vectors as all SVMs with
+posterior weight together (for "best": as the one SVM).  Both on one core, in processor seconds, medians of three, in
+one run; the time of StochasticSVC includes checks, scaling and the hash of every row.
 
 Run: python benchmarks/bench_predict.py [--quick]
 """

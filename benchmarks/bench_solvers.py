@@ -1,10 +1,9 @@
 """Bound, status and time of every method for the kl bound, on synthetic profiles of the paper's data sets.
 
 Run with `python benchmarks/bench_solvers.py [--full] [--sizes H ...] [--limit SECONDS]`.  Prints a Markdown table per
-profile with the time of each method as a multiple of certified's.  Times are medians of five in one run (of short
-solves, five batches of 0.3 s), or of one where that takes longer than two seconds.  By default three profiles;
-`--full` takes all nine, keeps each row in a file of JSON lines and skips rows found there, so that an interrupted run
-goes on.
+profile with the time of each method as a multiple of that of "certified".  Times are medians of five in one run (for
+short solves, five batches of 0.3 s), or of one that takes longer than two seconds.  By default three profiles; `--full`
+takes all nine, stores each row in a file of JSON lines and skips rows found there, to continue an interrupted run.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""How long a person waits for `pacbayes certify` on Wdbc, in units of `import sklearn.svm`.
+"""Waiting time of `pacbayes certify` on Wdbc, relative to `import sklearn.svm`.
 
-Both are whole processes, started in turn; the first start of each is thrown away (it compiles the solver and fills the
-caches of the file system).  Printed are the medians of the others and the largest ratio of neighbours.
+Both are whole processes, started alternately; the first start of each is omitted (it compiles the solver and fills the
+caches of the file system).  Prints medians of the others and the largest ratio of successive times.
 
     python benchmarks/bench_start.py [--repeats 7]
 """

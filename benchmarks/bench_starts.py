@@ -1,8 +1,8 @@
-"""What starts change: minima of Ipopt, and the convex-concave procedure beside the paper's columns.
+"""Effect of starts: minima found by Ipopt, and the convex-concave procedure next to the paper's columns.
 
-Run with `python benchmarks/bench_starts.py [--starts N]`, a few minutes.  The profiles are synthetic and their means
-at H = 50 were fitted to the paper's convex-concave means; ranges and standard deviations were not.  The paper's form
-of the procedure stops where a round lowers the bound by less than 1e-5; "in 100 rounds" is one start without that.
+Run with `python benchmarks/bench_starts.py [--starts N]`, a few minutes.  The profiles are synthetic: their means at
+H = 50 were fitted to the paper's convex-concave means; ranges and standard deviations were not.  The paper's procedure
+stops when a round lowers the bound by less than 1e-5; "in 100 rounds" is one start without this rule.
 """
 
 import argparse

@@ -1,16 +1,15 @@
 """1990 support vector machines by `svm_path` against loops of scikit-learn's SVC.
 
-Prints ratios of medians of three, on one core for both and in processor time, so that other work on the machine counts
-for neither.  The grid is 0.1, 0.11, ..., 19.99; each side trains on m rows
-and predicts as many others.  The loops are timed on 20 lambdas, evenly spread, and scaled up to 1990.
+Prints ratios of medians of three, on one core for both and in processor time, which other work on the computer hardly
+affects.  The grid is 0.1, 0.11, ..., 19.99; each side trains on m rows and predicts as many others.  The loops are
+timed on 20 lambdas, evenly spread, and scaled up to 1990.
 
   loop         SVC(C, gamma).fit(X, y).predict(X_new) for every lambda
-  precomputed  the best that can be done with SVC: one kernel matrix, kernel="precomputed", predictions as one product
+  precomputed  the best use of SVC: one kernel matrix, kernel="precomputed", predictions as one matrix product
   10 x         the time for 19900 lambdas on the same range over the time for 1990, for svm_path and with predictions
 
 Then, for independent splits, `svm_set` against a plain loop of StandardScaler and SVC, on the same number of cores
-(threads for the one, joblib processes for the other), with the same splits and kernel widths, predicting the same
-validation rows.
+(threads and joblib processes), with the same splits and kernel widths, predicting the same validation rows.
 
 The data sets are four of the paper's, with its training sizes: Wdbc, Waveform, Spambase and Mushroom.
 

@@ -1,15 +1,14 @@
-"""Certificates against a careful holdout's, from the same rows: bounds and test errors on nine data sets.
+"""Certificates against a careful manual holdout from the same rows: bounds and test errors on nine data sets.
 
-A fifth of the rows is put aside for test errors; of the others half train and half validate, delta = 0.05 and a tenth
-of it in reserve (hedge=0.1).  Holdout is one classifier, with the fewest errors in 5-fold cross-validation within the
-training rows (of a tied run the middle one), and its exact binomial limit on the validation rows at the whole delta:
-what a careful user does by hand.
-All numbers are means over seeds; a ratio is that of two bounds from the same rows, averaged over seeds, then over data
-sets; +- is the standard error over seeds of that mean, and below it is the ratio of the means of the bounds.
-20 seeds.  Votes of forests and of assorted classifiers are shown for even against odd digits too, and averaged over the
-nine data sets of machines and over the eight of bench_votes.
+A fifth of the rows are test rows; the others are split into halves for training and validation, with delta = 0.05 and
+hedge=0.1.  Holdout is one classifier, with the fewest errors in 5-fold cross-validation within the training rows (the
+middle one of a run of ties), and its Clopper-Pearson bound from the validation rows at the whole of delta.
+All numbers are means over 20 seeds; a ratio is that of two bounds from the same rows, averaged over seeds, then over
+data sets; +- is the standard error over seeds of that mean, and below it is the ratio of the means of the bounds.
+Votes of forests and of assorted classifiers are also shown for even against odd digits, and averaged over the nine data
+sets of the SVMs and over the eight of bench_votes.
 
-Run: python benchmarks/bench_tightness.py [--quick] [--only machines|forests|assorted] [--jobs N]
+Run: python benchmarks/bench_tightness.py [--quick] [--only svms|forests|assorted] [--jobs N]
 It takes about ten minutes on two cores, with --quick (four small data sets, 5 seeds) one minute.
 """
 

@@ -1,12 +1,11 @@
-"""Votes: the tandem search with proof against SLSQP, and what the bounds say about forests on eight data sets.
+"""Majority votes: the certified tandem search against SLSQP, and bounds on votes of forests on eight data sets.
 
 Run with `python benchmarks/bench_votes.py [--quick] [--search | --forests]`.  Times are processor time with one thread,
-all in one run: medians of at least five, before and after SLSQP's, whose own are medians of five, or of one where that
-takes more than a second; it is stopped after 60 seconds, the cap counted.  (With several threads linear algebra waits
-for them actively, which processor time counts: SLSQP on small matrices then takes up to ten times as much.)  Only
-ratios mean something on another machine.  SLSQP proves nothing.  It is run as SciPy runs it with a function alone, and
-with exact gradients; timed until it stops by itself, and until its bound is within 1e-6 of the lower bound that we
-prove: what we stop at, and what it cannot know.
+all in one run: medians of at least five, before and after those of SLSQP, which are medians of five, or of one that
+takes more than a second; it is stopped after 60 seconds.  (With several threads BLAS waits actively, which processor
+time counts: SLSQP on small matrices then takes up to ten times as long.)  Compare ratios only.  SLSQP certifies
+nothing.  It runs with function values alone, as SciPy's default, and with exact gradients; timed until it stops, and
+until its bound is within 1e-6 of our lower bound, which is our stopping rule and unknown to SLSQP.
 """
 
 import argparse

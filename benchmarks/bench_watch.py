@@ -1,11 +1,11 @@
-"""Watching: false alarms, rows until an alarm, late changes, planted faults, speed; planning: rows needed, simulated.
+"""Monitoring: false alarms, rows until the alarm, late changes, planted faults, speed; planning: rows needed.
 
-Errors of rows are independent, with a known risk.  "B" is the limit, alpha = 0.01.  A false alarm is one at a risk of
-at most B, within 10 000 rows.  Faults that are planted must show: bets on risks below B too, errors first in every
+Errors of rows are independent, with a known risk.  "B" is the bound, alpha = 0.01.  A false alarm is an alarm at a risk
+of at most B, within 10 000 rows.  Planted faults must be detected: bets on risks below B too, errors first in every
 hundred rows, the best of the eight bets instead of their mean.
 
-Planning: how often, of 20 000 samples, the exact limit (SciPy's quantile of the Beta distribution) is at or below the
-target, with the rows that `rows_needed` says, and with one row less.
+Planning: the share of 20 000 samples in which the Clopper-Pearson bound (SciPy's quantile of the beta distribution) is
+at most the required one, with the number of rows of `rows_needed` and with one row less.
 
 Run: python benchmarks/bench_watch.py [--runs N]
 Twenty seconds with 2000 runs.

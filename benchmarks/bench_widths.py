@@ -1,25 +1,24 @@
-"""Five widths with folds: the family `SVMs()` against liquidSVM and GridSearchCV(SVC), times as ratios in one run.
+"""Five kernel widths with cross-validation: `SVMs()` against liquidSVM and GridSearchCV(SVC), as ratios in one run.
 
-Made data (make_classification, 20 features, a tenth of the labels flipped), standardised; n rows train, n others are
-asked about.  All of them train the same machines: five widths of the Gaussian kernel (that of sigest times 1/16, 1/4,
-1, 4, 16), 26 costs C from 0.01 to 1000, five folds.
+Simulated data (make_classification, 20 features, a tenth of the labels flipped), standardised; n training rows and n
+test rows.  All methods train the same SVMs: five widths of the Gaussian kernel (that of sigest times 1/16, 1/4, 1, 4,
+16), 26 costs C from 0.01 to 1000, five folds.
 
-  ours         `SvmFamily`: all machines on all training rows, and anew without each fold, with out-of-fold decisions of
-               every machine, its calibration and errors; then the machine with the fewest errors in cross-validation
+  ours         the family `SVMs()`: all SVMs on all training rows and without each fold, out-of-fold decision values of
+               all SVMs, calibration and errors; then the SVM with the fewest errors in cross-validation
   liquidSVM    the same widths, costs and folds (`gammas`, `c_values`, `folds`), training and selection, two threads;
-               its machines have no intercept, and its final vote is that of the folds.  Left out where it is not
-               installed: pip install wheel && pip install --no-build-isolation liquidSVM
-  GridSearchCV SVC over the same settings: what it takes is estimated from every third cost in one fold, scaled up to
-               all (`--svc` says up to how many rows)
+               its SVMs have no intercept, and its final vote is that of the folds.  Omitted where it is not installed:
+               pip install wheel && pip install --no-build-isolation liquidSVM
+  GridSearchCV SVC over the same settings: estimated from every third cost in one fold, scaled up (`--svc` is the
+               largest number of rows for this)
 
-Ratios are by the clock on the wall; run it with nothing beside it.  The hinge risk is the mean of max(0, 1 - y f) over
-the other rows, of the chosen machine; the error is its share of wrong answers there.
+Ratios are of wall-clock times, on an idle computer.  The hinge risk is the mean of max(0, 1 - y f) of the selected SVM
+over the test rows; the error is its error rate there.
 
-`--where` shows instead where our time goes: steps on pairs of variables, each of which reads two rows of a kernel
-matrix in single precision; steps of linear algebra, each of which reads the factor of the free variables twice;
-variables that changed sets, each of which takes about F^2 operations for F free ones; kernel values, each the
-exponential of a stored distance.  With what these cores read and multiply, measured in the same run, that gives the
-least time it could take.
+`--where` shows the work instead: SMO iterations, each of which reads two rows of a kernel matrix in single precision;
+active-set steps, each of which reads the factor of the free variables twice; changes of the sets, each of which takes
+about F^2 operations for F free variables; kernel values, each an exponential.  Divided by the speeds of a core at
+these, measured in the same run, this gives a lower bound on the time.
 
 Run: python benchmarks/bench_widths.py [--rows 1000 2500 5000 10000] [--svc 2500] [--where]
 """

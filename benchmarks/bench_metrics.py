@@ -1,18 +1,17 @@
-"""Limits of recall, precision and F1 against the package `confidenceinterval`; bets on groups against Chernoff's limit.
+"""Bounds on recall, precision and F1 against the package `confidenceinterval`; betting against Chernoff bounds.
 
-A fixed classifier with known probabilities of class and answer is asked about 50, 200 and 1000 rows, again and again.
-Every limit is a lower one for the positive class, at level 0.05: ours the exact one, theirs the lower end of an
-interval at 90 % (F1 by Takahashi's normal approximation, the others by Wilson's score).  "Misses" is how often the
-truth is below the limit, in per cent (5 are allowed; +- is a standard error), "limit" the mean limit.
+A fixed classifier with known probabilities of class and prediction is evaluated on 50, 200 and 1000 rows, repeatedly.
+All bounds are lower bounds for the positive class at level 0.05: ours are exact, those of the package are the lower
+ends of 90 % intervals (F1 by Takahashi's normal approximation, the others by Wilson's score).  "Misses" is the
+percentage of samples with a bound above the true value (5 are allowed; +- is a standard error), "bound" the mean bound.
 
-Groups: the mean over groups of the share of errors, m groups, at level 0.05, with the bet fixed beforehand on as many
-other groups.  Simulated: ten rows a group, the groups' chances from a Beta distribution.  Real rows, groups made of
-them: clusters of about eight like rows of a data set (banknote, spambase), what a soft vote of support vector machines
-guarantees of them.
+Groups: bounds on the mean over m groups of their error rates at level 0.05, with a bet fixed on as many other groups.
+Simulated groups have ten rows, with error rates from a beta distribution.  Real rows are clusters of about eight
+similar rows of a data set (banknote, spambase), with the bound for a soft vote of SVMs.
 
-Run: python benchmarks/bench_limits.py [--draws N]
-Needs `pip install confidenceinterval` for the comparison; without it only our own limits are shown.  A minute with
-2000 draws, most of it theirs.
+Run: python benchmarks/bench_metrics.py [--draws N]
+Needs `pip install confidenceinterval` for the comparison; without it only our bounds are shown.  A minute with 2000
+draws, most of it for the package.
 """
 
 import argparse
