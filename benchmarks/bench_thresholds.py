@@ -149,7 +149,8 @@ def print_success(splits: int) -> None:
     print(f"{runs} runs, delta {DELTA:g}: share of runs with a threshold; the other measure if all methods have one")
     for decision, other in DECISIONS:
         cells = [
-            f"{name} {100 * found[name, decision] / runs:.1f} %, {other} {np.mean(others[name, decision] or [np.nan]):.3f}"
+            f"{name} {100 * found[name, decision] / runs:.1f} %, "
+            f"{other} {np.mean(others[name, decision] or [np.nan]):.3f}"
             for name in installed
         ]
         print(f"{decision}: {'; '.join(cells)} (of {len(others['ours', decision])})")
@@ -159,9 +160,7 @@ def print_violations(draws: int) -> None:
     """Print how often the threshold in use violates the requirement, for normal scores with known_scores measures."""
     apart, share, n = 1.5, 0.3, 200
     installed = methods()
-    print(
-        f"{draws} draws of {n} validation rows, normal scores {apart:g} apart: share of violations, and of draws with a threshold"
-    )
+    print(f"{draws} draws of {n} validation rows, normal scores {apart:g} apart: violations, draws with a threshold")
     for decision, _ in DECISIONS:
         broken, some = dict.fromkeys(installed, 0), dict.fromkeys(installed, 0)
         for seed in range(draws):

@@ -32,18 +32,18 @@ from pacbayes.svm.kernel import (
     shared_matrix,
     within_range,
 )
-from pacbayes.svm.landmarks import MOST_STEPS, NystroemMap, choose_landmarks, nystroem_map, train_on_features
+from pacbayes.svm.landmarks import MAX_STEPS, NystroemMap, choose_landmarks, nystroem_map, train_on_features
 from pacbayes.svm.one_vs_one import OneVsOnePaths, Pair, blocks, train_one_vs_one
 from pacbayes.svm.path import MAX_ITER, SVMPath, warn_unconverged
 from pacbayes.svm.svm_classifier import SVMSettings
 
 # With fewer rows, threads take longer to start than to train.
 _MIN_ROWS_FOR_THREADS = 200
-# Number of rows from which the solver may use linear algebra.  With a single width, folds use it from fewer rows than
+# Number of rows from which the solver may use the active-set method.  With a single width, folds use it from fewer rows than
 # all training rows do, because folds just below that number would take several times as long; other SVMs keep the bits
 # of the paper's.
-_FOLDS_LINEAR_FROM = 1000
-_LINEAR_FROM = 200
+_FOLDS_ACTIVE_SET_FROM = 1000
+_ACTIVE_SET_FROM = 200
 # Maximum number of out-of-fold decision values in memory; paths are split if there are many pairs of classes.
 _MAX_DECISIONS = 2**27
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
@@ -70,7 +70,7 @@ def train_shared(
     scaling, expansion_rows, folds = _prepare(settings, scale, rows, codes, classes.size, jobs, max_bytes, checkpoint)
     kernels = tuple(width.kernel for width in folds.widths)
     members = KernelSVMs(settings, classes, scaling, kernels, expansion_rows, folds.train(), preprocessor)
-    max_iter = MOST_STEPS if settings.kernel == NYSTROEM else MAX_ITER
+    max_iter = MAX_STEPS if settings.kernel == NYSTROEM else MAX_ITER
     warn_unconverged(np.tile(settings.lambdas, len(kernels)), members.kkt_violation, members.converged, max_iter)
     return members, folds
 
@@ -218,7 +218,7 @@ class SVMFolds:
                 params = {"kernel": self.settings.kernel, "n_components": self.settings.n_components}
                 store.begin(describe_run(name, n_units, self.settings.seed, description, params, per_chunk=1))
             what = "support vector machines"
-            return run_units(task, common, n_units, what, jobs, "threads", checkpoint=store, again=check, order=order)
+            return run_units(task, common, n_units, what, jobs, "threads", checkpoint=store, restore=check, order=order)
 
 
 def _middle_first(n_widths: int, per_width: int) -> list[int]:
@@ -423,13 +423,14 @@ class KernelFolds:
         if jobs > 1:
             # Pairs of classes in parallel need a matrix each.
             return train_one_vs_one(lambda rows: self.shared.gram(self.kernel, rows), self.codes, lambdas, jobs)
-        used, linear_from = (np.arange(self.codes.size), None) if train is None else (train, _FOLDS_LINEAR_FROM)
+        used, active_set_from = (np.arange(self.codes.size), None) if train is None else (train, _FOLDS_ACTIVE_SET_FROM)
         buffer = self.shared.buffer()
 
         def gram(rows: Rows) -> NDArray[Any]:
             return self.shared.gram(self.kernel, used[rows], buffer)
 
-        return train_one_vs_one(gram, self.codes[used], lambdas, 1, _LINEAR_FROM if self.coarse else linear_from)
+        active_set_from = _ACTIVE_SET_FROM if self.coarse else active_set_from
+        return train_one_vs_one(gram, self.codes[used], lambdas, 1, active_set_from)
 
     def max_parallel(self, jobs: int) -> int:
         """Limit the number of parallel units to the memory, each with a matrix beside the shared one."""

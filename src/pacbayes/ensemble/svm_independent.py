@@ -17,10 +17,10 @@ from pacbayes.data.dataset import Dataset
 from pacbayes.data.split import Split
 from pacbayes.ensemble.members import Estimators
 from pacbayes.svm.kernel import NYSTROEM, Kernel, Scaling
-from pacbayes.svm.landmarks import MOST_STEPS
+from pacbayes.svm.landmarks import MAX_STEPS
 from pacbayes.svm.one_vs_one import OneVsOneSVM
 from pacbayes.svm.path import MAX_ITER, warn_unconverged
-from pacbayes.svm.svm_classifier import SVMSettings, train_one
+from pacbayes.svm.svm_classifier import SVMSettings, train_scaled
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,11 @@ def train_independent(task: IndependentTask, jobs: int, checkpoint: Checkpoint |
         # The solver releases the GIL; the user may choose another backend.
         prefer="threads",
         checkpoint=checkpoint,
-        again=_check_stored,
+        restore=_check_stored,
     )
     violation = np.array([result.kkt_violation for result in trained])
     converged = np.array([result.converged for result in trained])
-    warn_unconverged(settings.lambdas, violation, converged, MOST_STEPS if settings.kernel == NYSTROEM else MAX_ITER)
+    warn_unconverged(settings.lambdas, violation, converged, MAX_STEPS if settings.kernel == NYSTROEM else MAX_ITER)
     classes, X = task.data.classes, task.data.rows
     classifiers = [
         settings.classifier(i, classes, svm.scaling, svm.kernel, svm.svm, svm.scaling(X[svm.support]))
@@ -88,7 +88,7 @@ def _train_one(task: IndependentTask, i: int) -> TrainedSVM:
     settings, (train, _) = task.settings, task.split(i)
     rngs = (generator(settings.seed, purpose, i) for purpose in (Purpose.WIDTH, Purpose.LANDMARKS))
     with one_thread():
-        scaling, kernel, expansion_rows, svms = train_one(
+        scaling, kernel, expansion_rows, svms = train_scaled(
             task.data.rows[train],
             task.data.codes[train],
             settings.lambdas[i : i + 1],
@@ -98,7 +98,7 @@ def _train_one(task: IndependentTask, i: int) -> TrainedSVM:
             settings.n_components,
             *rngs,
         )
-    svm = svms.one(0)
+    svm = svms.svm(0)
     support = train[expansion_rows[svm.support]]
     return TrainedSVM(svm, support, scaling, kernel, float(svms.kkt_violation[0]), bool(svms.converged[0]))
 

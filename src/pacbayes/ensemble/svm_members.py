@@ -49,7 +49,7 @@ class KernelSVMs:
     def __getitem__(self, i: int) -> Any:
         """SVM i as a classifier, in a pipeline with the preprocessor if there is one."""
         k, position = divmod(i, self.settings.lambdas.size)
-        svm, kernel = self.svms[k].one(position), self.kernels[k]
+        svm, kernel = self.svms[k].svm(position), self.kernels[k]
         classifier = self.settings.classifier(position, self.classes, self.scaling, kernel, svm, self.rows[svm.support])
         return classifier if self.preprocessor is None else make_pipeline(self.preprocessor, classifier)
 
@@ -109,7 +109,7 @@ class KernelSVMs:
         with one_thread(), progress("predictions", assigned.size) as advance:
             for i in np.unique(assigned).tolist():
                 k, position = divmod(i, self.settings.lambdas.size)
-                svm, rows = self.svms[k].one(position), np.flatnonzero(assigned == i)
+                svm, rows = self.svms[k].svm(position), np.flatnonzero(assigned == i)
                 support = self.rows[svm.support]
                 for block in blocks(rows.size, len(support) + X.shape[1] + 2 * len(svm.pairs)):
                     K = self.kernels[k].between(support, self.scaling(X[rows[block]]))
@@ -146,5 +146,5 @@ class KernelSVMs:
         kernels, lambdas = np.divmod(indices, self.settings.lambdas.size)
         for k in np.unique(kernels).tolist():
             positions = np.flatnonzero(kernels == k)
-            svms, support = self.svms[k].some(lambdas[positions])
+            svms, support = self.svms[k].select(lambdas[positions])
             yield self.kernels[k], positions, svms, self.rows[: support.size][support]
