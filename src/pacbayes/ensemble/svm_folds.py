@@ -39,7 +39,7 @@ from pacbayes.svm.svm_classifier import SVMSettings
 
 # With fewer rows, threads take longer to start than to train.
 _MIN_ROWS_FOR_THREADS = 200
-# Number of rows from which the solver may use the active-set method.  With a single width, folds use it from fewer rows than
+# Number of rows from which the active-set method may be used.  With a single width, folds use it from fewer rows than
 # all training rows do, because folds just below that number would take several times as long; other SVMs keep the bits
 # of the paper's.
 _FOLDS_ACTIVE_SET_FROM = 1000
