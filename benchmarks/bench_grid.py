@@ -51,8 +51,8 @@ GRIDS: dict[str, tuple[Any, dict[str, list[Any]]]] = {
 
 def fit_and_count(estimator: Any, params: dict[str, Any], parts: list[Any]) -> int:
     X_train, y_train, X_validation, y_validation = parts
-    one = clone(estimator).set_params(**params).fit(X_train, y_train)
-    return int(np.count_nonzero(one.predict(X_validation) != y_validation))
+    clf = clone(estimator).set_params(**params).fit(X_train, y_train)
+    return int(np.count_nonzero(clf.predict(X_validation) != y_validation))
 
 
 def bare_loop(estimator: Any, grid: dict[str, list[Any]], parts: list[Any]) -> list[int]:

@@ -42,9 +42,9 @@ def measure(n: int, text: bool) -> None:
         clf = CertifiedClassifier(random_state=0).fit(X, y)
     seconds = time.perf_counter() - start
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    families = sorted({one["candidate"] for one in clf.classifiers_.params})
-    found = {"seconds": seconds, "megabytes": used / 1024, "bound": clf.certificate_.bound, "m": clf.certificate_.m}
-    print(json.dumps(found | {"classifiers": len(clf.classifiers_), "families": families}))
+    families = sorted({params["candidate"] for params in clf.classifiers_.params})
+    result = {"seconds": seconds, "megabytes": used / 1024, "bound": clf.certificate_.bound, "m": clf.certificate_.m}
+    print(json.dumps(result | {"classifiers": len(clf.classifiers_), "families": families}))
 
 
 def measure_predictions(rows: list[int]) -> None:
@@ -52,8 +52,8 @@ def measure_predictions(rows: list[int]) -> None:
     from pacbayes import certify_predictions
 
     rng = np.random.default_rng(0)
-    print("| rows | asked | seconds | exponent |\n|---|---|---|---|")
-    for name in ("rows", "groups", "slices", "limits"):
+    print("| rows | certified | seconds | exponent |\n|---|---|---|---|")
+    for name in ("rows", "groups", "slices", "metrics"):
         last = None
         for n in rows:
             y_true = (rng.random(n) < 0.3).astype(np.int64)
@@ -68,35 +68,40 @@ def measure_predictions(rows: list[int]) -> None:
             start = time.perf_counter()
             certify_predictions(y_true, y_pred, **asked)
             seconds = time.perf_counter() - start
-            grown = "" if last is None else f"{math.log(seconds / last[1]) / math.log(n / last[0]):.2f}"
+            exponent = "" if last is None else f"{math.log(seconds / last[1]) / math.log(n / last[0]):.2f}"
             last = n, seconds
-            print(f"| {n:,} | {name} | {seconds:.3f} | {grown} |", flush=True)
+            print(f"| {n:,} | {name} | {seconds:.3f} | {exponent} |", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[1000, 10_000, 100_000, 1_000_000])
-    parser.add_argument("--text", action="store_true", help="with a column of thousands of values, and gaps")
+    parser.add_argument("--text", action="store_true", help="with a column of thousands of values, and missing values")
     parser.add_argument("--predictions", action="store_true", help="certify_predictions instead of fit")
-    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.one is not None:
-        measure(given.one, given.text)
+    parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.size is not None:
+        measure(options.size, options.text)
         return
-    if given.predictions:
-        measure_predictions(given.rows)
+    if options.predictions:
+        measure_predictions(options.rows)
         return
     print(
-        "| rows | of them validate | classifiers | seconds | exponent | memory | limit |\n|---|---|---|---|---|---|---|"
+        "| rows | validation rows | classifiers | seconds | exponent | memory | bound |\n|---|---|---|---|---|---|---|"
     )
     last = None
-    for n in given.rows:
-        command = [sys.executable, __file__, "--one", str(n), *(["--text"] if given.text else [])]
-        found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
-        grown = "" if last is None else f"{math.log(found['seconds'] / last[1]) / math.log(n / last[0]):.2f}"
-        last = n, found["seconds"]
-        cells = [f"{n:,}", f"{found['m']:,}", f"{found['classifiers']} of {', '.join(found['families'])}"]
-        cells += [f"{found['seconds']:.1f}", grown, f"{found['megabytes']:,.0f} MB", f"{100 * found['bound']:.2f} %"]
+    for n in options.rows:
+        command = [sys.executable, __file__, "--size", str(n), *(["--text"] if options.text else [])]
+        result = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+        exponent = "" if last is None else f"{math.log(result['seconds'] / last[1]) / math.log(n / last[0]):.2f}"
+        last = n, result["seconds"]
+        cells = [f"{n:,}", f"{result['m']:,}", f"{result['classifiers']} of {', '.join(result['families'])}"]
+        cells += [
+            f"{result['seconds']:.1f}",
+            exponent,
+            f"{result['megabytes']:,.0f} MB",
+            f"{100 * result['bound']:.2f} %",
+        ]
         print(f"| {' | '.join(cells)} |", flush=True)
 
 

@@ -18,8 +18,8 @@ from bench_estimator import GRID, timed, waveform
 from pacbayes import StochasticSVC
 
 
-def machine_with(number, X):
-    """Return an SVC with that many support vectors: with a tiny C and labels in equal numbers every row is one."""
+def svc_with(number, X):
+    """Train an SVC with that many support vectors: with a tiny C and balanced labels every row is one."""
     rows = np.random.default_rng(1).permutation(len(X))[:number]
     return SVC(C=1e-3, gamma=1 / X.shape[1]).fit(X[rows], np.arange(number) % 2)
 
@@ -28,21 +28,21 @@ def compare(name, X, y, n):
     clf = StochasticSVC(GRID, n_jobs=1, cv=None, random_state=0).fit(X, y)
     rng = np.random.default_rng(2)
     new = X[rng.integers(0, len(X), n)] + 0.01 * rng.normal(size=(n, X.shape[1])) * X.std(axis=0)
-    (machines,) = clf.classifiers_.members.machines  # of one width
+    (svms,) = clf.classifiers_.members.svms  # of one width
     used = clf.posterior_.weights > 0
-    together = max(int(pair.path.dual_coef[used].any(axis=0).sum()) for pair in machines.pairs)
-    alone = len(clf.classifiers_[clf.best_index_].support_vectors_)
-    print(f"{name}: {n} rows, {X.shape[1]} features, {int(used.sum())} machines with weight")
+    together = max(int(pair.path.dual_coef[used].any(axis=0).sum()) for pair in svms.pairs)
+    single = len(clf.classifiers_[clf.best_index_].support_vectors_)
+    print(f"{name}: {n} rows, {X.shape[1]} features, {int(used.sum())} SVMs with weight")
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     new_scaled = (new - X.mean(axis=0)) / X.std(axis=0)
-    for voting, number in (("stochastic", together), ("best", alone), ("majority", together)):
-        machine = machine_with(number, scaled)
-        theirs, _ = timed(lambda machine=machine: machine.predict(new_scaled), 3)
+    for voting, number in (("stochastic", together), ("best", single), ("majority", together)):
+        svc = svc_with(number, scaled)
+        reference, _ = timed(lambda svc=svc: svc.predict(new_scaled), 3)
         clf.set_params(voting=voting)
         ours, _ = timed(lambda: clf.predict(new), 3)
         print(
-            f"  {voting:<11} {ours:7.2f} s; SVC with {len(machine.support_vectors_):>5} support vectors {theirs:7.2f} "
-            f"s: ratio {ours / theirs:.2f}"
+            f"  {voting:<11} {ours:7.2f} s; SVC with {len(svc.support_vectors_):>5} support vectors {reference:7.2f} "
+            f"s: ratio {ours / reference:.2f}"
         )
 
 

@@ -24,26 +24,26 @@ SIZES = ((1990, 100_000), (201, 1_000_000))
 
 
 def resident() -> float:
-    """Return the memory that the process has now, in megabytes."""
+    """Measure the current memory of the process in megabytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 1e6
 
 
 def measured(name: str, work: Callable[[], Any]) -> Any:
-    """Return what some work returns; print its time, and the most memory it took beyond what was there."""
+    """Run some work; print its time and its peak memory beyond that at the start."""
     before, began = resident(), time.perf_counter()
-    # The largest size so far is forgotten (Linux), so that it is this step's.
+    # Reset the peak (Linux).
     Path("/proc/self/clear_refs").write_text("5")
-    found = work()
+    result = work()
     seconds = time.perf_counter() - began
     lines = Path("/proc/self/status").read_text().splitlines()
     most = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e3
     print(f"  {name:22}{seconds:8.2f} s {most - before:8.0f} MB")
-    return found
+    return result
 
 
 def run(number: int, n: int) -> None:
-    """Print what the answers of so many classifiers to so many rows cost."""
+    """Print the cost of the predictions of so many classifiers for so many rows."""
     from pacbayes import load, save
     from pacbayes.certificates.certify import certify
     from pacbayes.certificates.plan import Plan
@@ -60,17 +60,15 @@ def run(number: int, n: int) -> None:
     y = (X @ [1.0, 0.5, 0.25, 0.0] + rng.normal(size=n) > 0.0).astype(np.int64)
     few = rng.integers(0, n, size=(number, 300))
     trees = [DecisionTreeClassifier(max_depth=3, random_state=i).fit(X[rows], y[rows]) for i, rows in enumerate(few)]
-    print(
-        f"{number} classifiers, {n} rows: {number * n / 1e6:.0f} MB of answers, {3 * number * n / 1e6:.0f} MB asked for"
-    )
+    print(f"{number} classifiers, {n} rows: {number * n / 1e6:.0f} MB stored, {3 * number * n / 1e6:.0f} MB checked")
     data = Dataset.checked(X, y)
     members = Estimators(trees, [{"number": i} for i in range(number)], data.classes, elsewhere=True)
     split = all_validate(data, "keep")
     plan = Plan(split, hedge=0.1, fixed_rules=prefit_rules(np.full(number, 1.0 / number), number))
     predictions = measured("gather", lambda: predict_validation(members, plan, data))
-    found = measured("find", lambda: fit_posteriors(plan, predictions))
-    certificates = measured("certify", lambda: dict(certify(plan, predictions, found)))
-    model = CertifiedClassifier(None, cv=None, voting="majority")._take(Fitted(members, plan, predictions, found))
+    posteriors = measured("optimise", lambda: fit_posteriors(plan, predictions))
+    certificates = measured("certify", lambda: dict(certify(plan, predictions, posteriors)))
+    model = CertifiedClassifier(None, cv=None, voting="majority")._take(Fitted(members, plan, predictions, posteriors))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         measured("save", lambda: save(model, path))
@@ -81,14 +79,14 @@ def run(number: int, n: int) -> None:
 
 
 def main() -> None:
-    """Run every size in a process of its own."""
+    """Run every size in its own process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", nargs=2, type=int, metavar=("CLASSIFIERS", "ROWS"), help="this size only")
-    given = parser.parse_args()
-    if given.size is not None:
+    options = parser.parse_args()
+    if options.size is not None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            run(*given.size)
+            run(*options.size)
         return
     for number, n in SIZES:
         subprocess.run([sys.executable, __file__, "--size", str(number), str(n)], check=True)

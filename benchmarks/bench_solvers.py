@@ -50,15 +50,15 @@ def timed(risks: Any, m: int, arguments: dict[str, Any]) -> tuple[Posterior, flo
     return posterior, statistics.median(times)
 
 
-def measure(name: str, H: int, limit: float) -> list[dict[str, Any]]:
+def measure(name: str, H: int, time_limit: float) -> list[dict[str, Any]]:
     """Run all methods on the first H classifiers of a profile."""
     risks, m = profile_risks(name, H)
     rows = []
     for label, arguments in METHODS.items():
         if label.startswith("ccp") and H != CCP_SIZE:
             continue
-        limits = {"time_limit": limit} if arguments["method"] == "ipopt" else {}
-        posterior, seconds = timed(risks, m, arguments | limits)
+        options = {"time_limit": time_limit} if arguments["method"] == "ipopt" else {}
+        posterior, seconds = timed(risks, m, arguments | options)
         letter = posterior.details.get("status") or ("" if posterior.converged else "not converged")
         rows.append({
             "profile": name, "m": m, "H": H, "method": label, "bound": posterior.bound, "status": letter,

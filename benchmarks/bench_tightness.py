@@ -74,8 +74,8 @@ def of_estimator(clf: Any, X_test: Any, y_test: Any) -> dict[str, float]:
     return found
 
 
-def machines(name: str, seed: int) -> dict[str, float]:
-    """Return what 201 support vector machines give, with a hedge and, for comparison, without a proposal."""
+def svms(name: str, seed: int) -> dict[str, float]:
+    """Bounds and test errors of 201 SVMs, with a hedge and, for comparison, without a primary rule."""
     X, X_test, y, y_test = divided(name, seed)
     clf = StochasticSVC(delta=DELTA, hedge=HEDGE, cv=FOLDS, random_state=seed, n_jobs=1).fit(X, y)
     found = of_estimator(clf, X_test, y_test)
@@ -96,7 +96,7 @@ HEDGE_1: dict[str, dict[str, Any]] = {
 
 
 def forest(name: str, seed: int) -> dict[str, float]:
-    """Return what the trees of a forest give, with proposals from their out-of-bag errors."""
+    """Bounds and test errors of the trees of a forest, with primary rules by out-of-bag errors."""
     X, X_test, y, y_test = divided(name, seed)
     classes, codes = np.unique(y, return_inverse=True)
     order = np.random.default_rng([seed, 1]).permutation(len(y))
@@ -109,20 +109,22 @@ def forest(name: str, seed: int) -> dict[str, float]:
             for tree, out in zip(trees, out_of_bag(grown, train.size), strict=True)
         ]
     )
-    proposed = primary_weights(np.arange(number), errors, number)
-    rules = [*proposed, Vote("uniform", integer_weights(np.full(number, 1.0 / number)))]
+    primary = primary_weights(np.arange(number), errors, number)
+    rules = [*primary, Vote("uniform", integer_weights(np.full(number, 1.0 / number)))]
     names = [(rule.voting, rule.name) for rule in rules]
 
     def counted(rows: Any, truth: Any) -> tuple[ClassifierSet, dict[tuple[str, str], int]]:
-        """Return the trees with their answers to some rows, and the errors of every rule there."""
-        asked = ClassifierSet.from_fitted(trees, rows, truth.astype(float))
-        predictions = asked.predictions
+        """Count the errors of every rule on rows; return them with the set of trees."""
+        classifiers = ClassifierSet.from_fitted(trees, rows, truth.astype(float))
+        predictions = classifiers.predictions
         hashes = row_hashes(rows, draw_key(seed))
-        said = [rule.combine(predictions.y_pred, predictions.labels, lambda: hashes) for rule in rules]
-        return asked, {name: int(np.sum(one != predictions.y_true)) for name, one in zip(names, said, strict=True)}
+        rule_predictions = [rule.combine(predictions.y_pred, predictions.labels, lambda: hashes) for rule in rules]
+        return classifiers, {
+            name: int(np.sum(one != predictions.y_true)) for name, one in zip(names, rule_predictions, strict=True)
+        }
 
     classifiers, wrong = counted(X[validation], codes[validation])
-    limits = claims(proposed, classifiers, wrong)
+    bounds = claims(primary, classifiers, wrong)
     _, wrong_in_test = counted(X_test, np.searchsorted(classes, y_test))
     on_test = {name: count / len(y_test) for name, count in wrong_in_test.items()}
     found = {
@@ -132,32 +134,32 @@ def forest(name: str, seed: int) -> dict[str, float]:
         "uniform test": on_test["majority", "uniform"],
     }
     for voting in VOTINGS:
-        found[voting] = min(limits[voting].values())
-    won = min(limits["majority"], key=lambda name: limits["majority"][name])
+        found[voting] = min(bounds[voting].values())
+    won = min(bounds["majority"], key=lambda name: bounds["majority"][name])
     found["majority test"] = on_test.get(("majority", won), np.nan)
     return found
 
 
 def claims(
-    proposed: Sequence[Rule], classifiers: ClassifierSet, wrong: dict[tuple[str, str], int]
+    primary: Sequence[Rule], classifiers: ClassifierSet, wrong: dict[tuple[str, str], int]
 ) -> dict[str, dict[str, float]]:
-    """Return the bounds of all rules by way of predicting: the proposal's, and those that share what is kept.
+    """Bounds of all rules by voting: of the primary rule, and of those that share the hedge.
 
-    As the estimators have them, without the vote of the tandem bound; they take proposals from cross-validation.
+    As the estimators have them, without the vote of the tandem bound; they choose primary rules by cross-validation.
     """
     risks, m = classifiers.risks, classifiers.m
     share = hedged_level(DELTA, HEDGE, 1)
     posterior = choose_posterior(risks, m, distance="kl", delta=share, prior=None, constant="exact")
-    ladder = [rule.name for rule in proposed if rule.voting == "majority" and rule.name != "primary"]
+    ladder = [rule.name for rule in primary if rule.voting == "majority" and rule.name != "primary"]
     each = hedged_level(DELTA, HEDGE, len(ladder) + 1)
 
-    def limit(voting: str, name: str, level: float) -> float:
+    def exact_bound(voting: str, name: str, level: float) -> float:
         return float(binomial_upper(wrong[voting, name], m, level))
 
-    found = {voting: {"primary": limit(voting, "primary", primary_level(DELTA, HEDGE))} for voting in VOTINGS}
+    found = {voting: {"primary": exact_bound(voting, "primary", primary_level(DELTA, HEDGE))} for voting in VOTINGS}
     found["stochastic"]["posterior"] = posterior.bound
     found["best"]["Occam"] = best_single(classifiers.error_counts, share, None).bound
-    found["majority"] |= {name: limit("majority", name, each) for name in ladder}
+    found["majority"] |= {name: exact_bound("majority", name, each) for name in ladder}
     found["majority"]["posterior"] = min(2.0 * bound(posterior.weights, risks, m, delta=each), 1.0)
     return found
 
@@ -187,7 +189,7 @@ def assorted() -> list[Any]:
 
 
 def kinds(name: str, seed: int) -> dict[str, float]:
-    """Return what 30 assorted classifiers give."""
+    """Bounds and test errors of 30 assorted classifiers."""
     X, X_test, y, y_test = divided(name, seed)
     grid = [clone(one) for one in assorted()]
     choices: dict[str, Any] = {"delta": DELTA, "hedge": HEDGE, "validation_size": 0.5, "cv": FOLDS}
@@ -251,10 +253,10 @@ def ratio_of_means(group: list[dict[str, float]], above: str, below: str) -> flo
     return sum(one[above] for one in group) / sum(one[below] for one in group)
 
 
-def show_machines(quick: bool, jobs: int) -> None:
-    found = run(machines, QUICK if quick else DATA, quick, jobs)
+def show_svms(quick: bool, jobs: int) -> None:
+    found = run(svms, QUICK if quick else DATA, quick, jobs)
     ways = ["holdout", *VOTINGS]
-    print_table("201 support vector machines: bounds", found, ways, [f"{way} / holdout" for way in VOTINGS])
+    print_table("201 SVMs: bounds", found, ways, [f"{way} / holdout" for way in VOTINGS])
     print_table("the same: test errors", found, [f"{way} test" for way in ways], [])
     alone = ["hedge=1, kl", "hedge=1, Occam", "hedge=1, 2B", "hedge=1, catoni"]
     print_table("without a proposal (hedge=1)", found, alone, [f"{way} / holdout" for way in alone])
@@ -275,7 +277,7 @@ def show_votes(title: str, task: Task, columns: list[str], ratios: list[str], qu
     print_table(title, found, columns, ratios, None if quick else AVERAGED)
 
 
-PARTS = {"machines": show_machines, "forests": show_forests, "assorted": show_assorted}
+PARTS = {"svms": show_svms, "forests": show_forests, "assorted": show_assorted}
 
 
 def main() -> None:

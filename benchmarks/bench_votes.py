@@ -72,13 +72,13 @@ def forest(name: str, trees: int, seed: int = 0) -> tuple[Rows, Rows, NDArray[np
 
 
 def errors_of(grown: RandomForestClassifier, X: NDArray[np.float64], y: NDArray[np.int64]) -> Rows:
-    """Return which rows each tree of a forest gets wrong."""
-    said = np.array([tree.predict(X) for tree in grown.estimators_]).astype(int)
-    return np.asarray(grown.classes_[said] != y)
+    """Errors of each tree of a forest by row."""
+    y_pred = np.array([tree.predict(X) for tree in grown.estimators_]).astype(int)
+    return np.asarray(grown.classes_[y_pred] != y)
 
 
 def left_out(grown: RandomForestClassifier, n: int) -> Rows:
-    """Return which of the n rows that grew a forest the bag of each tree left out."""
+    """Mask of the out-of-bag rows of each tree of a forest, among the n training rows."""
     return np.array([np.bincount(bag, minlength=n) == 0 for bag in grown.estimators_samples_])
 
 
@@ -201,19 +201,19 @@ Vote = tuple[float, float]  # bound and test error
 
 
 def hedged(errors: Rows, tested: Rows, out_of_bag: NDArray[np.float64]) -> Vote:
-    """Return our certificate of the vote: the smallest limit of a ladder of votes fixed on the training rows."""
+    """Our bound for the vote: the smallest of those of votes that are fixed on the training rows."""
     trees, m = errors.shape
     rules = primary_weights(np.arange(trees), out_of_bag, trees)
     votes = [float_weights(rule.weights) for rule in rules if rule.voting == "majority"]
-    # The first is the proposal; the others share what is kept.
+    # The first is the primary rule; the others share the hedge.
     others = len(votes) - 1
     levels = [primary_level(DELTA, HEDGE), *[hedged_level(DELTA, HEDGE, others)] * others]
-    limits = [
+    bounds = [
         float(binomial_upper(round(m * error_of(weights, errors)), m, level))
         for weights, level in zip(votes, levels, strict=True)
     ]
-    best = int(np.argmin(limits))
-    return limits[best], error_of(votes[best], tested)
+    best = int(np.argmin(bounds))
+    return bounds[best], error_of(votes[best], tested)
 
 
 def out_of_bag_votes(name: str, trees: int, seed: int) -> list[Vote]:
@@ -245,15 +245,15 @@ def votes_of(name: str, trees: int, seed: int) -> list[Vote]:
         vote = optimal_vote(errors, m, bound=bound, delta=DELTA)
         found.append((vote.bound, error_of(vote.weights, tested)))
     uniform = np.full(trees, 1 / trees)
-    limit = float(binomial_upper(round(m * error_of(uniform, errors)), m, DELTA))
-    found += [(limit, error_of(uniform, tested)), hedged(errors, tested, out_of_bag)]
+    bound = float(binomial_upper(round(m * error_of(uniform, errors)), m, DELTA))
+    found += [(bound, error_of(uniform, tested)), hedged(errors, tested, out_of_bag)]
     return found + out_of_bag_votes(name, trees, seed)
 
 
 def bounds_of_forests(names: tuple[str, ...], trees: int, seeds: int) -> None:
     print(f"\nForests of {trees} trees: bounds at delta = {DELTA} / test errors on a quarter of the rows, in percent;")
-    print(f"means of {seeds} divisions.  Grown on half, bounds from a quarter; out of bag: grown on both parts.")
-    print(f"holdout: the exact limit of the uniform vote.  ours: the majority vote, hedge={HEDGE}.  At most 100.")
+    print(f"means of {seeds} splits.  Grown on half, bounds from a quarter; out of bag: grown on both parts.")
+    print(f"holdout: the exact bound for the uniform vote.  ours: the majority vote, hedge={HEDGE}.  At most 100.")
     kinds = ("first order", "tandem", "cantelli", "uniform, holdout", "ours")
     kinds += ("out of bag: uniform", "first order", "tandem")
     print(f"| data | m | {' | '.join(kinds)} |")

@@ -21,7 +21,7 @@ from pacbayes import Monitor, rows_needed
 from pacbayes.certificates.monitor import MULTIPLES, Bets, bets_against
 
 ALPHA, ROWS = 0.01, 10_000
-METRICS_ASSUMPTION = (0.01, 0.05, 0.2, 0.5)
+BOUNDS = (0.01, 0.05, 0.2, 0.5)
 PLANS = (
     (0.05, 0.08, 0.05, 0.8),
     (0.0, 0.02, 0.05, 0.8),
@@ -38,14 +38,14 @@ PLANS = (
 )
 
 
-def alarms(limit, risks, runs, seed=0, bets=None, errors_first=False):
+def alarms(bound, risks, runs, seed=0, bets=None, errors_first=False):
     """Return after how many rows each run has its alarm, infinity where it has none."""
     rng, found = np.random.default_rng(seed), np.full(runs, np.inf)
     for run in range(runs):
         wrong = rng.random(len(risks)) < risks
         if errors_first:
             wrong = np.sort(wrong.reshape(-1, 100), axis=1)[:, ::-1].ravel()
-        monitor = Monitor(limit, ALPHA)
+        monitor = Monitor(bound, ALPHA)
         if bets is not None:
             monitor._bets, monitor._capital = bets, np.zeros(bets.win.size)
         monitor.update_errors(wrong)
@@ -71,19 +71,19 @@ def whole(value):
 
 def false_alarms(runs):
     rows = [
-        [limit, *(percent(alarms(limit, np.full(ROWS, part * limit), runs)) for part in (1.0, 0.8, 0.5))]
-        for limit in METRICS_ASSUMPTION
+        [bound, *(percent(alarms(bound, np.full(ROWS, part * bound), runs)) for part in (1.0, 0.8, 0.5))]
+        for bound in BOUNDS
     ]
     table(f"False alarms in % of runs, {ROWS} rows, alpha 1 %", ["B", "risk B", "risk .8 B", "risk .5 B"], rows)
 
 
 def delays(runs):
     rows = []
-    for limit in METRICS_ASSUMPTION:
-        cells = [limit]
+    for bound in BOUNDS:
+        cells = [bound]
         for times, length in ((2.0, 20_000), (1.2, 200_000)):
-            if times * limit < 1.0:
-                found = alarms(limit, np.full(length, times * limit), runs // 10 if times < 2 else runs // 2)
+            if times * bound < 1.0:
+                found = alarms(bound, np.full(length, times * bound), runs // 10 if times < 2 else runs // 2)
                 cells += [whole(np.quantile(found, one, method="higher")) for one in (0.5, 0.9)]
             else:
                 cells += ["", ""]
@@ -94,25 +94,25 @@ def delays(runs):
 
 def changes(runs):
     rows = []
-    for limit in (0.02, 0.05, 0.2):
-        found = alarms(limit, np.repeat([0.6 * limit, 2 * limit], [3000, 2500]), runs // 2)
+    for bound in (0.02, 0.05, 0.2):
+        found = alarms(bound, np.repeat([0.6 * bound, 2 * bound], [3000, 2500]), runs // 2)
         late = found[np.isfinite(found)] - 3000
-        rows.append([limit, percent(found), whole(np.median(late)), whole(np.quantile(late, 0.9))])
+        rows.append([bound, percent(found), whole(np.median(late)), whole(np.quantile(late, 0.9))])
     head = ["B", "seen in % of runs", "rows after it: median", "90 %"]
     table("A change from .6 B to 2 B after 3000 rows, 2500 rows to see it", head, rows)
 
 
 def faults(runs):
-    limit, bets = 0.05, bets_against(0.05)
+    bound, bets = 0.05, bets_against(0.05)
     below = np.array([1 / c for c in MULTIPLES])
-    both = Bets(np.append(bets.lose, (1 - limit * below) / (1 - limit)), np.append(bets.win, below))
+    both = Bets(np.append(bets.lose, (1 - bound * below) / (1 - bound)), np.append(bets.win, below))
     single = [Bets(bets.lose[[k]], bets.win[[k]]) for k in range(len(MULTIPLES))]
-    at = np.full(ROWS, limit)
-    best = np.minimum.reduce([alarms(limit, at, runs, bets=one) for one in single])
+    at = np.full(ROWS, bound)
+    best = np.minimum.reduce([alarms(bound, at, runs, bets=one) for one in single])
     rows = [
-        ["as it is", "B", percent(alarms(limit, at, runs))],
-        ["bets below B too", ".8 B", percent(alarms(limit, 0.8 * at, runs // 4, bets=both))],
-        ["errors first in a hundred rows", "B", percent(alarms(limit, at, runs // 4, errors_first=True))],
+        ["as it is", "B", percent(alarms(bound, at, runs))],
+        ["bets below B too", ".8 B", percent(alarms(bound, 0.8 * at, runs // 4, bets=both))],
+        ["errors first in a hundred rows", "B", percent(alarms(bound, at, runs // 4, errors_first=True))],
         ["the best bet afterwards", "B", percent(best)],
     ]
     table("Planted faults, B = 0.05: false alarms in % of runs", ["what", "risk", "false alarms"], rows)
@@ -141,11 +141,11 @@ def plans(samples=20_000):
         took, shares = 1000 * (time.perf_counter() - began), []
         for number in (m, max(m - 1, 1)):
             k = rng.binomial(number, error, samples)
-            limits = np.where(k < number, beta.ppf(1 - delta, k + 1, np.maximum(number - k, 1)), 1.0)
-            shares.append(f"{100 * (limits <= target).mean():.1f}")
+            upper = np.where(k < number, beta.ppf(1 - delta, k + 1, np.maximum(number - k, 1)), 1.0)
+            shares.append(f"{100 * (upper <= target).mean():.1f}")
         rows.append([error, target, delta, f"{100 * chance:.0f} %", m, *shares, f"{took:.1f}"])
     head = ["error", "target", "delta", "chance", "rows", "reached %", "one row less %", "ms"]
-    table("Rows needed, and how often the limit reached the target", head, rows)
+    table("Rows needed, and how often the bound is at most the required one", head, rows)
 
 
 def main():

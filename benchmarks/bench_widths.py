@@ -59,7 +59,7 @@ def hinge(y, decisions):
 
 
 def ours(X, y, X_new, y_new, jobs=2):
-    """Return the time, the widths, and the errors and hinge risk of the machine that cross-validation chooses."""
+    """Time, widths, and errors and hinge risk of the SVM that cross-validation selects."""
     settings = SVMSettings(LAMBDAS, "rbf", "widths", False, 300, 0)
     start = time.perf_counter()
     with one_thread():
@@ -77,38 +77,38 @@ def ours(X, y, X_new, y_new, jobs=2):
     return seconds, widths, float(np.mean((decisions > 0) != y_new)), hinge(y_new, decisions), worst
 
 
-def liquid(*given):
+def liquid(*arguments):
     """Return the time of liquidSVM, its errors and hinge risk; None where it is not installed.
 
     In a process of its own: it ties the threads of its process to cores, and whoever comes later to one of them.
     """
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(_liquid, *given).result()
+        return pool.submit(_liquid, *arguments).result()
 
 
 def _liquid(X, y, X_new, y_new, widths):
-    asked = sysconfig.get_config_var
+    get_config_var = sysconfig.get_config_var
     # It asks for a name that Python no longer knows.
-    sysconfig.get_config_var = lambda name: ".so" if name == "SO" else asked(name)
+    sysconfig.get_config_var = lambda name: ".so" if name == "SO" else get_config_var(name)
     try:
         import liquidSVM
     except (ImportError, AttributeError):
         return None
     finally:
-        sysconfig.get_config_var = asked
+        sysconfig.get_config_var = get_config_var
     signs, new = (np.where(labels == 1, 1.0, -1.0) for labels in (y, y_new))
     # Its kernel is exp(-|x - x'|^2 / gamma^2).
     gammas, costs = [float(width**-0.5) for width in sorted(widths, reverse=True)], sorted(1.0 / LAMBDAS)
     start = time.perf_counter()
     model = liquidSVM.mcSVM(X, signs, folds=FOLDS, threads=2, scale=False, gammas=gammas, c_values=costs)
     seconds = time.perf_counter() - start
-    said, _ = model.test(X_new, new)
-    decisions = np.asarray(said)[:, 0]
+    y_pred, _ = model.test(X_new, new)
+    decisions = np.asarray(y_pred)[:, 0]
     return seconds, float(np.mean((decisions > 0) != (new > 0))), hinge(y_new, decisions)
 
 
 def searched(X, y, widths):
-    """Return what GridSearchCV would take: every third cost in one fold, scaled up to all costs and folds."""
+    """Estimate the time of GridSearchCV from every third cost in one fold."""
     fold = assign_folds(y.astype(np.int64), FOLDS, np.random.default_rng(0), None)
     train, test = fold != 0, fold == 0
     costs = sorted(1.0 / LAMBDAS)[::3]
@@ -142,27 +142,27 @@ def _seconds(work):
 
 def where(n, speed):
     """Print what the family of n rows does, and the least time that would take."""
-    counts = {"pairs": 0, "entries": 0.0, "steps": 0, "factor": 0.0, "changes": 0, "products": 0.0, "kernel": 0.0}
+    counts = {"smo": 0, "entries": 0.0, "steps": 0, "factor": 0.0, "changes": 0, "products": 0.0, "kernel": 0.0}
     solve, run = active_set.ActiveSet.solve, one_vs_one.solve_path
 
-    def noted(self, *given):
-        found = solve(self, *given)
+    def counted_solve(self, *arguments):
+        solved = solve(self, *arguments)
         counts["steps"] += self.steps
-        counts["factor"] += self.steps * self.free**2
+        counts["factor"] += self.steps * self.n_free**2
         counts["changes"] += self.changes
-        counts["products"] += self.changes * self.free**2
-        return found
+        counts["products"] += self.changes * self.n_free**2
+        return solved
 
-    def followed(kernel, *given, **more):
+    def counted_path(kernel, *arguments, **params):
         path, before = None, counts["steps"]
-        path = run(kernel, *given, **more)
-        pairs = max(0, int(path.n_iter.sum()) - (counts["steps"] - before))
-        counts["pairs"] += pairs
-        counts["entries"] += 2.0 * pairs * len(kernel)
+        path = run(kernel, *arguments, **params)
+        smo = max(0, int(path.n_iter.sum()) - (counts["steps"] - before))
+        counts["smo"] += smo
+        counts["entries"] += 2.0 * smo * len(kernel)
         counts["kernel"] += float(len(kernel)) ** 2
         return path
 
-    active_set.ActiveSet.solve, one_vs_one.solve_path = noted, followed
+    active_set.ActiveSet.solve, one_vs_one.solve_path = counted_solve, counted_path
     try:
         with at_most_cores(1):  # threads would count at the same time
             seconds = ours(*made(n), jobs=1)[0]
@@ -170,7 +170,7 @@ def where(n, speed):
         active_set.ActiveSet.solve, one_vs_one.solve_path = solve, run
     read = 4.0 * counts["entries"] + 2 * 8.0 * counts["factor"] / 2.0
     least = (read / speed[0] + counts["products"] / speed[1] + counts["kernel"] / speed[2]) / 2.0
-    cells = [f"{n}", f"{counts['pairs']:,}", f"{counts['steps']:,}", f"{counts['changes']:,}", f"{read / 1e9:.0f} GB"]
+    cells = [f"{n}", f"{counts['smo']:,}", f"{counts['steps']:,}", f"{counts['changes']:,}", f"{read / 1e9:.0f} GB"]
     cells += [f"{counts['products'] / 1e9:.1f}", f"{counts['kernel'] / 1e6:.0f}", f"{least:.2f} s", f"{seconds:.2f} s"]
     print(f"| {' | '.join(cells)} |", flush=True)
 
@@ -180,29 +180,29 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[1000, 2500, 5000, 10_000])
     parser.add_argument("--svc", type=int, default=2500, help="estimate GridSearchCV up to so many rows")
     parser.add_argument("--where", action="store_true", help="show where our time goes, and stop")
-    given = parser.parse_args()
+    options = parser.parse_args()
     ours(*made(300))  # compiled, loaded
-    if given.where:
+    if options.where:
         speed = speeds()
         print(f"One core reads {speed[0] / 1e9:.1f} GB, adds {speed[1] / 1e9:.1f} billion products and takes")
         print(f"{speed[2] / 1e6:.0f} million exponentials a second.\n")
-        heads = ["rows", "steps on pairs", "of linear algebra", "changes of sets", "read", "billion products"]
+        heads = ["rows", "SMO iterations", "active-set steps", "changes of sets", "read", "billion products"]
         heads += ["million kernel values", "least, two cores", "measured, one core"]
         print(f"| {' | '.join(heads)} |")
         print("|---|---|---|---|---|---|---|---|---|")
-        for n in given.rows:
+        for n in options.rows:
             where(n, speed)
         return
     print(f"{len(FACTORS)} widths x {LAMBDAS.size} costs x ({FOLDS} folds + all rows); two cores\n")
     print("| rows | ours | error, hinge, KKT | liquidSVM / ours | its error, hinge | GridSearchCV / ours |")
     print("|---|---|---|---|---|---|")
-    for n in given.rows:
+    for n in options.rows:
         X, y, X_new, y_new = made(n)
         seconds, widths, error, risk, worst = ours(X, y, X_new, y_new)
         peer = liquid(X, y, X_new, y_new, widths)
         first = "not installed" if peer is None else f"{peer[0] / seconds:.2f}"
         second = "" if peer is None else f"{100 * peer[1]:.2f} %, {peer[2]:.3f}"
-        third = f"{searched(X, y, widths) / seconds:.0f}" if n <= given.svc else "not measured"
+        third = f"{searched(X, y, widths) / seconds:.0f}" if n <= options.svc else "not measured"
         print(
             f"| {n} | {seconds:.2f} s | {100 * error:.2f} %, {risk:.3f}, {worst:.1e} | {first} | {second} | {third} |"
         )
