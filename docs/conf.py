@@ -58,13 +58,13 @@ numpydoc_xref_param_type = False
 # -- Examples ------------------------------------------------------------------------------------------------------
 # A question each, in the order in which they come up; then for those who bring classifiers or study the bounds.
 GALLERY = [
-    "how_often",
+    "error_rate",
     "which_errors",
-    "answer_where_sure",
+    "abstention",
     "recall_of_90",
     "new_model_better",
-    "of_these_rows",
-    "still_true",
+    "batch",
+    "monitoring",
     "how_many_rows",
     "seeds",
     "own_classifiers",

@@ -54,8 +54,8 @@ def test_every_title_is_a_question_and_every_page_has_a_picture(name):
     assert name in DRAWN or "plt.subplots(" in text
 
 
-def test_how_often(run):
-    names, printed, figures = run("how_often")
+def test_error_rate(run):
+    names, printed, figures = run("error_rate")
     certificate = names["clf"].certificate_
     assert figures == 1
     assert printed.startswith(f"{certificate}\n")
@@ -77,8 +77,8 @@ def test_which_errors(run):
     assert "Class 'malignant': " in printed
 
 
-def test_answer_where_sure(run):
-    names, printed, figures = run("answer_where_sure")
+def test_abstention(run):
+    names, printed, figures = run("abstention")
     clf, data = names["clf"], names["data"]
     accepted = clf.accepts(data.data[:200]).sum()
     assert figures == 1
@@ -113,8 +113,8 @@ def test_new_model_better(run):
     assert difference.lower < difference.observed < difference.upper < 0.0
 
 
-def test_of_these_rows(run):
-    names, printed, figures = run("of_these_rows")
+def test_batch(run):
+    names, printed, figures = run("batch")
     batch, wrong = names["batch"], names["wrong"]
     assert figures == 1
     assert batch.rows == 1000
@@ -123,8 +123,8 @@ def test_of_these_rows(run):
     assert wrong <= batch.wrong
 
 
-def test_still_true(run):
-    names, printed, figures = run("still_true")
+def test_monitoring(run):
+    names, printed, figures = run("monitoring")
     monitor = names["monitor"]
     assert figures == 1
     assert printed.startswith("No alarm for the soft vote in 1000 rows.")

@@ -22,5 +22,5 @@ fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 plot_coverage(clf, ax)
 
 # %%
-# ``answers`` is the mask of accepted predictions. The other rows go to a person.
+# ``accepts`` returns the mask of accepted predictions. The other rows go to a person.
 print(f"{clf.accepts(data.data[:200]).sum()} of 200 predictions are accepted")
