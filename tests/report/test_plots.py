@@ -20,7 +20,7 @@ from pacbayes.report import (
     plot_plan,
     plot_risks,
 )
-from pacbayes.report.page import drawn
+from pacbayes.report.page import render_svg
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
@@ -168,6 +168,6 @@ def test_wrong_arguments():
 
 def test_names_are_not_parsed_as_mathtext():
     text = 'style="fill: #1f4e79" $\\frac$ <b> id="y"'
-    made = [drawn("x", 200, lambda axes: (axes.plot([1], label="b"), axes.set_xlabel(text))) for _ in range(2)]
+    made = [render_svg("x", 200, lambda axes: (axes.plot([1], label="b"), axes.set_xlabel(text))) for _ in range(2)]
     assert 'style="fill: #1f4e79" $\\frac$ &lt;b&gt; id="y"</text>' in made[0]
     assert made[0] == made[1]

@@ -9,7 +9,7 @@ from pacbayes._utils.words import PLURAL, printable_lines
 from pacbayes.certificates.certificate import MAJORITY_CLASS, Certificate
 from pacbayes.certificates.decisions import SelectiveResult
 from pacbayes.estimators.base import CertifiedModel
-from pacbayes.report.guarantee import Confusion, facts, must_hold, uncounted, who_answers
+from pacbayes.report.guarantee import Confusion, assumptions, describe_rule, facts, why_no_confusion
 from pacbayes.report.record import as_fitted, format_names, versions
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
@@ -79,7 +79,7 @@ def _model_sections(view: ReportView) -> dict[str, dict[str, Any]]:
     return {
         "Model details": {
             "Kind": type(model).__name__,
-            "How it predicts": who_answers(view),
+            "How it predicts": describe_rule(view),
             "Settings": " ".join(repr(as_fitted(model)).split()),
             "Software that wrote this card": [f"{name} {number}" for name, number in versions().items()],
             "Owner and contact": None,
@@ -109,7 +109,7 @@ def _data_sections(view: ReportView) -> dict[str, dict[str, Any]]:
     """Sections about the data and the validation results."""
     certificate, split, confusion = view.certificate, view.plan.split, Confusion.of(view)
     unit = PLURAL[split.unit]
-    analyses: dict[str, Any] = {"Errors by class": uncounted(view)}
+    analyses: dict[str, Any] = {"Errors by class": why_no_confusion(view)}
     if confusion is not None:
         analyses = {
             "Errors by class": confusion.by_class,
@@ -138,7 +138,7 @@ def _data_sections(view: ReportView) -> dict[str, dict[str, Any]]:
         "Quantitative analyses": analyses,
         "Ethical considerations": {"Data about people, risks and harms, mitigations": None},
         "Caveats and recommendations": {
-            "Assumptions": [" ".join(assumption) for assumption in must_hold(view)],
+            "Assumptions": [" ".join(assumption) for assumption in assumptions(view)],
             "Majority-class baseline": _compare_with_majority_class(certificate),
             "Recommendations": None,
         },

@@ -36,15 +36,15 @@ _SAMPLING = {
         "this. Every group has the same weight, whatever its size.",
     ),
 }
-_COPIED = "Equal rows were treated as duplicates and counted once."
-_SAMPLING["distinct example"] = (_SAMPLING["example"][0], f"{_SAMPLING['example'][1]} {_COPIED}")
+_DUPLICATES_COUNT_ONCE = "Equal rows were treated as duplicates and counted once."
+_SAMPLING["distinct example"] = (_SAMPLING["example"][0], f"{_SAMPLING['example'][1]} {_DUPLICATES_COUNT_ONCE}")
 _USER_SPLIT = ("The split does not depend on the labels.", "It was user-defined: by time, by place, by file.")
-_DEPLOYED = (
+_CERTIFIED_MODEL_IS_DEPLOYED = (
     "The deployed model is the certified model.",
     "The guarantee is void after retraining, with another threshold, or if predictions are overruled.",
 )
 _COVERED = ("Only covered predictions count.", "Nothing is guaranteed for the others.")
-_ALWAYS = (
+_ALWAYS_ASSUMED = (
     (
         "No classifier was trained on its validation set.",
         "Scaling, imputation, feature selection or class balancing on all rows violates this without leaving a trace.",
@@ -57,7 +57,7 @@ _ALWAYS = (
 _LABELS = ("The labels define the errors.", "A prediction that differs from its label is an error, even a wrong label.")
 
 
-def who_answers(view: ReportView) -> str:
+def describe_rule(view: ReportView) -> str:
     """Describe how the model predicts."""
     number, used, result = len(view.classifiers), np.count_nonzero(view.model.weights_), view.certificate.decision
     if used == 1:
@@ -89,7 +89,7 @@ def facts(view: ReportView) -> list[str]:
     results = [sentence for sentence in certificate.observations if sentence not in warnings]
     abstains = isinstance(certificate.decision, SelectiveResult) and certificate.decision.passed
     acceptance = "The acceptance rate on new examples is not guaranteed."
-    return [who_answers(view), *([refit] if certificate.refit else []), *results, *([acceptance] if abstains else [])]
+    return [describe_rule(view), *([refit] if certificate.refit else []), *results, *([acceptance] if abstains else [])]
 
 
 def observed(view: ReportView) -> str:
@@ -97,7 +97,7 @@ def observed(view: ReportView) -> str:
     test = view.observed
     if test is None:
         return ""
-    errors, rows = test.among_answered(view.voting)
+    errors, rows = test.errors_among_accepted(view.voting)
     if view.certificate.abstains:
         error_rate = f", with an error rate of {format_share(errors / rows)} ({errors} errors)" if rows else ""
         text = f"It accepted {rows} of {test.rows} test rows ({format_share(rows / test.rows)}){error_rate}."
@@ -107,28 +107,28 @@ def observed(view: ReportView) -> str:
     return f"{text} This is an observation, not part of the guarantee."
 
 
-def must_hold(view: ReportView) -> list[tuple[str, str]]:
+def assumptions(view: ReportView) -> list[tuple[str, str]]:
     """Assumptions in short, each with typical violations."""
     failures = f"It does for up to {failure(view.certificate.delta)} of samples, even if all assumptions hold."
     long_run = "The bound is for the long run: a small number of new examples may have more errors."
     return [
         _SAMPLING[view.certificate.unit],
         *([_USER_SPLIT] if view.plan.split.own else []),
-        *_ALWAYS,
-        _COVERED if view.certificate.refit else _DEPLOYED,
+        *_ALWAYS_ASSUMED,
+        _COVERED if view.certificate.refit else _CERTIFIED_MODEL_IS_DEPLOYED,
         _LABELS,
         ("The bound did not fail by chance.", f"{failures} {long_run}"),
     ]
 
 
-def compared(view: ReportView) -> dict[str, Baseline]:
+def comparison(view: ReportView) -> dict[str, Baseline]:
     """Certificate of the model, followed by its baselines."""
     certificate = view.certificate
     label = "this model, wrong and covered" if certificate.refit else "this model"
     how = "fixed before validation" if view.plan.split.prefit else "chosen by cross-validation"
     baselines = view.model.certificates_["best"].baselines
     return {
-        label: Baseline(min(certificate.bound, 1.0), view.validation_risk(view.voting), who_answers(view)),
+        label: Baseline(min(certificate.bound, 1.0), view.validation_risk(view.voting), describe_rule(view)),
         f"one classifier, {how} (holdout)": baselines["holdout"],
         "majority-class baseline": baselines[MAJORITY_CLASS],
     }
@@ -155,7 +155,7 @@ class Confusion:
     @classmethod
     def of(cls, view: ReportView) -> "Confusion | None":
         """Confusion matrix of a model; None if not available."""
-        if uncounted(view):
+        if why_no_confusion(view):
             return None
         predictions, unit = view.model._fitted.predictions, view.plan.split.unit
         y_true, accepted, labels = predictions.y_true.astype(np.intp), _accepted(view), predictions.labels.tolist()
@@ -232,7 +232,7 @@ class Confusion:
         return [*sentences[:_MAX_WARNINGS], *([f"The same holds for {more} more classes."] if more > 0 else [])]
 
 
-def uncounted(view: ReportView) -> str:
+def why_no_confusion(view: ReportView) -> str:
     """Reason why there is no confusion matrix; empty if there is one."""
     if isinstance(view.certificate.decision, SelectiveResult) and not view.certificate.decision.passed:
         return "The classifier abstains on all rows."

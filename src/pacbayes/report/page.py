@@ -22,7 +22,15 @@ from pacbayes.certificates.sentences import format_label
 from pacbayes.certificates.thresholds import ThresholdGrid
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.report import plots, tables
-from pacbayes.report.guarantee import Confusion, compared, facts, format_baseline, must_hold, observed, uncounted
+from pacbayes.report.guarantee import (
+    Confusion,
+    assumptions,
+    comparison,
+    facts,
+    format_baseline,
+    observed,
+    why_no_confusion,
+)
 from pacbayes.report.record import data_table, parameter_table, version_table
 from pacbayes.report.tables import TextTable, format_bound, format_number
 from pacbayes.report.view import ReportView
@@ -163,10 +171,10 @@ def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
         facts=facts(view),
         observed=observed(view),
         confusion=Confusion.of(view),
-        uncounted=uncounted(view),
+        why_no_confusion=why_no_confusion(view),
         main=_main_chart(view),
         metric_bounds=tables.part_table(view),
-        must_hold=must_hold(view),
+        assumptions=assumptions(view),
         details=[_bounds_chart(view), _risks_chart(view)],
         weights=tables.weight_table(view, max_rows=_MAX_WEIGHT_ROWS),
         certificates=tables.certificate_table(view, full=True).transposed,
@@ -176,14 +184,14 @@ def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
     return printable_lines(page)
 
 
-def drawn(ident: str, height: int, draw: Callable[[Axes], Any]) -> str:
+def render_svg(ident: str, height: int, draw: Callable[[Axes], Any]) -> str:
     """Content of an SVG chart, with CSS variables as colours and ids that start with `ident`.
 
     The output is deterministic.
 
     Examples
     --------
-    >>> svg = drawn("line", 200, lambda axes: axes.plot([0, 1], [0, 1], color="black", label="a line"))
+    >>> svg = render_svg("line", 200, lambda axes: axes.plot([0, 1], [0, 1], color="black", label="a line"))
     >>> "a line</text>" in svg, "<style" in svg, "stroke: var(--text)" in svg
     (True, False, True)
     """
@@ -222,7 +230,7 @@ def _adapt_tag(tag: str, ident: str) -> str:
 def _chart(view: ReportView, ident: str, caption: str, table: TextTable) -> dict[str, Any]:
     """Chart with title, caption, and its numbers as a table for accessibility."""
     title, height, plot = _CHARTS[ident]
-    drawing = drawn(ident, height, lambda axes: plot(view, axes))
+    drawing = render_svg(ident, height, lambda axes: plot(view, axes))
     return {"ident": ident, "title": title, "caption": caption, "height": height, "drawing": drawing, "table": table}
 
 
@@ -239,7 +247,7 @@ def _main_chart(view: ReportView) -> dict[str, Any]:
             "–" if baseline.empirical_risk is None else format_share(baseline.empirical_risk),
             baseline.note,
         )
-        for label, baseline in compared(view).items()
+        for label, baseline in comparison(view).items()
     ]
     table = TextTable("Bounds", ("classifier", "error rate at most", "validation error", "description"), rows)
     caption = "Each bound is valid on its own. Picking the smallest afterwards is not covered."
@@ -293,14 +301,14 @@ def _risks_chart(view: ReportView) -> dict[str, Any]:
         f"{format_bound(view.certificate.bound)}."
     )
     heaviest = np.argsort(-weights, kind="stable")[:_MAX_RISK_ROWS]
-    listed = heaviest[np.argsort(view.places[heaviest], kind="stable")].tolist()
+    listed = heaviest[np.argsort(view.positions[heaviest], kind="stable")].tolist()
     if len(listed) < weights.size:
         caption += f" The table lists the {len(listed)} classifiers of {weights.size} with the largest weights."
     # A rank does not identify classifiers of several families or kernel widths: list their parameters.
     show_params = not view.is_path and any("candidate" in p or "lambda" in p for p in classifiers.params)
     rows = []
     for i in listed:
-        place = format_number(view.places[i]) if view.is_path else f"{view.places[i]:.0f}"
+        place = format_number(view.positions[i]) if view.is_path else f"{view.positions[i]:.0f}"
         row = {"λ" if view.is_path else "rank": place, "classifier": str(i)}
         row |= {"validation error": format_bound(float(classifiers.risks[i])), name: format_number(weights[i])}
         if view.observed is not None:

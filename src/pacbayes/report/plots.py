@@ -17,7 +17,7 @@ from pacbayes.certificates.sentences import THRESHOLD_METRICS
 from pacbayes.certificates.thresholds import ThresholdGrid
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.posteriors.posterior import Problem
-from pacbayes.report.guarantee import compared, format_baseline
+from pacbayes.report.guarantee import comparison, format_baseline
 from pacbayes.report.view import ReportView
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def plot_certificate(clf: Model, ax: "Axes | None" = None, *, test: Any = None) 
     view, axes = _start(clf, ax, test)
     if view.plan.decision is not None:
         return plot_decision(clf, axes)
-    bars = compared(view)
+    bars = comparison(view)
     for i, (label, bar) in enumerate(bars.items()):
         kind, color = ("this model", ACCENT) if i == 0 else ("a baseline", TEST)
         axes.barh(-i, bar.bound or 0.0, 0.4, color=color, label=f"bound of {kind}")
@@ -130,14 +130,14 @@ def plot_risks(clf: Model, ax: "Axes | None" = None, *, test: Any = None) -> "Ax
     'error rate'
     """
     view, axes = _start(clf, ax, test)
-    places, classifiers = view.places, view.classifiers
-    order = np.argsort(places, kind="stable")
-    axes.plot(places[order], classifiers.risks[order], color=RISK, label=f"validation error (m = {classifiers.m})")
+    positions, classifiers = view.positions, view.classifiers
+    order = np.argsort(positions, kind="stable")
+    axes.plot(positions[order], classifiers.risks[order], color=RISK, label=f"validation error (m = {classifiers.m})")
     if view.observed is not None:
-        axes.plot(places[order], view.observed.risks[order], color=TEST, label="test error")
+        axes.plot(positions[order], view.observed.risks[order], color=TEST, label="test error")
     axes.axhline(view.certificate.bound, color=RISK, linestyle="--", label=view.bound_name)
     right = axes.twinx()
-    right.fill_between(places[order], view.weights[order], color=ACCENT, alpha=0.35, linewidth=0)
+    right.fill_between(positions[order], view.weights[order], color=ACCENT, alpha=0.35, linewidth=0)
     right.set_ylim(0.0, 1.6 * float(view.weights.max()))
     right.set_ylabel(view.weight_name)
     if view.is_path:
@@ -183,12 +183,14 @@ def plot_bounds(clf: Model, ax: "Axes | None" = None) -> "Axes":
     """
     view, axes = _start(clf, ax)
     bounds = [min(posterior.bound, 1.0) for posterior in view.posteriors]
-    places = np.arange(len(bounds))
-    axes.bar(places, bounds, color=TEST, label="bound")
-    axes.bar(places, [posterior.empirical_risk for posterior in view.posteriors], color=RISK, label="validation error")
-    for x, height in zip(places, bounds, strict=True):
+    positions = np.arange(len(bounds))
+    axes.bar(positions, bounds, color=TEST, label="bound")
+    axes.bar(
+        positions, [posterior.empirical_risk for posterior in view.posteriors], color=RISK, label="validation error"
+    )
+    for x, height in zip(positions, bounds, strict=True):
         axes.annotate(format_up(height, 3), (x, height), ha="center", va="bottom")
-    axes.set_xticks(places, [posterior.distance for posterior in view.posteriors])
+    axes.set_xticks(positions, [posterior.distance for posterior in view.posteriors])
     axes.set_ylim(0.0, 1.15 * max(bounds))
     title = f"Each bound holds on its own, with {confidence(view.plan.delta)} confidence"
     axes.set_title(title, fontsize="medium")

@@ -90,7 +90,7 @@ def weight_groups(view: ReportView) -> list[WeightGroup]:
         for run in np.split(path, np.flatnonzero(differs) + 1):
             label = format_run([params[i] for i in run])
             if view.is_path:
-                label = " to ".join(f"{end:.4g}" for end in dict.fromkeys(view.places[run[[0, -1]]].tolist()))
+                label = " to ".join(f"{end:.4g}" for end in dict.fromkeys(view.positions[run[[0, -1]]].tolist()))
             weight, risk = float(weights[run].sum()), float(risks[run[0]])
             groups.append(WeightGroup(label, run.size, weight, risk, tuple(run.tolist())))
     return sorted(groups, key=lambda group: -group.weight)
@@ -134,7 +134,7 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
                 "error rate at most": _format_percent(baseline.bound),
                 "validation error": format_share(baseline.empirical_risk),
                 "acceptance rate": "100.0 %",
-                "test error": "–" if observed is None else _format_test(observed.constant or 0, observed.rows),
+                "test error": "–" if observed is None else _format_test(observed.baseline_errors or 0, observed.rows),
                 "bound B": repr(baseline.bound),
                 "empirical risk L": format_bound(baseline.empirical_risk),
                 "δ": delta,
@@ -160,7 +160,7 @@ def _certificate_row(view: ReportView, voting: str, full: bool) -> dict[str, str
     if isinstance(certificate.decision, SelectiveResult):
         row["acceptance rate"] = format_share(certificate.decision.acceptance_rate)
     if view.observed is not None:
-        row["test error"] = _format_test(*view.observed.among_answered(voting))
+        row["test error"] = _format_test(*view.observed.errors_among_accepted(voting))
     if not full:
         return row
     pre_specified = certificate.source == VALIDATION and certificate.rule not in OPTIMISED

@@ -67,7 +67,7 @@ class ObservedErrors:
         """The number of errors by voting."""
         return {name: int(np.count_nonzero(self.wrong(name))) for name in self.model.certificates_}
 
-    def among_answered(self, voting: str) -> tuple[int, int]:
+    def errors_among_accepted(self, voting: str) -> tuple[int, int]:
         """Numbers of errors among accepted rows, and of accepted rows."""
         wrong = self.wrong(voting)
         if self.model.certificates_[voting].abstains:
@@ -81,7 +81,7 @@ class ObservedErrors:
         return None if voting is None else int(np.count_nonzero(self.wrong(voting) & self.model.covered(self.X)))
 
     @property
-    def constant(self) -> int | None:
+    def baseline_errors(self) -> int | None:
         """The number of errors of the majority-class baseline; None if the majority class is unknown."""
         label = self.model.majority_class_
         return None if label is None else int(np.count_nonzero(label != self.labels))
@@ -109,7 +109,7 @@ class ReportView:
     >>> X, y = [[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)]
     >>> new = [[a + 0.1, b] for a, b in X]
     >>> view = ReportView.of(StochasticSVC([0.1, 1.0], random_state=0).fit(X, y), test=(new, y))
-    >>> view.places, view.observed.errors, view.observed.constant
+    >>> view.positions, view.observed.errors, view.observed.baseline_errors
     (array([0.1, 1. ]), {'stochastic': 0, 'majority': 0, 'best': 0}, 24)
     """
 
@@ -202,7 +202,7 @@ class ReportView:
         return same_width or len({setting["lambda"] for setting in params}) == len(params)
 
     @cached_property
-    def places(self) -> FloatArray:
+    def positions(self) -> FloatArray:
         """Position of each classifier on the x-axis: its lambda, or its rank by risk, starting at 1."""
         if self.is_path:
             return np.array([setting["lambda"] for setting in self.classifiers.params])
