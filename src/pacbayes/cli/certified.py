@@ -24,7 +24,7 @@ from pacbayes.data.reading import listed
 from pacbayes.data.split import GROUP
 from pacbayes.ensemble.members import CompositeMembers
 from pacbayes.ensemble.svm_members import KernelSVMs
-from pacbayes.report.guarantee import who_answers
+from pacbayes.report.guarantee import describe_rule
 from pacbayes.report.record import versions
 from pacbayes.report.tables import bounds_table, certificate_table, part_table, weight_groups, weight_table
 from pacbayes.report.view import ReportView
@@ -124,7 +124,7 @@ def _tested(view: ReportView) -> str:
     """Say what was observed on a test file; nothing where there is none."""
     if view.observed is None:
         return ""
-    wrong, rows = view.observed.among_answered(view.voting)
+    wrong, rows = view.observed.errors_among_accepted(view.voting)
     answered = "" if not view.certificate.abstains else " that it answered"
     return f"It erred on {wrong} of {rows} test examples{answered}."
 
@@ -138,7 +138,7 @@ def _role(view: ReportView) -> str:
     elif view.certificate.rule != POSTERIOR:
         how = f"{view.certificate.rule}, of several rules the one with the smallest bound"
     counted = PLURAL[classifiers.unit].replace("rows", "examples")
-    return f"{who_answers(view)} Rule: {how}; delta {view.plan.delta:g}; {classifiers.m} validation {counted}."
+    return f"{describe_rule(view)} Rule: {how}; delta {view.plan.delta:g}; {classifiers.m} validation {counted}."
 
 
 def unknown_classes(labels: NDArray[Any], view: ReportView) -> list[str]:
@@ -194,7 +194,7 @@ def _as_dict(
         ],
         "test": None
         if observed is None
-        else {"errors": observed.errors, "rows": observed.rows, "constant": observed.constant},
+        else {"errors": observed.errors, "rows": observed.rows, "constant": observed.baseline_errors},
     }
 
 
