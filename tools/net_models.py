@@ -109,7 +109,8 @@ def svc(
 
     def run() -> Any:
         X, y = data()
-        model = StochasticSVC(**({"lambdas": LAMBDAS, "random_state": 0} | params))
+        all_params: dict[str, Any] = {"lambdas": LAMBDAS, "random_state": 0} | params
+        model = StochasticSVC(**all_params)
         return describe(model.fit(X, y, **_fit_params(fit_params, len(y))), X)
 
     return run
