@@ -113,7 +113,7 @@ def test_rows_of_the_fit_are_rejected(which, clf):
 def test_a_few_rows_of_the_fit_are_reported(clf):
     batch = clf.certify_batch(X[np.r_[OLD[:3], NEW]])
     assert (batch.rows, batch.seen) == (172, 3)
-    assert "3 rows equal rows behind the model" in str(batch)
+    assert "3 rows equal rows that the model was fitted with" in str(batch)
     with pytest.raises(ValueError, match="1 of 1 rows equals a row behind the model"):
         clf.certify_batch(X[OLD[:1]])
 

@@ -58,7 +58,7 @@ def test_bounds_by_class_and_slice_are_those_of_the_rule(voting, with_metrics):
     card = certificate._repr_html_()
     for metric in certificate.metrics:
         assert escape(metric.label) in card
-        assert f"{percent_up(metric.bound)} of it; {metric.count} error" in card
+        assert f"{percent_up(metric.bound)}; {metric.count} error" in card
 
 
 def test_occam_rule_bounds_metrics_at_its_prior_share():
@@ -196,7 +196,7 @@ def test_abstains_on_all_rows():
     assert not clf.accepts(X).any()
     assert clf.predict(X).shape == y.shape
     assert "accepts no example" in clf.certificate_.sentence
-    assert "information and no guarantee" in clf.certificate_.sentence
+    assert "This is information, not a guarantee" in clf.certificate_.sentence
     assert clf.certificate_.vacuous
 
 
