@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pacbayes._utils.arrays import BoolArray, Labels, round_down
+from pacbayes._utils.arrays import Labels, round_down
 from pacbayes._utils.checks import check_level, check_number, warn_caller
 from pacbayes._utils.files import hold_lock, write_file
 from pacbayes.certificates import sentences
@@ -307,11 +307,11 @@ class Ledger:
         path = Path(os.path.realpath(self.path))
         with hold_lock(path.with_name(f"{path.name}.lock"), f"ledger {str(self.path)!r}", _PATIENCE):
             book = self._read()
-            added = book.check_rows(test)
+            added = book.added_rows(test.hashes)
             fingerprint = test.fingerprint
             for entry, attempt in zip(book.entries, book.attempts, strict=True):
                 same = entry["predictions"] == fingerprint and attempt.statement == test.statement
-                if same and not added.any() and (attempt.told is not None or not test.tell):
+                if same and not added.size and (attempt.told is not None or not test.tell):
                     return replace(attempt, left=book.budget.left, repeated=True)
             write_file(path, book.appended(test, added, fingerprint))
             return self._read().attempts[-1]
@@ -351,7 +351,10 @@ class _Test:
 
 @dataclass
 class _Book:
-    """Contents of a ledger file."""
+    """Contents of a ledger file.
+
+    Nothing in it depends on the labels but the outcomes: by a digest of the labels others could test their guesses.
+    """
 
     delta: float
     entries: list[dict[str, Any]] = field(default_factory=list)
@@ -405,40 +408,27 @@ class _Book:
         """Hashes of all known rows."""
         return np.frombuffer(b"".join(base64.b64decode(block) for block in self.blocks), dtype="<u8").astype(np.uint64)
 
-    def check_rows(self, test: _Test) -> BoolArray:
-        """Mask of the rows that are new; raise if known rows are missing or have other labels."""
-        known, counts = np.unique(self.hashes, return_counts=True)
-        values, places, present = np.unique(test.hashes, return_inverse=True, return_counts=True)
-        where = np.searchsorted(values, known)
-        found = np.where(np.append(values, 0)[where] == known, np.append(present, 0)[where], 0)
-        missing = int(np.maximum(counts - found, 0).sum())
+    def added_rows(self, hashes: _Hashes) -> _Hashes:
+        """Sorted hashes of the rows that are new; raise if known rows are missing."""
+        values, places = np.unique(np.concatenate([self.hashes, hashes]), return_inverse=True)
+        known, present = (
+            np.bincount(part, minlength=values.size) for part in np.split(places, [places.size - hashes.size])
+        )
+        missing = int(np.maximum(known - present, 0).sum())
         if missing:
             raise ValueError(
-                f"rows must contain all rows of earlier attempts, but {missing} of {int(counts.sum())} are missing: "
+                f"rows must contain all rows of earlier attempts, but {missing} of {int(known.sum())} are missing: "
                 "other validation rows need another ledger"
             )
-        # Of equal rows the first ones are the known ones.
-        order = np.argsort(places, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(present)[:-1]])
-        rank = np.empty(places.size, dtype=np.int64)
-        rank[order] = np.arange(places.size) - starts[places[order]]
-        wanted = np.zeros(values.size, dtype=np.int64)
-        wanted[where] = counts
-        added = np.asarray(rank >= wanted[places])
-        if self.entries and _labels_digest(test, ~added) != self.entries[-1]["labels_sha256"]:
-            raise ValueError(
-                "y_true must hold the labels of earlier attempts, but some of the same rows have others, or of another "
-                "type"
-            )
-        return added
+        return np.repeat(values, present - known)
 
-    def appended(self, test: _Test, added: BoolArray, fingerprint: str) -> bytes:
+    def appended(self, test: _Test, added: _Hashes, fingerprint: str) -> bytes:
         """Contents of the file with one more attempt, which is evaluated here."""
         level, counts = self.budget.level, test.statement.counts(test.y_true, test.y_pred)
         passed = test.y_pred is not None and test.statement.is_proved(counts, level)
         after = self.budget.after(passed, test.statement.values(test.y_true.size) if test.tell else 1)
-        if added.any():
-            self.blocks.append(base64.b64encode(np.sort(test.hashes[added]).astype("<u8").tobytes()).decode())
+        if added.size:
+            self.blocks.append(base64.b64encode(added.astype("<u8").tobytes()).decode())
         number = len(self.entries) + 1
         entry = {
             "number": number,
@@ -452,7 +442,6 @@ class _Book:
             "told": counts if test.tell else None,
             "predictions": fingerprint,
             "rows_sha256": _digest(self.hashes),
-            "labels_sha256": _labels_digest(test, np.ones(test.hashes.size, dtype=bool)),
             "previous": self._last_hash,
         }
         entry["sha256"] = _entry_hash(entry)
@@ -496,10 +485,6 @@ def _digest(*columns: _Hashes) -> str:
     """SHA-256 of rows of hashes, whatever their order."""
     order = np.lexsort(columns[::-1])
     return hashlib.sha256(np.stack(columns)[:, order].astype("<u8").tobytes()).hexdigest()
-
-
-def _labels_digest(test: _Test, which: BoolArray) -> str:
-    return _digest(test.hashes[which], row_hashes(test.y_true[which], _KEY))
 
 
 def _entry_hash(entry: dict[str, Any]) -> str:
