@@ -102,7 +102,7 @@ def test_assumptions():
         "fixed before the errors were known",
     ):
         assert words in assumptions
-    assert "trained all classifiers" not in assumptions
+    assert "to train all classifiers" not in assumptions
     assert "training rows" not in assumptions
 
 

@@ -17,8 +17,8 @@ from pacbayes.report import report_html
 # Notes below the headline or the certificates.
 SEEN = {
     "soft": r"^Predicts the class with the highest probability, averaged over \d+ of 12 trained classifiers\.",
-    "hedge 0": r"drawn at random with fixed weights\..*validation rows only counted its errors",
-    "hedge 0.1": "The primary rule, fixed on the training rows, has 90.0 % of delta; the rules that the validation",
+    "hedge 0": r"drawn at random with fixed weights\..*validation rows were only used to count its errors",
+    "hedge 0.1": "The primary rule, fixed on the training rows, has 90.0 % of delta; rules chosen on the validation",
     "posterior": "% errors on 150 validation rows, averaged.*bound of the majority vote is twice",
     "metrics": r"\d+ errors on 227 validation rows\. Majority-class baseline",
     "one classifier": r"^Predicts with a single classifier\.",

@@ -215,7 +215,8 @@ class Certificates(Mapping[str, Certificate]):
             empirical_risk=result.errors / result.accepted if result.passed else 0.0,
             kl=0.0,
             holds_for=sentences.holds_for(voting, voting == Draws.voting, False),
-            theorem="Exact binomial tests of the error rate on accepted rows, in a fixed order.",
+            theorem="Exact binomial tests of the error rate on accepted rows, in a fixed order, of a rule fixed on the "
+            "training rows.",
             assumptions=(*assumptions, sentences.ABSTENTION_ASSUMPTION),
             rule=PRIMARY,
             level=plan.delta,
@@ -237,7 +238,7 @@ class Certificates(Mapping[str, Certificate]):
             lower=None,
             distance="binomial",
             empirical_risk=result.errors / result.m if result.passed else certificate.empirical_risk,
-            theorem="Exact binomial tests of the requirements at thresholds, in a fixed order.",
+            theorem="Exact binomial tests of the requirements, in a fixed order, of a rule fixed on the training rows.",
             assumptions=(*certificate.assumptions, sentences.THRESHOLD_ASSUMPTION),
             baselines={},
             level=plan.delta,

@@ -175,11 +175,14 @@ def split_assumptions(splits: Split) -> tuple[str, ...]:
         unit, f"the other {m}"
     )
     if splits.kind == "shared":
-        rows = f"{splits.n_train} of {total} {units} trained all classifiers, {fitted}; {others} only counted errors."
+        rows = (
+            f"{splits.n_train} of {total} {units} were used to train all classifiers, {fitted}; {others} were only "
+            "used to count errors."
+        )
     else:
         rows = (
             f"Each classifier was trained on its own random {splits.n_train} of {total} {units}, {fitted}; {others} "
-            "only counted its errors."
+            "were only used to count its errors."
         )
     how = "by the user, without using the labels" if splits.own else "at random, without using the labels"
     return (
@@ -196,10 +199,10 @@ def shares_of_delta(hedge: float, prefit: bool) -> tuple[str, ...]:
         return ()
     when = "before validation" if prefit else "on the training rows"
     if hedge == 0.0:
-        return (f"The rule that predicts was fixed {when}; the validation rows only counted its errors.",)
+        return (f"The rule that predicts was fixed {when}; the validation rows were only used to count its errors.",)
     return (
-        f"The primary rule, fixed {when}, has {format_share(1.0 - hedge)} of delta; the rules that the validation rows "
-        f"choose share {format_share(hedge)}. The rule with the smallest bound predicts.",
+        f"The primary rule, fixed {when}, has {format_share(1.0 - hedge)} of delta; rules chosen on the validation "
+        f"rows share {format_share(hedge)}. The rule with the smallest bound predicts.",
     )
 
 
@@ -544,7 +547,7 @@ def statement_text(statement: Any) -> str:
 
 def attempt_text(attempt: Any) -> str:
     """Write the outcome of an attempt, its level and the remaining budget."""
-    said = f"{'Passed' if attempt.passed else 'Not passed'}: {attempt.statement}."
+    outcome = f"{'Passed' if attempt.passed else 'Not passed'}: {attempt.statement}."
     counts = ""
     if attempt.told is not None:
         named = {"at_most": "errors on {} rows", "recall": "hits on {} rows", "precision": "hits on {} predictions"}
@@ -552,8 +555,8 @@ def attempt_text(attempt: Any) -> str:
     before = ", made before" if attempt.repeated else ""
     left = format_share(attempt.left / attempt.delta)
     return (
-        f"{said}{counts} Attempt {attempt.number}{before}, at level {format_level(attempt.level)}; {left} of delta is "
-        "left."
+        f"{outcome}{counts} Attempt {attempt.number}{before}, at level {format_level(attempt.level)}; {left} of delta "
+        "is left."
     )
 
 
