@@ -1,4 +1,4 @@
-"""A statement about a batch: its number, its words, and numbers that do not fit together."""
+"""Batches: the bound, sentences and invalid counts."""
 
 import json
 
@@ -14,14 +14,14 @@ def a_batch(**choices):
     return Batch(**({"rows": 1000, "errors": 8, "m": 284, "level": 0.049, "delta": 0.05} | choices))
 
 
-def test_the_limit_is_computed_from_what_was_counted():
+def test_the_bound_is_that_of_the_counts():
     batch = a_batch()
     assert batch.wrong == hypergeometric_upper(8, 284, 1000, 0.049)
     assert batch.wrong <= a_batch(level=0.02).wrong
     assert a_batch(rows=0).wrong == 0
 
 
-def test_answers_that_are_not_covered_are_added():
+def test_predictions_that_are_not_covered_are_added():
     alone = a_batch().wrong
     assert a_batch(not_covered=11).wrong == alone + 11
     assert a_batch(not_covered=995).wrong == 1000
@@ -84,6 +84,6 @@ def test_as_json():
         ({"seen": 1.0}, "Batch.seen"),
     ],
 )
-def test_numbers_that_do_not_fit_are_refused(choices, message):
+def test_invalid_counts(choices, message):
     with pytest.raises(ValueError, match=message):
         a_batch(**choices)

@@ -114,11 +114,11 @@ def test_metrics_from_raw_predictions():
     found = certified(*fixed_rules(classifiers, 0, metrics=parse_metrics(("error",))))["best"]
     assert found.rule == "primary"
     assert found.bound == pytest.approx(clopper(np.sum(y_pred[0] != y_true), y_true.size, 0.045 * 0.8), rel=1e-9)
-    for limit in found.metrics:
-        mine = y_true == limit.of
-        errors = int(np.sum(y_pred[0][mine] != limit.of))
-        assert (limit.rows, limit.count) == (mine.sum(), errors)
-        assert limit.bound == pytest.approx(clopper(errors, mine.sum(), 0.045 * 0.2 / 3), rel=1e-9)
+    for metric in found.metrics:
+        mine = y_true == metric.of
+        errors = int(np.sum(y_pred[0][mine] != metric.of))
+        assert (metric.rows, metric.count) == (mine.sum(), errors)
+        assert metric.bound == pytest.approx(clopper(errors, mine.sum(), 0.045 * 0.2 / 3), rel=1e-9)
 
 
 def test_certify_is_a_pure_function():
@@ -300,10 +300,10 @@ def test_sentences_name_the_key_of_draws():
 def test_groups_have_chernoff_bounds():
     prior, classifiers = np.array([0.2, 0.7, 0.1]), grouped(copies=2)
     risks = np.array([1 + 3 / 2 + 4 / 5, 2 / 2 + 11 / 5, 6 + 12 / 2 + 20 / 5]) / 30
-    limits = [kl_inverse(risk, -math.log(0.05 * p) / 30) for risk, p in zip(risks, prior, strict=True)]
+    bounds = [kl_inverse(risk, -math.log(0.05 * p) / 30) for risk, p in zip(risks, prior, strict=True)]
     best = best_single(classifiers.error_counts, 0.05, prior)
-    assert best.index == int(np.argmin(limits))
-    assert best.bound == pytest.approx(min(limits), rel=1e-10)
+    assert best.index == int(np.argmin(bounds))
+    assert best.bound == pytest.approx(min(bounds), rel=1e-10)
     plan, predictions = fixed_rules(classifiers, 1, prior=prior)
     found = certified(plan, predictions)
     assert claims_of(found["best"]) == {

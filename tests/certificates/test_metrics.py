@@ -109,10 +109,10 @@ def test_each_metric_has_its_rows_and_its_exact_bound():
     assert [(one.count, one.rows) for one in found] == expected
     level = 0.04 * 0.25 / 4 / 2
     for one, (count, rows) in zip(found, expected, strict=True):
-        limit = lower(count, rows, level)
-        limit = 2 * limit / (1 + limit) if one.name == "f1" else limit
-        assert one.bound == pytest.approx(limit, rel=1e-7)
-        assert one.bound <= limit
+        exact = lower(count, rows, level)
+        exact = 2 * exact / (1 + exact) if one.name == "f1" else exact
+        assert one.bound == pytest.approx(exact, rel=1e-7)
+        assert one.bound <= exact
         assert one.side == "lower"
 
 
@@ -149,10 +149,10 @@ def test_all_rows_wrong():
 
 def test_costs_are_divided_by_the_largest_entry():
     cost = Cost([[0, 3], [9, 0]], [0, 1])
-    (limit,) = bounds_of(Y_PRED, Y_TRUE, (cost,), level=0.05, share=0.2)
-    assert (limit.count, limit.rows) == (pytest.approx(10 * 3 + 5 * 9), 80)
+    (mean_cost,) = bounds_of(Y_PRED, Y_TRUE, (cost,), level=0.05, share=0.2)
+    assert (mean_cost.count, mean_cost.rows) == (pytest.approx(10 * 3 + 5 * 9), 80)
     expected = 9 * bet_upper([0.0, np.nextafter(1 / 3, 1), 1.0], 0.89, 0.01, [65, 10, 5])
-    assert limit.bound == pytest.approx(expected, rel=1e-12)
+    assert mean_cost.bound == pytest.approx(expected, rel=1e-12)
     # The bound depends on the largest entry, although no row has it.
     bounds = [bounds_of(Y_PRED[:50], Y_TRUE[:50], (Cost([[0, 3], [one, 0]], [0, 1]),))[0].bound for one in (3, 9, 90)]
     assert len(set(bounds)) == 3
@@ -200,17 +200,17 @@ def test_levels_sum_to_at_most_the_share():
 # -- class shares ----------------------------------------------------------------------------------------------------
 
 
-def certificate(limits):
-    return Certificate(0.5, None, 0.05, 80, "binomial", 0.2, 0.0, "it", "Exact.", metrics=tuple(limits))
+def certificate(metrics):
+    return Certificate(0.5, None, 0.05, 80, "binomial", 0.2, 0.0, "it", "Exact.", metrics=tuple(metrics))
 
 
 def test_error_rates_under_class_shares():
     found = certificate(bounds_of(Y_PRED, Y_TRUE, ("error", "f1")))
     bounds = [one.bound for one in found.metrics]
-    limit = found.with_class_shares({0: 0.9, 1: 0.1})
-    assert limit.bound == pytest.approx(0.9 * bounds[0] + 0.1 * bounds[1], rel=1e-12)
-    assert limit.bound >= 0.9 * bounds[0] + 0.1 * bounds[1]
-    assert (limit.name, limit.count, limit.rows) == ("error", 15, 80)
+    overall = found.with_class_shares({0: 0.9, 1: 0.1})
+    assert overall.bound == pytest.approx(0.9 * bounds[0] + 0.1 * bounds[1], rel=1e-12)
+    assert overall.bound >= 0.9 * bounds[0] + 0.1 * bounds[1]
+    assert (overall.name, overall.count, overall.rows) == ("error", 15, 80)
     recall = certificate(bounds_of(Y_PRED, Y_TRUE, ("recall",))).with_class_shares({0: 0.9, 1: 0.1})
     assert recall.bound == pytest.approx(0.9 * beta.ppf(1 - 0.005, 11, 40) + 0.1 * beta.ppf(1 - 0.005, 6, 25), rel=1e-7)
     assert (recall.count, recall.rows) == (15, 80)
@@ -222,7 +222,7 @@ def test_error_rates_under_class_shares():
 
 
 @pytest.mark.parametrize(
-    ("limits", "shares", "message"),
+    ("metrics", "shares", "message"),
     [
         (("f1",), {0: 0.5, 1: 0.5}, "needs a bound for every class"),
         (("error",), {0: 0.5}, "a share for each of the classes"),
@@ -231,16 +231,16 @@ def test_error_rates_under_class_shares():
         (("error",), {0: -0.5, 1: 1.5}, "non-negative"),
     ],
 )
-def test_invalid_class_shares(limits, shares, message):
+def test_invalid_class_shares(metrics, shares, message):
     with pytest.raises(ValueError, match=message):
-        certificate(bounds_of(Y_PRED, Y_TRUE, limits)).with_class_shares(shares)
+        certificate(bounds_of(Y_PRED, Y_TRUE, metrics)).with_class_shares(shares)
 
 
 # -- invalid input ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("limits", "error", "message"),
+    ("metrics", "error", "message"),
     [
         ("recall", TypeError, "metrics must be a tuple"),
         (Cost([[0, 1], [1, 0]], [0, 1]), TypeError, "metrics must be a tuple"),
@@ -252,9 +252,9 @@ def test_invalid_class_shares(limits, shares, message):
         (("fbeta",), ValueError, "metrics must be among"),
     ],
 )
-def test_invalid_metrics(limits, error, message):
+def test_invalid_metrics(metrics, error, message):
     with pytest.raises(error, match=message):
-        parse_metrics(limits)
+        parse_metrics(metrics)
 
 
 @pytest.mark.parametrize(
@@ -284,11 +284,14 @@ def test_costs_are_values():
 
 
 def test_sentences():
-    limits = [
+    metrics = [
         MetricBound(name, "x", "lower", 0.5, 3, 4, "class") for name in ("recall", "precision", "f1", "specificity")
     ]
-    limits += [MetricBound("balanced_error", None, "upper", 0.5, 1, 4), MetricBound("cost", None, "upper", 1.5, 2.5, 4)]
-    texts = [one.sentence for one in limits]
+    metrics += [
+        MetricBound("balanced_error", None, "upper", 0.5, 1, 4),
+        MetricBound("cost", None, "upper", 1.5, 2.5, 4),
+    ]
+    texts = [one.sentence for one in metrics]
     assert texts[2].endswith(
         "at least 50.0 %; 3 true positives among 4 validation rows of the class or predicted as it."
     )
@@ -318,20 +321,20 @@ def at_its_share(rows, errors, H, delta):
 
 
 def plain(rows, errors, H, delta):
-    """The planted fault: exact limits, as if the classifier had been fixed beforehand."""
+    """The planted fault: exact bounds, as if the classifier had been fixed before validation."""
     return np.array([float(binomial_upper(k, n, delta / 2)) for k, n in zip(errors, rows, strict=True)])
 
 
-def test_all_hold_at_once_for_a_chosen_classifier():
+def test_occam_bounds_of_a_chosen_classifier_hold():
     assert binom.sf(failures(at_its_share, 100) - 1, 100, 0.05) > 1e-4
 
 
 @pytest.mark.slow
-def test_all_hold_at_once_in_many_samples():
+def test_occam_bounds_of_a_chosen_classifier_hold_in_many_samples():
     assert binom.sf(failures(at_its_share, 3000) - 1, 3000, 0.05) > 1e-4
 
 
-def test_plain_limits_of_a_chosen_classifier_are_caught():
+def test_exact_bounds_of_a_chosen_classifier_do_not_hold():
     assert binom.sf(failures(plain, 100) - 1, 100, 0.05) < 1e-4
 
 

@@ -1,4 +1,4 @@
-"""Monitors: the evidence against exact arithmetic, batches, alarms, groups, files and words."""
+"""Monitors: e-values compared with exact arithmetic, batches, alarms, groups, files and sentences."""
 
 import json
 import pickle
@@ -16,16 +16,16 @@ from pacbayes.certificates.monitor import MULTIPLES, bets_against
 BOUNDS = [1e-300, 1e-9, 0.01, 0.05, 1 / 9, 0.2, 0.4444, 0.5, 0.8, 0.97, 1 - 1e-12]
 
 
-def risks(limit):
+def risks(bound):
     """The risks that the bets are on, exactly."""
-    B = Fraction(limit)
+    B = Fraction(bound)
     return [min(Fraction(c) * B, 1 - (1 - B) / Fraction(c)) for c in MULTIPLES]
 
 
-def exact_path(limit, losses):
+def exact_path(bound, losses):
     """E-values in rational numbers, with lambda as in docs/mathematics.md."""
-    B = Fraction(limit)
-    bets = [(p - B) / (B * (1 - B)) for p in risks(limit)]
+    B = Fraction(bound)
+    bets = [(p - B) / (B * (1 - B)) for p in risks(bound)]
     capital, path = [Fraction(0)] * len(bets), []
     for t, loss in enumerate(losses, 1):
         start = Fraction(1, t * (t + 1))
@@ -40,25 +40,25 @@ def as_groups(losses):
     return wrong, np.repeat(np.arange(len(losses)), 8)
 
 
-@pytest.mark.parametrize("limit", BOUNDS)
-def test_bets_are_on_risks_above_the_bound_and_below_one(limit):
-    found = bets_against(limit)
-    for p, lose, win in zip(risks(limit), found.lose.tolist(), found.win.tolist(), strict=True):
-        B = Fraction(limit)
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_bets_are_on_risks_above_the_bound_and_below_one(bound):
+    found = bets_against(bound)
+    for p, lose, win in zip(risks(bound), found.lose.tolist(), found.win.tolist(), strict=True):
+        B = Fraction(bound)
         assert B < p < 1
         assert B * Fraction(win) + (1 - B) * Fraction(lose) <= 1
         assert 1 / 8 <= lose < 1 < win <= 8
-    if limit < 1 / 9:
+    if bound < 1 / 9:
         np.testing.assert_allclose(found.win, np.geomspace(1.25, 8.0, 8), rtol=1e-4)
 
 
-@pytest.mark.parametrize("limit", BOUNDS)
-def test_e_values_are_rounded_down(limit):
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_e_values_are_rounded_down(bound):
     rng = np.random.default_rng(0)
-    for share in (0.0, min(2 * limit, 1.0), 0.5, 1.0):
+    for share in (0.0, min(2 * bound, 1.0), 0.5, 1.0):
         wrong = rng.random(50) < share
-        found = Monitor(limit).update_errors(wrong).e_values
-        exact = exact_path(limit, wrong.astype(int).tolist())
+        found = Monitor(bound).update_errors(wrong).e_values
+        exact = exact_path(bound, wrong.astype(int).tolist())
         assert all(Fraction(float(e)) <= true for e, true in zip(found, exact, strict=True))
         np.testing.assert_allclose(found, [float(one) for one in exact], rtol=1e-12)
 
@@ -73,27 +73,27 @@ def test_e_values_of_groups_are_rounded_down():
     np.testing.assert_allclose(monitor.e_values, [float(one) for one in exact], rtol=1e-12)
 
 
-@pytest.mark.parametrize("limit", [0.05, 0.3, 0.9])
-def test_the_exact_e_process_is_a_supermartingale_at_every_node(limit):
+@pytest.mark.parametrize("bound", [0.05, 0.3, 0.9])
+def test_the_exact_e_process_is_a_supermartingale_at_every_node(bound):
     """The conditional mean of the next e-value is at most the current one, for every risk up to the bound."""
-    B = Fraction(limit)
+    B = Fraction(bound)
     for past in product((0, 1), repeat=5):
-        now = exact_path(limit, past)[-1]
-        after = [exact_path(limit, [*past, x])[-1] for x in (0, 1)]
-        halves = exact_path(limit, [*past, Fraction(1, 2)])[-1]
+        now = exact_path(bound, past)[-1]
+        after = [exact_path(bound, [*past, x])[-1] for x in (0, 1)]
+        halves = exact_path(bound, [*past, Fraction(1, 2)])[-1]
         assert halves == (after[0] + after[1]) / 2
         for risk in (Fraction(0), B / 2, B):
             assert (1 - risk) * after[0] + risk * after[1] <= now
         assert (1 - B) * after[0] + B * after[1] == now
 
 
-@pytest.mark.parametrize(("limit", "alpha"), [(0.3, 0.3), (0.5, 0.25), (0.1, 0.05), (0.8, 0.5)])
-def test_the_false_alarm_probability_by_enumeration(limit, alpha):
+@pytest.mark.parametrize(("bound", "alpha"), [(0.3, 0.3), (0.5, 0.25), (0.1, 0.05), (0.8, 0.5)])
+def test_the_false_alarm_probability_by_enumeration(bound, alpha):
     """All sequences of twelve rows, with the risk at the bound: an alarm has positive probability, at most alpha."""
     total = 0.0
     for wrong in product((0, 1), repeat=12):
-        if Monitor(limit, alpha).update_errors(wrong).alarm:
-            total += limit ** sum(wrong) * (1 - limit) ** (12 - sum(wrong))
+        if Monitor(bound, alpha).update_errors(wrong).alarm:
+            total += bound ** sum(wrong) * (1 - bound) ** (12 - sum(wrong))
     assert 0.0 < total <= alpha
 
 
@@ -132,12 +132,12 @@ def test_alarms_are_exact():
     assert Monitor(0.05, alpha=1.000001 / e_value).update_errors([1] * 3).alarm
     # 1/alpha is above the e-value by less than a rounding error.
     misled = 0
-    for limit in np.linspace(0.01, 0.3, 200):
-        e_value = float(Monitor(limit).update_errors([1] * 3).e_values[-1])
+    for bound in np.linspace(0.01, 0.3, 200):
+        e_value = float(Monitor(bound).update_errors([1] * 3).e_values[-1])
         alpha = 1 / e_value
         if Fraction(alpha) * Fraction(e_value) < 1:
             misled += 1 / alpha <= e_value
-            assert not Monitor(limit, alpha).update_errors([1] * 3).alarm
+            assert not Monitor(bound, alpha).update_errors([1] * 3).alarm
     assert misled > 0
 
 
