@@ -160,7 +160,7 @@ def test_abstention():
     cells = page.table("table-coverage")[1]
     new, labels = (values[clf.classifiers_.splits(0)[1]] for values in rows()[0])
     assert [int(cells[-1][0]), int(cells[-1][2])] == [len(labels), np.count_nonzero(clf.predict(new) != labels)]
-    assert [str(result.rows), str(result.errors)] in [[row[0], row[2]] for row in cells]
+    assert [str(result.accepted), str(result.errors)] in [[row[0], row[2]] for row in cells]
     assert all(bound == percent_up(float(binomial_upper(int(k), int(n), 0.05))) for n, _, k, _, bound in cells)
     accepted = clf.accepts(X)
     errors = int(np.count_nonzero((clf.predict(X) != y)[accepted]))
