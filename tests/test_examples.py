@@ -60,7 +60,7 @@ def test_error_rate(run):
     assert figures == 1
     assert printed.startswith(f"{certificate}\n")
     assert certificate.explain() in printed
-    assert "at most 4.2 % of new examples" in printed
+    assert "on new examples is at most 4.2 %" in printed
 
 
 def test_which_errors(run):
@@ -127,9 +127,9 @@ def test_monitoring(run):
     names, printed, figures = run("monitoring")
     monitor = names["monitor"]
     assert figures == 1
-    assert printed.startswith("No alarm for the soft vote in 1000 rows.")
+    assert printed.startswith("No alarm for the soft vote in 1000 rows: ")
     assert 1000 < monitor.alarm_at < 1100
-    assert f"Alarm for the soft vote after {monitor.alarm_at} of 1500 rows." in printed
+    assert f"Alarm for the soft vote after {monitor.alarm_at} of 1500 rows: " in printed
     # It falls before the fault: what the text says.
     assert monitor.e_values[999] < 1.0
 
