@@ -26,7 +26,7 @@ def test_the_certificate_is_printed_with_a_full_disk(tmp_path, capsys):
     # The report is written nevertheless.
     report = tmp_path / "report.html"
     done = in_process(["certify", "--lambdas", "1,2", "--save", "/dev/full", "--report", report], capsys)
-    assert "of new examples" in done.out
+    assert "on new examples is at most" in done.out
     assert "/dev/full" in done.error
     assert report.exists()
 
