@@ -110,5 +110,5 @@ def test_probabilities_are_no_labels():
     y = np.repeat([0, 1], 20)
     with pytest.raises(ValueError, match="convert probabilities to classes"):
         certify_predictions(y, np.where(np.arange(40) < 2, 1.0, 0.3))
-    with pytest.raises(ValueError, match="y_true must hold labels, got fractions"):
+    with pytest.raises(ValueError, match="y_true must hold labels, not fractions"):
         certify_predictions(np.full(40, 0.3), y)

@@ -69,7 +69,7 @@ def test_primary_classifier_is_close_to_holdout(loaded):
         assert certificate.bound <= clopper_pearson(errors[2], len(y), 0.9 * 0.05) * (1 + 1e-9)
         if certificate.rule == "primary":
             assert certificate.bound == pytest.approx(clopper_pearson(errors[2], len(y), 0.9 * 0.05))
-            assert certificate.source == "fixed beforehand"
+            assert certificate.source == "fixed before validation"
             assert clf.set_params(voting=voting).predict(X).tolist() == fitted[2].predict(X).tolist()
         assert "training rows" not in {claim.source for claim in certificate.alternatives}
     assert clf.certificate_.baselines["holdout"].bound == pytest.approx(clopper_pearson(errors[2], len(y), 0.05))

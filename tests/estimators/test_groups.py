@@ -133,7 +133,7 @@ def test_report_with_groups():
     for words in (
         "averaged over new groups",
         "validation groups m",
-        "Every group counts once, whatever its size",
+        "group has the same weight, whatever its size",
         "The groups are independent, and new groups come from the same distribution.",
         "% errors per validation group, averaged over 30 groups.",
         "validation rows with a duplicate (features and class) in the training set",
