@@ -3,7 +3,7 @@ How many rows do I need?
 ========================
 
 You expect an error rate of 5 % and want a certificate of at most 8 %: how many validation rows do you need? On the
-command line: ``pacbayes plan --error 0.05 --target 0.08``.
+command line: ``pacbayes plan --error 0.05 --at-most 0.08``.
 """
 
 import matplotlib.pyplot as plt

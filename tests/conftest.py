@@ -1,4 +1,4 @@
-"""Settings for all tests: the same examples on every run, and lines counted where they are run for the first time."""
+"""Settings for all tests: reproducible hypothesis examples, and tests without coverage."""
 
 import signal
 
@@ -7,8 +7,8 @@ from hypothesis import settings
 settings.register_profile("reproducible", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("reproducible")
 
-# Simulations and comparisons with arbitrary precision repeat, thousands of times, what other tests run too: to count
-# lines while they do takes as long again as they do.  They run without coverage.
+# Simulations and comparisons with arbitrary precision, which repeat code of other tests thousands of times, run without
+# coverage, because it would double their time.
 UNCOUNTED = (
     "tests/attack/test_far_rows.py",
     "tests/attack/test_numbers.py",
@@ -30,13 +30,13 @@ UNCOUNTED = (
 
 
 def pytest_configure():
-    # A shell starts what runs in its background with interrupts ignored, and so would everything that tests interrupt.
+    # Shells start background jobs with SIGINT ignored, which subprocesses of tests would inherit.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config, items):
-    if config.pluginmanager.hasplugin("pytest_cov"):  # which knows the mark
+    if config.pluginmanager.hasplugin("pytest_cov"):  # which registers the marker
         for item in items:
             if item.nodeid.startswith(UNCOUNTED):
                 item.add_marker("no_cover")

@@ -1,4 +1,4 @@
-"""What `import pacbayes` costs and offers."""
+"""Lazy imports, public names and their examples."""
 
 import doctest
 import subprocess
@@ -9,15 +9,15 @@ import pytest
 
 import pacbayes
 
-# Those with public names; paper/ and cli/ have none.
+# Folders with public names.
 FOLDERS = ("bounds", "posteriors", "ensemble", "svm", "certificates", "estimators", "report", "data")
 
 
 def test_import_loads_nothing_heavy():
     heavy = ["numpy", "scipy", "sklearn", "numba", "pandas", "matplotlib"]
     code = f"import sys, pacbayes; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
 
 
 def test_every_public_name_loads():
@@ -28,12 +28,12 @@ def test_every_public_name_loads():
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_every_public_name_is_documented_with_an_example_that_is_run(folder):
+def test_every_public_name_has_an_example(folder):
     module = import_module(f"pacbayes.{folder}")
     for name in module.__all__:
         value = getattr(module, name)
         if callable(value):
-            # The tests run the examples of every module of the package: pytest's --doctest-modules on src/pacbayes.
+            # pytest runs the examples of all modules, with --doctest-modules on src/pacbayes.
             assert value.__module__.startswith("pacbayes."), name
             examples = doctest.DocTestParser().get_examples(value.__doc__ or "")
             assert any(example.want for example in examples), f"{folder}: the docstring of {name} needs an example"

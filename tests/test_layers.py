@@ -1,4 +1,4 @@
-"""No module imports from a folder below its own: the order of docs/architecture.md, held by reading the sources."""
+"""No module imports from a lower layer of docs/architecture.md."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "pacbayes"
-# The way of the data, as in docs/architecture.md.
+# Layers of docs/architecture.md.
 ORDER = (
     "_utils",
     "bounds",
@@ -27,27 +27,27 @@ ORDER = (
     "paper",
     "cli",
 )
-# bounds/ and posteriors/ are to be usable, and readable, with nothing else; the solvers come when they are asked for.
+# Dependencies of the first layers; solvers are imported on request.
 LEAN = {"bounds": {"numpy", "scipy"}, "posteriors": {"numpy", "scipy"}}
 OPTIONAL = {"posteriors": {"casadi", "cvxpy"}}
-# Methods that open a folder below, when they are called, by a name of the root: `clf.report(path)`.
-DOORS = {"pacbayes.estimators.base": {"model_card", "write_report"}}
+# Methods that import from a lower layer, through the root, when they are called: `clf.report(path)`.
+LAZY_IMPORTS = {"pacbayes.estimators.base": {"model_card", "write_report"}}
 
 
 def modules() -> dict[str, Path]:
-    """Return every module in a folder of the package, by dotted name: all but the root and `python -m pacbayes`."""
-    found = {}
+    """All modules in folders of the package, by dotted name."""
+    paths = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         if name not in ("pacbayes", "pacbayes.__main__"):
-            found[name] = path
-    return found
+            paths[name] = path
+    return paths
 
 
 @cache
 def imported(source: str) -> list[tuple[str, bool]]:
-    """Return the modules a source imports, wherever it does, and whether when it is loaded itself."""
+    """Modules that a source imports anywhere, and whether at import time."""
     tree = ast.parse(source)
     later = {
         id(inner)
@@ -68,7 +68,7 @@ def _names(node: ast.AST) -> list[str]:
     if isinstance(node, ast.ImportFrom):
         assert node.level == 0, f"relative import in line {node.lineno}"
         assert node.module is not None
-        # `from pacbayes.paper import figures` imports a module too; names that are none do no harm here.
+        # The names may be modules, as in `from pacbayes.paper import figures`; others are harmless here.
         return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
     if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
         first = node.args[0]
@@ -77,36 +77,36 @@ def _names(node: ast.AST) -> list[str]:
     return []
 
 
-def downward(folder: str, source: str) -> list[str]:
-    """Return what a module of `folder` imports from folders below it."""
+def imports_from_below(folder: str, source: str) -> list[str]:
+    """Imports of a module in `folder` from lower layers."""
     places = {name: place for place, name in enumerate(ORDER)}
-    found = []
+    imports = []
     for name, _ in imported(source):
         top, _, rest = name.partition(".")
         below = rest.split(".")[0]
         if top == "pacbayes" and below in places and places[below] > places[folder]:
-            found.append(name)
-    return found
+            imports.append(name)
+    return imports
 
 
-def public(source: str) -> list[str]:
-    """Return what is taken from the root, which loads every folder and so would hide an import from below."""
+def imports_from_root(source: str) -> list[str]:
+    """Names imported from the root, which could hide an import from a lower layer."""
     tree = ast.parse(source)
-    taken = [
+    names = [
         alias.name
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and node.module == "pacbayes"
         for alias in node.names
     ]
-    taken += [
+    names += [
         node.attr
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "pacbayes"
     ]
-    return [name for name in taken if name not in ("__version__", *ORDER)]
+    return [name for name in names if name not in ("__version__", *ORDER)]
 
 
-def test_order_names_every_folder():
+def test_every_folder_has_a_layer():
     folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders == set(ORDER)
     listed = re.findall(r"^\| `(\w+)/` \|", (ROOT / "docs" / "architecture.md").read_text(), flags=re.MULTILINE)
@@ -124,35 +124,35 @@ def test_order_names_every_folder():
         "from pacbayes import cli",
     ],
 )
-def test_a_planted_import_is_found(source):
-    assert downward("estimators", source)
-    assert not downward("cli", source)
+def test_planted_import_is_found(source):
+    assert imports_from_below("estimators", source)
+    assert not imports_from_below("cli", source)
 
 
-def test_a_planted_public_name_is_found():
-    assert public("from pacbayes import load_dataset") == ["load_dataset"]
-    assert public("import pacbayes\npacbayes.load_dataset('bupa')") == ["load_dataset"]
-    assert not public("import pacbayes\nprint(pacbayes.__version__)")
+def test_planted_public_name_is_found():
+    assert imports_from_root("from pacbayes import load_dataset") == ["load_dataset"]
+    assert imports_from_root("import pacbayes\npacbayes.load_dataset('bupa')") == ["load_dataset"]
+    assert not imports_from_root("import pacbayes\nprint(pacbayes.__version__)")
 
 
-def test_nothing_is_imported_from_below():
-    wrong = {name: downward(name.split(".")[1], path.read_text()) for name, path in modules().items()}
-    assert not {name: found for name, found in wrong.items() if found}
+def test_no_import_from_a_lower_layer():
+    wrong = {name: imports_from_below(name.split(".")[1], path.read_text()) for name, path in modules().items()}
+    assert not {name: imports for name, imports in wrong.items() if imports}
 
 
-def test_only_the_version_and_doors_are_taken_from_the_root():
-    taken = {name: set(public(path.read_text())) for name, path in modules().items()}
-    assert {name: found for name, found in taken.items() if found} == DOORS
+def test_imports_from_the_root():
+    names = {name: set(imports_from_root(path.read_text())) for name, path in modules().items()}
+    assert {name: imports for name, imports in names.items() if imports} == LAZY_IMPORTS
 
 
-def test_doors_are_closed_until_they_are_used():
+def test_report_is_imported_lazily():
     code = "import sys, pacbayes.estimators; print([name for name in sys.modules if 'report' in name])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pacbayes.report" not in done.stdout
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pacbayes.report" not in result.stdout
 
 
 @pytest.mark.parametrize("folder", LEAN)
-def test_first_folders_need_numpy_and_scipy_only(folder):
+def test_first_layers_depend_on_numpy_and_scipy_only(folder):
     now, ever = set(), set()
     for name, path in modules().items():
         if name.split(".")[1] == folder:
@@ -164,12 +164,12 @@ def test_first_folders_need_numpy_and_scipy_only(folder):
     assert ever - known <= LEAN[folder] | OPTIONAL.get(folder, set())
 
 
-def test_modules_import_each_other_in_one_direction():
-    """A cycle, even through imports inside functions, would make one concept of two files."""
+def test_no_import_cycles():
+    """Including imports inside functions."""
     files = modules()
     graph = {}
     for name, path in files.items():
-        # A folder's __init__ gathers its names: for the modules inside it is only the way to each other.
+        # Modules import each other through the __init__ of their folder, which is not a cycle.
         own = name.rpartition(".")[0]
         graph[name] = {module for module, _ in imported(path.read_text()) if module in files and module != own}
     TopologicalSorter(graph).prepare()
@@ -177,8 +177,8 @@ def test_modules_import_each_other_in_one_direction():
         TopologicalSorter(graph | {"pacbayes._utils.arrays": {"pacbayes.bounds.binary_kl"}}).prepare()
 
 
-def test_no_room_is_crowded():
-    """There is one level of rooms; one that a newcomer cannot take in is asking to become two."""
+def test_size_of_folders():
+    """A folder with more than 20 modules should be split."""
     counts = {}
     for path in modules().values():
         if path.stem != "__init__":

@@ -1,4 +1,4 @@
-"""The project's own files agree with each other: one version, workflows that run what a developer runs."""
+"""Versions, dependencies and workflows are consistent."""
 
 import re
 import tomllib
@@ -17,13 +17,13 @@ def targets() -> set[str]:
     return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
 
 
-def test_the_citation_has_the_version_of_the_package():
+def test_version_of_the_citation():
     assert re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), flags=re.MULTILINE)[1] == (
         pacbayes.__version__
     )
 
 
-def test_the_version_stands_in_one_place():
+def test_single_source_of_the_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert project["project"]["dynamic"] == ["version"]
     assert "version" not in project["project"]
@@ -31,7 +31,7 @@ def test_the_version_stands_in_one_place():
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
-def test_workflows_run_targets_of_make_and_nothing_else(workflow):
+def test_workflows_run_make_targets_only(workflow):
     commands = re.findall(r"^\s*- run: (.*)$", workflow.read_text(), flags=re.MULTILINE)
     assert commands
     assert "run: |" not in workflow.read_text()
@@ -44,20 +44,20 @@ def test_workflows_run_targets_of_make_and_nothing_else(workflow):
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
 def test_workflows_name_actions_by_commit(workflow):
-    """A tag can be moved to other code; a commit cannot.  The version beside it is for whoever reads."""
+    """A tag can be moved to other code, a commit cannot."""
     used = re.findall(r"^.*\buses: *(.*)$", workflow.read_text(), flags=re.MULTILINE)
     assert used
     assert [one for one in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", one)] == []
 
 
-def test_every_target_named_in_the_texts_exists():
+def test_documented_make_targets_exist():
     for page in (ROOT / "CONTRIBUTING.md", ROOT / "README.md", ROOT / "docs" / "releasing.md"):
         named = set(re.findall(r"`make ([a-z-]+)", page.read_text()))
         assert named <= targets(), page
 
 
-def test_every_python_of_the_classifiers_is_tested():
-    """A newer one may be tried before it is promised."""
+def test_supported_python_versions_are_tested():
+    """Newer versions may be tested before they are supported."""
     classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
     promised = [one.rpartition(" ")[2] for one in classifiers if re.search(r"Python :: 3\.\d+$", one)]
     tested = re.search(r"python: \[(.*)\]", (ROOT / ".github" / "workflows" / "tests.yml").read_text())[1]
@@ -65,11 +65,11 @@ def test_every_python_of_the_classifiers_is_tested():
     assert promised == re.findall(r"[\d.]+", tested)[: len(promised)]
 
 
-def test_every_dependency_has_a_lower_limit(tmp_path):
-    found = minimum_versions()
-    assert {"numpy", "scipy", "scikit-learn", "skops", "casadi"} <= set(found)
-    # An earlier one runs code in a crafted model file.
-    assert tuple(map(int, found["skops"].split("."))) >= (0, 12)
+def test_every_dependency_has_a_minimum_version(tmp_path):
+    minimum = minimum_versions()
+    assert {"numpy", "scipy", "scikit-learn", "skops", "casadi"} <= set(minimum)
+    # Earlier versions run code from a forged file.
+    assert tuple(map(int, minimum["skops"].split("."))) >= (0, 12)
     loose = tmp_path / "pyproject.toml"
     loose.write_text(
         '[project]\ndependencies = ["numpy"]\n[project.optional-dependencies]\n'
@@ -79,7 +79,7 @@ def test_every_dependency_has_a_lower_limit(tmp_path):
         minimum_versions(loose)
 
 
-def test_the_recipe_asks_for_what_the_project_asks_for():
+def test_conda_recipe_has_the_same_dependencies():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
     run = recipe.partition("  run:\n")[2].partition("\n\n")[0].splitlines()

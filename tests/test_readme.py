@@ -1,4 +1,4 @@
-"""The commands in the README and on the page about the command line run, and print what is said there."""
+"""Commands in the README and on the command-line page run, and print the documented output."""
 
 import re
 import shlex
@@ -18,25 +18,25 @@ ROOT = Path(__file__).parents[1]
 
 
 def commands(page):
-    """Every command with the lines below it; a line of dots stands for any other lines."""
+    """Every command with its documented output; a line of dots stands for omitted lines."""
     for block in re.findall(r"```console\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, *lines = part.splitlines()
             yield command, [line for line in lines if line != "..."]
 
 
-def test_the_table_is_what_the_command_wrote():
+def test_comparison_table_is_in_the_results():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = re.search(r"<!-- against: begin -->\n(.*?)<!-- against: end -->", text, flags=re.DOTALL)[1]
+    table = re.search(r"<!-- against: begin -->\n(.*?)<!-- against: end -->", text, flags=re.DOTALL)[1]
     written = (ROOT / "results" / "against.md").read_text(encoding="utf-8").splitlines()
-    rows = [line for line in shown.splitlines() if line.startswith("|")]
+    rows = [line for line in table.splitlines() if line.startswith("|")]
     assert len(rows) > 8
     assert [line for line in rows if line not in written] == []
 
 
-def test_the_table_follows_from_what_was_measured(tmp_path):
-    """Every number stands in a line of results/against.jsonl, which names the commit that computed it."""
-    done = subprocess.run(
+def test_results_follow_from_the_measurements(tmp_path):
+    """results/against.md is generated from results/against.jsonl."""
+    result = subprocess.run(
         [
             *(sys.executable, "benchmarks/bench_against.py", "--report-only", "--keep", "results/against.jsonl"),
             *("--out", str(tmp_path / "against.md")),
@@ -44,13 +44,13 @@ def test_the_table_follows_from_what_was_measured(tmp_path):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        check=False,
+        check_commands=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert result.returncode == 0, result.stderr
     assert (tmp_path / "against.md").read_text() == (ROOT / "results" / "against.md").read_text()
 
 
-def test_defaults_that_differ_from_the_papers():
+def test_documented_differences_from_the_paper():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     ours, theirs = StochasticSVC().get_params(), Protocol("raw")
     assert ours["lambdas"] is None
@@ -63,23 +63,23 @@ def test_defaults_that_differ_from_the_papers():
 
 
 PAGES = ["README.md", "docs/command-line.md"]
-# What takes longer than all other commands together.
+# Slower than all other commands together.
 LONG = "--candidates forest"
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_documented_commands(page, tmp_path, monkeypatch, capsys):
-    check([one for one in commands(page) if LONG not in one[0]], tmp_path, monkeypatch, capsys)
+    check_commands([one for one in commands(page) if LONG not in one[0]], tmp_path, monkeypatch, capsys)
 
 
 @pytest.mark.slow
-def test_documented_commands_that_take_long(tmp_path, monkeypatch, capsys):
-    found = [one for page in PAGES for one in commands(page)]
-    assert any(LONG in command for command, _ in found)
-    check(found, tmp_path, monkeypatch, capsys)
+def test_slow_documented_commands(tmp_path, monkeypatch, capsys):
+    documented = [one for page in PAGES for one in commands(page)]
+    assert any(LONG in command for command, _ in documented)
+    check_commands(documented, tmp_path, monkeypatch, capsys)
 
 
-def check(ran, tmp_path, monkeypatch, capsys):
+def check_commands(documented, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     frame = good(300).rename(columns={"kind": "class"})
     frame.to_csv("data.csv", index=False)
@@ -88,13 +88,13 @@ def check(ran, tmp_path, monkeypatch, capsys):
     Path("counts.csv").write_text("true,predicted,count\nno,no,970\nno,yes,10\nyes,yes,20\n", encoding="utf-8")
     Path("risks.csv").write_text("risk\n0.1\n0.2\n", encoding="utf-8")
     Path("errors.csv").write_text("errors\n10\n12\n30\n", encoding="utf-8")
-    assert len(ran) >= 6
-    for command, lines in ran:
-        name, *words = shlex.split(command)
+    assert len(documented) >= 6
+    for command, lines in documented:
+        name, *args = shlex.split(command)
         assert name == "pacbayes"
-        done = in_process(words, capsys, as_given=True)
-        assert done.code == 0, done.err
-        printed = done.out.splitlines() + done.err.splitlines()
+        result = in_process(args, capsys, as_given=True)
+        assert result.code == 0, result.err
+        printed = result.out.splitlines() + result.err.splitlines()
         for line in lines:
             if line not in printed:
                 pytest.fail(f"`{command}` does not print: {line}")
@@ -102,14 +102,14 @@ def check(ran, tmp_path, monkeypatch, capsys):
     assert Path("predicted.csv").stat().st_size > 0
 
 
-def test_the_picture_is_what_its_command_draws(tmp_path):
-    """By its words and numbers: another version of matplotlib may draw the same in other strokes."""
+def test_figure_is_reproducible(tmp_path):
+    """Compare the text, because paths depend on the version of matplotlib."""
     command = [sys.executable, "tools/readme_picture.py", str(tmp_path / "readme.svg")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
 
-    def words(path):
+    def args(path):
         return re.findall(r"<text[^>]*>([^<]+)</text>|<!-- ([^>]+) -->", path.read_text(encoding="utf-8"))
 
-    assert words(tmp_path / "readme.svg") == words(ROOT / "docs" / "images" / "readme.svg")
-    assert len(words(tmp_path / "readme.svg")) > 20
+    assert args(tmp_path / "readme.svg") == args(ROOT / "docs" / "images" / "readme.svg")
+    assert len(args(tmp_path / "readme.svg")) > 20

@@ -1,4 +1,4 @@
-"""The walk-through of docs/architecture.md names the functions that a data set really passes, in their order."""
+"""The walk-through of docs/architecture.md names functions on the call path, in their order."""
 
 import re
 import sys
@@ -20,7 +20,7 @@ def named() -> list[str]:
 
 @pytest.fixture(scope="module")
 def called(tmp_path_factory) -> list[str]:
-    """Return the functions of the library that are called between file and certificate, each at its first call."""
+    """Functions called between file and certificate, in the order of first calls."""
     path = tmp_path_factory.mktemp("data") / "wdbc.csv"
     load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
     calls: dict[str, None] = {}
@@ -33,7 +33,7 @@ def called(tmp_path_factory) -> list[str]:
     sys.setprofile(record)
     try:
         data = load_dataset(path)
-        # One worker, this thread: calls in others would not be seen.
+        # One worker, because the profiler does not see other threads.
         clf = CertifiedClassifier("svm", n_jobs=1, random_state=0).fit(data.data, data.target)
         text = str(clf.certificate_)
     finally:
@@ -42,13 +42,13 @@ def called(tmp_path_factory) -> list[str]:
     return list(calls)
 
 
-def test_every_function_named_is_called_in_this_order(called):
+def test_functions_are_called_in_this_order(called):
     names = named()
     assert len(names) > 30
     assert [name for name in names if name not in called] == []
     assert names == sorted(names, key=called.index)
 
 
-def test_every_folder_on_the_way_is_named():
+def test_every_folder_is_on_the_call_path():
     folders = {"_utils", "bounds", "posteriors", "svm", "data", "ensemble", "certificates", "estimators"}
     assert {name.split(".")[1] for name in named()} == folders

@@ -1,33 +1,33 @@
-"""`python -m pacbayes` is `pacbayes`."""
+"""`python -m pacbayes` runs the command `pacbayes`."""
 
 import os
 import signal
 import sys
 
-_ENDED_BY_USER = 130
+_INTERRUPTED = 130
 
 
 def run() -> None:
-    """Load the command line and run it; an interrupt ends the process at once, also while it loads."""
+    """Load and run the command line; an interrupt ends the process, also during imports."""
     try:
-        from pacbayes.cli.interrupted import end_interrupted, force_exit_on_interrupt
+        from pacbayes.cli.interrupted import exit_interrupted, force_exit_on_interrupt
 
-        # Around the imports: Python may lose an interrupt in the middle of one.  And none is to be heard afterwards,
-        # while Python tidies up.
-        with force_exit_on_interrupt(afterwards=signal.SIG_IGN):
+        # Around the imports, during which Python may lose an interrupt; and interrupts are ignored while Python
+        # shuts down.
+        with force_exit_on_interrupt(handler_after=signal.SIG_IGN):
             try:
                 from pacbayes.cli.app import main
 
                 main()
             except KeyboardInterrupt:
-                end_interrupted()
+                exit_interrupted()
     except KeyboardInterrupt:
         print("pacbayes: interrupted; nothing was written", file=sys.stderr, flush=True)
-        os._exit(_ENDED_BY_USER)
+        os._exit(_INTERRUPTED)
     except SystemExit as ended:
-        if ended.code == _ENDED_BY_USER:
-            # Python would tidy up for a second, and take what threads still run from under them.
-            os._exit(_ENDED_BY_USER)
+        if ended.code == _INTERRUPTED:
+            # A regular shutdown takes a second, and breaks threads that still run.
+            os._exit(_INTERRUPTED)
         raise
 
 

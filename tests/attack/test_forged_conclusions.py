@@ -109,7 +109,7 @@ def test_predictions_of_a_rule_without_errors_are_rejected(voting, unlucky, tmp_
     assert (forged["predictions.y_pred"] != y_true).all(axis=0).any()
     y_pred[int(rule(forged, voting).split(".")[-1])] = y_true
     forged["predictions.rule_predictions"] = y_pred
-    assert_rejected(forged, tmp_path, r"ValidationPredictions\.rule_predictions must follow from the answers")
+    assert_rejected(forged, tmp_path, r"ValidationPredictions\.rule_predictions must follow from predictions")
 
 
 @pytest.mark.parametrize("name", ["independent", "groups, independent", "two", "prefit"])
@@ -124,14 +124,14 @@ def test_errors_marked_as_training_rows_are_rejected(name, tmp_path):
     line[wrong] = absent
     line[free] = y_true[free]
     forged["predictions.y_pred"] = y_pred
-    assert_rejected(forged, tmp_path, r"ValidationPredictions\.y_pred must be of the rows that validate each")
+    assert_rejected(forged, tmp_path, r"ValidationPredictions\.y_pred must be of the validation rows of each")
 
 
 def test_another_seed_of_the_split_is_rejected(tmp_path):
     """Validation rows follow from the seed."""
     forged = Forged.of(model("independent"))
     forged["plan.split.seed"] += 1
-    assert_rejected(forged, tmp_path, r"ValidationPredictions\.y_pred must be of the rows that validate each")
+    assert_rejected(forged, tmp_path, r"ValidationPredictions\.y_pred must be of the validation rows of each")
 
 
 # -- parameters and processes ----------------------------------------------------------------------------------------

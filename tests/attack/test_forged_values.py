@@ -78,8 +78,8 @@ MAY_DIFFER = {
 SOFT_PREDICTIONS = "ValidationPredictions.rule_predictions"
 #: Fields with which a loaded model may raise a `ValueError` in `predict`.
 MAY_NOT_PREDICT = {
-    "model.noted": "rows with another number of columns are rejected",
-    "model.noted[]": "rows with another number of columns are rejected",
+    "model.input_attributes": "rows with another number of columns are rejected",
+    "model.input_attributes[]": "rows with another number of columns are rejected",
     "Estimators.estimators[]": "another estimator of the same file, which is not fitted",
     "KernelSVMs.preprocessor": "another preprocessor of the same file, which may be unfitted or expect other rows",
 }

@@ -119,7 +119,7 @@ def test_an_interrupt_keeps_complete_chunks_of_a_checkpoint(hard_file, tmp_path)
     code, last = command.interrupt()
     assert code == 130
     kept = re.fullmatch(
-        r"pacbayes: interrupted; (\d+) of 52 classifiers are stored in '(.*)', the same command .*", last
+        r"pacbayes: interrupted; (\d+) of 52 classifiers are stored in '(.*)'; the same command .*", last
     )
     assert kept is not None, last
     assert kept[2] == str(run)

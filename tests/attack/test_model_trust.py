@@ -40,7 +40,7 @@ def test_untrusted_types_are_named_when_the_model_is_saved(tmp_path):
     clf = CertifiedClassifier(grid, cv=None, random_state=0).fit(*rows(2))
     with pytest.warns(UserWarning, match=r"trusted=\[.*RBF'\] \(pacbayes predict: --trust\): these types may run"):
         save(clf, path)
-    with pytest.raises(ValueError, match=r"types that are not trusted: .*RBF\."):
+    with pytest.raises(ValueError, match=r"untrusted types: .*RBF\."):
         load(path)
     assert load(path, trusted=["sklearn."]).certificates_ == clf.certificates_
 

@@ -8,7 +8,7 @@ import pytest
 from pacbayes import Abstain, CertifiedClassifier, Cost, StochasticSVC, Threshold
 from pacbayes.certificates.compatibility import INCOMPATIBLE, Choices
 from pacbayes.certificates.metrics import parse_metrics
-from pacbayes.cli.options import in_words_of_options
+from pacbayes.cli.options import option_name
 
 RECALL = {"metrics": parse_metrics(("recall",))}
 INDEPENDENT = {"split": "independent"}
@@ -71,7 +71,7 @@ def test_each_entry_is_reached(place):
     with pytest.raises(ValueError, match=re.escape(python)):
         choices.check()
     with pytest.raises(ValueError, match=re.escape(options)) as in_shell:
-        choices.check(in_words_of_options)
+        choices.check(option_name)
     assert "=" not in str(in_shell.value).replace("--distance='catoni(0.4)'", "").replace("metrics=('error',)", "")
 
 

@@ -190,7 +190,7 @@ def test_forged_losses_and_families_are_rejected(fields):
 
 
 def test_a_soft_vote_needs_log_losses():
-    with pytest.raises(ValueError, match=r"CrossValidation\.log_losses must be there for a proposal"):
+    with pytest.raises(ValueError, match=r"CrossValidation\.log_losses is required for a primary rule"):
         a_plan(cross_validation=replace(cross_validated(), log_losses=None, families=None))
 
 
@@ -212,7 +212,7 @@ def test_forged_rules_of_prefit_classifiers_are_rejected():
     assert checked(rows, hedge=0.1, fixed_rules=rules).levels
     # Draws and vote follow from different primary weights.
     others = prefit_rules(2, 3)
-    with pytest.raises(ValueError, match=r"Rule\.weights must follow from the proposal"):
+    with pytest.raises(ValueError, match=r"Rule\.weights must follow from the primary rule"):
         checked(rows, hedge=0.1, fixed_rules=(rules[0], *others[1:]))
 
 
@@ -236,13 +236,13 @@ def test_a_forged_prior_is_rejected():
     [
         ({"prior": np.array([0.5, 0.6]), "prior_kind": "given"}, "must sum to 1"),
         ({"prior": np.array([1.5, -0.5]), "prior_kind": "given"}, "non-negative"),
-        ({"prior": np.array([0.5, 0.5])}, "must be of the kind that is stored"),
-        ({"prior_kind": "given"}, "must be of the kind that is stored"),
-        ({"prior_kind": "a good one"}, "must be of the kind that is stored"),
+        ({"prior": np.array([0.5, 0.5])}, "must match the stored kind"),
+        ({"prior_kind": "given"}, "must match the stored kind"),
+        ({"prior_kind": "a good one"}, "must match the stored kind"),
         ({"delta": 0.0}, r"Plan\.delta is not"),
         ({"hedge": 1.5}, r"Plan\.hedge is not"),
         ({"hedge": 1}, r"Plan\.hedge is not"),
-        ({"hedge": 0.5}, r"Plan\.fixed_rules must be empty without a proposal, and only then"),
+        ({"hedge": 0.5}, r"Plan\.fixed_rules must be empty if hedge is 1, and only then"),
         ({"constant": "largest"}, "constant"),
         ({"row_fingerprints": np.arange(3)}, r"Plan\.row_fingerprints is not"),
         # Metrics and decisions are proved for primary rules only.
@@ -271,8 +271,8 @@ def test_invalid_plans_without_primary_rules(fields, message):
             r"Plan\.thresholds must be those of the decision",
         ),
         ({"metrics": parse_metrics(("error",)), "slices": (("a",),)}, r"Plan\.slices is not"),
-        ({"cross_validation": None}, r"Plan\.cross_validation must be there for a proposal"),
-        ({"hedge": 1.0}, r"Plan\.fixed_rules must be empty without a proposal"),
+        ({"cross_validation": None}, r"Plan\.cross_validation is required for a primary rule"),
+        ({"hedge": 1.0}, r"Plan\.fixed_rules must be empty if hedge is 1"),
     ],
 )
 def test_invalid_plans_with_primary_rules(fields, message):

@@ -1,4 +1,4 @@
-"""Files that people feed to `pacbayes certify`, made in a folder; the good one, and ways to spoil it."""
+"""Valid and invalid input files of `pacbayes certify`."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ def good(rows=60):
 
 
 def _with(**columns):
-    """The good file with further, or other, columns before the class."""
+    """A valid file with added or replaced feature columns."""
 
     def write(folder):
         frame = good()
@@ -57,7 +57,7 @@ LINES = GOOD.splitlines()
 DAYS = [f"2024-01-{i % 28 + 1:02d}" for i in range(60)]
 WORDS = [f"word number {i}" for i in range(60)]
 
-#: Name of the case: the file, and what the error says.
+#: Case: file and error message.
 REFUSED = {
     "no such file": (lambda folder: folder / "none.csv", "no such file"),
     "a folder": (_folder, "Invalid value for .* is a directory"),
@@ -82,7 +82,7 @@ REFUSED = {
     "few words": (_with(c=WORDS), "looks like a name, an identifier or free text: 60 distinct .*--drop c, .*--keep c"),
     "row numbers": (_with(c=range(60)), "column 'c' looks like a row number.*--drop c, .*--keep c"),
 }
-#: Name of the case: the file, which is good enough.
+#: Case: valid file.
 TAKEN = {
     "constant column": _with(c=1),
     "text": _with(c=lambda frame: np.where(frame["b"] > 4, "high", "low")),

@@ -1,4 +1,4 @@
-"""The command line itself: what it loads, what it says, how it fails."""
+"""Imports, help pages, exit codes and shares of the command line."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import typer
 from tests.cli.bad_files import good
-from tests.cli.running import in_process, refused
+from tests.cli.running import error_of, in_process
 
 import pacbayes.files.model_file
 import pacbayes.report.page  # noqa: F401  (patched by name)
@@ -35,17 +35,17 @@ HELP = [[], ["--version"], *([name, "--help"] for name in ("certify", "predict",
     ],
     ids=["help", "certify"],
 )
-def test_nothing_heavy_is_loaded_before_it_is_needed(code, wanted):
+def test_heavy_libraries_are_imported_lazily(code, expected):
     heavy = ["numpy", "sklearn", "numba", "pandas", "matplotlib"]
     code = f"from pacbayes.cli.app import app\n{code}\nimport sys\n" + (
         f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert eval(done.stderr.splitlines()[-1]) == wanted
-    assert done.stdout
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert eval(result.stderr.splitlines()[-1]) == expected
+    assert result.stdout
 
 
-def test_datasets_lists_every_one_with_the_papers_counts(capsys):
+def test_datasets_lists_bundled_data_with_the_split_sizes_of_the_paper(capsys):
     code, out, err = run(capsys, "datasets")
     lines = out.splitlines()
     assert (code, err) == (0, "")
@@ -54,8 +54,8 @@ def test_datasets_lists_every_one_with_the_papers_counts(capsys):
     assert spambase.split()[1:5] == ["4601", "57", "2788/1813", "1840/1840/921"]
 
 
-def test_an_interrupt_is_one_line_that_says_what_was_kept(capsys, tmp_path, monkeypatch):
-    """Before, in the middle of, and after what is written."""
+def test_interrupt_prints_one_line_that_names_what_was_saved(capsys, tmp_path, monkeypatch):
+    """Before, between and after the writes."""
 
     def interrupt(*_, **__):
         raise KeyboardInterrupt
@@ -66,22 +66,22 @@ def test_an_interrupt_is_one_line_that_says_what_was_kept(capsys, tmp_path, monk
     ends = {
         "pacbayes.files.model_file.save": "nothing was written",
         "pacbayes.report.page.render": f"the model is saved in {str(model)!r}",
-        "pacbayes.cli.certified.print_certified": f"the model is saved in {str(model)!r}; the report is in "
+        "pacbayes.cli.certified.print_certified": f"the model is saved in {str(model)!r}; the report is saved in "
         f"{str(report)!r}",
     }
-    for name, kept in ends.items():
+    for name, saved in ends.items():
         with monkeypatch.context() as patch:
             patch.setattr(sys.modules[name.rpartition(".")[0]], name.rpartition(".")[2], interrupt)
             code, out, err = run(capsys, *certify)
         assert (code, out) == (130, "")
-        assert err.strip() == f"pacbayes: interrupted; {kept}"
+        assert err.strip() == f"pacbayes: interrupted; {saved}"
     with monkeypatch.context() as patch:
         patch.setattr("pacbayes.paper.workspace.Workspace.run", interrupt)
         code, _, err = run(capsys, "reproduce", "main", "--quick", "--out", str(tmp_path / "results"))
     assert code == 130
     cache = str(tmp_path / "results" / ".cache")
-    kept = f"what was computed is kept in {cache!r}, the same command continues from there"
-    assert err.splitlines()[-1] == f"pacbayes: interrupted; {kept}"
+    saved = f"finished work is in {cache!r}; the same command resumes from it"
+    assert err.splitlines()[-1] == f"pacbayes: interrupted; {saved}"
     code, _, err = run(capsys, "predict", str(model), str(data), "--voting", "best")
     assert (code, "interrupted" in err) == (0, False)
 
@@ -89,7 +89,7 @@ def test_an_interrupt_is_one_line_that_says_what_was_kept(capsys, tmp_path, monk
 PAGES = Path(__file__).parents[2] / "docs"
 
 
-def test_the_assumptions_fit_a_terminal_and_name_a_page_that_exists(capsys):
+def test_help_assumptions_fits_a_terminal_and_links_to_an_existing_page(capsys):
     code, out, _ = run(capsys, "help", "assumptions")
     assert code == 0
     assert max(len(line) for line in out.splitlines()) <= 80
@@ -98,28 +98,28 @@ def test_the_assumptions_fit_a_terminal_and_name_a_page_that_exists(capsys):
     assert (PAGES / f"{address.removeprefix(DOCS)[1:-5]}.md").exists()
 
 
-def test_a_command_is_explained_as_by_its_own_help(capsys):
+def test_help_command_equals_help_option(capsys):
     _, by_help, _ = run(capsys, "help", "certify")
     _, by_option, _ = run(capsys, "certify", "--help")
     assert by_help == by_option
     assert "--target" in by_help
 
 
-def test_the_shell_is_told_the_commands_that_begin_as_typed():
+def test_shell_completion():
     request = {"_PACBAYES_COMPLETE": "complete_bash", "COMP_WORDS": "pacbayes pre", "COMP_CWORD": "1"}
     code = "import sys; sys.argv = ['pacbayes']; from pacbayes.cli.app import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], env=os.environ | request, capture_output=True, text=True)
-    assert done.stdout.split() == ["predict"]
+    result = subprocess.run([sys.executable, "-c", code], env=os.environ | request, capture_output=True, text=True)
+    assert result.stdout.split() == ["predict"]
 
 
 BOUND = ("bound", "--m", "100", "--kl", "1", "--risk", "0.1")
-PLAN = ("plan", "--error", "0.05", "--target", "0.08")
+PLAN = ("plan", "--error", "0.05", "--at-most", "0.08")
 NEW = ("m.pacbayes", "new.csv", "--target", "kind")
-#: Every option that takes a share, with what else its command needs.
+#: All options that take a share, with the other arguments that their commands require.
 SHARES = {
     **{("certify", f"--{name}"): () for name in ("delta", "fail-above", "max-error", "recall", "precision", "fpr")},
-    **{("plan", f"--{name}"): PLAN[1:] for name in ("error", "target", "chance", "delta")},
-    ("compare", "--delta"): ("said.csv", "--target", "kind", "--a", "a", "--b", "b"),
+    **{("plan", f"--{name}"): PLAN[1:] for name in ("error", "at-most", "chance", "delta")},
+    ("compare", "--delta"): ("predicted.csv", "--target", "kind", "--a", "a", "--b", "b"),
     **{
         ("gate", f"--{name}"): ("rows.csv", "--target", "kind", "--predicted", "a")
         for name in ("at-most", "recall", "precision", "delta")
@@ -131,39 +131,39 @@ SHARES = {
 }
 
 
-def test_these_are_all_options_that_take_a_share():
+def test_all_share_options_are_tested():
     commands = typer.main.get_command(app).commands
-    of_shares = {(name, one.opts[0]) for name, command in commands.items() for one in command.params
-                 if one.metavar == "SHARE" and one.name != "hedge"}  # fmt: skip
+    of_shares = {(name, param.opts[0]) for name, command in commands.items() for param in command.params
+                 if param.metavar == "SHARE" and param.name != "hedge"}  # fmt: skip
     assert of_shares == set(SHARES)
 
 
 @pytest.mark.parametrize(("command", "option"), SHARES)
 @pytest.mark.parametrize(("text", "hint"), [("5", "5% or 0.05"), ("-0.1", "5% or .05"), ("few", "5% or .05")])
-def test_what_is_no_share_is_refused_before_any_work(command, option, text, hint, capsys):
-    error = refused([command, *SHARES[command, option], option, text], capsys)
+def test_invalid_shares_are_rejected(command, option, text, hint, capsys):
+    error = error_of([command, *SHARES[command, option], option, text], capsys)
     assert f"Invalid value for '{option}': must be a share between 0 and 1, got '{text}'" in error
     assert error.endswith(f"; write {hint}")
 
 
 @pytest.mark.parametrize("command", [PLAN, BOUND])
-def test_percentages_are_the_same_shares(command, capsys):
+def test_shares_and_percentages_are_equivalent(command, capsys):
     def as_percentage(word):
         return f"{float(word) * 100:g}%" if re.fullmatch(r"0\.\d+", word) else word
 
     plain = in_process([*command, "--delta", "0.007", "--json"], capsys)
     assert plain.code == 0, plain.err
     assert in_process([*map(as_percentage, command), "--delta", "0.7%", "--json"], capsys) == plain
-    # Split by 100 in binary would be another number.
+    # Binary division by 100 gives another number.
     assert json.loads(plain.out)["delta"] == 0.007 != 0.7 / 100
 
 
-def test_certify_takes_percentages(tmp_path, capsys):
+def test_certify_accepts_percentages(tmp_path, capsys):
     good(300).to_csv(tmp_path / "data.csv", index=False)
-    asked = ["--max-error", "12.5%", "--delta", "10%", "--hedge", "4%", "--validation-size", "40%", "--json"]
-    done = in_process(["certify", tmp_path / "data.csv", "--candidates", "logistic", *asked], capsys)
-    found = json.loads(done.out)
-    assert found["certificates"]["soft"]["decision"]["max_error"] == 0.125
-    assert found["settings"]["parameters"]["delta"] == 0.1
-    assert found["settings"]["parameters"]["validation_size"] == 0.4
-    assert found["settings"]["parameters"]["hedge"] == 0.04
+    options = ["--max-error", "12.5%", "--delta", "10%", "--hedge", "4%", "--validation-size", "40%", "--json"]
+    result = in_process(["certify", tmp_path / "data.csv", "--candidates", "logistic", *options], capsys)
+    output = json.loads(result.out)
+    assert output["certificates"]["soft"]["decision"]["max_error"] == 0.125
+    assert output["settings"]["parameters"]["delta"] == 0.1
+    assert output["settings"]["parameters"]["validation_size"] == 0.4
+    assert output["settings"]["parameters"]["hedge"] == 0.04

@@ -1,4 +1,4 @@
-"""`certify --candidates`: all families, some of them, one, a classifier of scikit-learn with its grid."""
+"""`certify --candidates`: all families, several, one, or a classifier of scikit-learn."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ FAMILIES = ["svm", "forest", "boosting", "logistic", "neighbours"]
 
 
 def patients(number, seed=0):
-    """Return a table with text, and with gaps in a column of numbers and in one of text."""
+    """Table with a text column, and missing values in a numeric and a text column."""
     rng = np.random.default_rng(seed)
     table = pd.DataFrame({"age": rng.normal(50, 10, number).round(1), "weight": rng.normal(70, 12, number).round(1)})
     table["site"] = rng.choice(["north", "south", "west"], number)
@@ -34,45 +34,45 @@ def folder(tmp_path):
     return tmp_path
 
 
-def families_of(found):
-    """Return the families of all classifiers, in their order."""
-    return list(dict.fromkeys(one.get("candidate") for one in found["settings"]["of_classifiers"]))
+def families_of(output):
+    """Families of all classifiers, in their order."""
+    return list(dict.fromkeys(entry.get("candidate") for entry in output["settings"]["classifier_parameters"]))
 
 
 def test_all_families(capsys):
-    found = as_json(["certify", "--dataset", "haberman", "--candidates", "auto"], capsys)
+    output = as_json(["certify", "--dataset", "haberman", "--candidates", "auto"], capsys)
     data = load_dataset("haberman")
     clf = CertifiedClassifier("auto", random_state=0).fit(data.data, np.array(data.target_names)[data.target])
-    assert found["certificate"] == " ".join(clf.certificate_.lines)
-    assert {name: one["bound"] for name, one in found["certificates"].items()} == {
-        name: one.bound for name, one in clf.certificates_.items()
+    assert output["certificate"] == " ".join(clf.certificate_.lines)
+    assert {name: entry["bound"] for name, entry in output["certificates"].items()} == {
+        name: entry.bound for name, entry in clf.certificates_.items()
     }
-    assert families_of(found) == FAMILIES
-    assert found["settings"]["candidates"] == "auto"
-    assert found["settings"]["parameters"]["candidates"] == "auto"
-    # Of each family the classifier with the least log-loss has a part in the soft vote.
-    assert [one["number"] for one in found["weights"]] == [1] * len(found["weights"])
-    names = [one["label"].partition(":")[0] for one in found["weights"]]
+    assert families_of(output) == FAMILIES
+    assert output["settings"]["candidates"] == "auto"
+    assert output["settings"]["parameters"]["candidates"] == "auto"
+    # The soft vote has the classifier with the smallest log-loss of each family.
+    assert [entry["number"] for entry in output["weights"]] == [1] * len(output["weights"])
+    names = [entry["label"].partition(":")[0] for entry in output["weights"]]
     assert len(set(names)) == len(names) == np.count_nonzero(clf.weights_)
     assert set(names) <= set(FAMILIES)
 
 
-def test_some_families_with_text_and_gaps(folder, capsys):
+def test_several_families_with_text_and_missing_values(folder, capsys):
     outputs = ["--save", folder / "model", "--report", folder / "page.html", "--test", folder / "new.csv"]
-    done = in_process(["certify", folder / "data.csv", "--candidates", "svm,forest", *outputs], capsys)
-    assert done.code == 0, done.err
-    assert "Predicts the class with the highest probability, averaged over 2 of 132 trained classifiers." in done.err
-    assert "warning" not in done.err
+    result = in_process(["certify", folder / "data.csv", "--candidates", "svm,forest", *outputs], capsys)
+    assert result.code == 0, result.err
+    assert "Predicts the class with the highest probability, averaged over 2 of 132 trained classifiers." in result.err
+    assert "warning" not in result.err
     model, new = load(folder / "model"), patients(50, seed=1)
     assert model.voting_ == "soft"
-    assert done.out.splitlines()[0] == model.certificate_.sentence
-    table = [line.split("\t") for line in done.out.split("\n\n")[-1].splitlines()]
+    assert result.out.splitlines()[0] == model.certificate_.sentence
+    table = [line.split("\t") for line in result.out.split("\n\n")[-1].splitlines()]
     assert sorted(row[0].partition(":")[0] for row in table[1:]) == ["forest", "svm"]
-    errors = {row[0]: row[-1] for row in (line.split("\t") for line in done.out.splitlines()) if len(row) == 4}
+    errors = {row[0]: row[-1] for row in (line.split("\t") for line in result.out.splitlines()) if len(row) == 4}
     rows = new.drop(columns="ill")
     wrong = np.count_nonzero(model.predict(rows) != new["ill"])
     assert errors["soft vote"] == f"{2 * wrong:.1f} % of 50"
-    # Page, model and predictions are those of the soft vote.
+    # Report, model and predictions are those of the soft vote.
     page = Page((folder / "page.html").read_text(encoding="utf-8"))
     assert page.text("headline") == model.certificate_.headline
     assert page.text("sentence") == model.certificate_.sentence
@@ -88,27 +88,27 @@ def test_some_families_with_text_and_gaps(folder, capsys):
 
 @pytest.mark.parametrize("name", ["boosting", "logistic"])
 def test_one_family(name, folder, capsys):
-    found = as_json(["certify", folder / "data.csv", "--candidates", name], capsys)
+    output = as_json(["certify", folder / "data.csv", "--candidates", name], capsys)
     table = patients(160)
     clf = CertifiedClassifier(name, random_state=0).fit(table.drop(columns="ill"), table["ill"].to_numpy(str))
-    assert found["certificate"] == " ".join(clf.certificate_.lines)
-    assert families_of(found) == [None]
-    assert found["settings"]["classifiers"] == len(clf.classifiers_)
-    assert found["settings"]["kernel"] is None
-    # What the pipeline around it prepares is the same for all, and a label is one line.
-    assert all(one["label"].startswith("estimator = ") for one in found["weights"])
-    assert all("Pipeline" not in one["label"] and "\n" not in one["label"] for one in found["weights"])
+    assert output["certificate"] == " ".join(clf.certificate_.lines)
+    assert families_of(output) == [None]
+    assert output["settings"]["classifiers"] == len(clf.classifiers_)
+    assert output["settings"]["kernel"] is None
+    # Labels omit the preprocessing pipeline, and have one line.
+    assert all(entry["label"].startswith("estimator = ") for entry in output["weights"])
+    assert all("Pipeline" not in entry["label"] and "\n" not in entry["label"] for entry in output["weights"])
 
 
 @pytest.mark.parametrize("candidates", ["auto", "svm"])
-def test_what_many_columns_leave_out_is_said_and_the_kernel_is_the_one_trained(candidates, tmp_path, capsys):
+def test_wide_data_leave_out_families_and_use_a_linear_kernel(candidates, tmp_path, capsys):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(60, 1001))).rename(columns=lambda place: f"x{place}")
     table.assign(kind=np.where(table["x0"] > 0, "a", "b")).to_csv(tmp_path / "wide.csv", index=False)
-    done = in_process(["certify", tmp_path / "wide.csv", "--candidates", candidates, "--refit", "--json"], capsys)
-    settings = json.loads(done.out)["settings"]
+    result = in_process(["certify", tmp_path / "wide.csv", "--candidates", candidates, "--refit", "--json"], capsys)
+    settings = json.loads(result.out)["settings"]
     assert settings["kernel"] == "linear"
-    noted = [line for line in done.err.splitlines() if "leaves out" in line]
+    noted = [line for line in result.err.splitlines() if "leaves out" in line]
     assert len(noted) == (candidates == "auto")
     for line in noted:
         assert "--candidates auto leaves out forest, boosting, neighbours, because the rows have 1001 columns" in line

@@ -1,4 +1,4 @@
-"""`pacbayes compare`: columns of predictions, saved models, refusals."""
+"""`pacbayes compare`: columns of predictions, saved models, groups, invalid input."""
 
 import json
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.cli.bad_files import good
-from tests.cli.running import in_process, refused
+from tests.cli.running import error_of, in_process
 
 from pacbayes import StochasticSVC, certify_difference, save
 
@@ -25,28 +25,30 @@ def table(tmp_path):
 
 def test_columns(table, capsys):
     frame, path = table
-    found = certify_difference(frame["old"] != frame["class"], frame["new"] != frame["class"], names=("old", "new"))
-    words = ["compare", path, "--target", "class", "--a", "old", "--b", "new"]
-    done = in_process(words, capsys)
-    assert done.code == 0
-    assert done.out.splitlines()[0] == str(found)
-    assert "lower than that of old" in str(found)
-    assert "independent draws" in done.out.splitlines()[1]
-    assert f"only old\t{found.only_a}" in done.out
-    values = json.loads(in_process([*words, "--json", "--delta", "0.2"], capsys).out)
-    assert values["upper"] < found.upper
+    difference = certify_difference(
+        frame["old"] != frame["class"], frame["new"] != frame["class"], names=("old", "new")
+    )
+    args = ["compare", path, "--target", "class", "--a", "old", "--b", "new"]
+    result = in_process(args, capsys)
+    assert result.code == 0
+    assert result.out.splitlines()[0] == str(difference)
+    assert "lower than that of old" in str(difference)
+    assert "independent draws" in result.out.splitlines()[1]
+    assert f"only old\t{difference.only_a}" in result.out
+    values = json.loads(in_process([*args, "--json", "--delta", "0.2"], capsys).out)
+    assert values["upper"] < difference.upper
     assert values["better"] == "new"
     assert values["text"].startswith("With 80 % confidence")
 
 
-def test_one_class_in_two_spellings(tmp_path, capsys):
-    # By itself pandas reads a column of 01 and 10 as numbers, unless another text stands in it.
+def test_numeric_and_text_columns_are_compared(tmp_path, capsys):
+    # pandas reads a column of 01 and 10 as numbers, unless it contains another string.
     truth = ["01", "10"] * 100
     frame = pd.DataFrame({"y": truth, "old": ["01"] * 20 + truth[20:], "new": ["??", *truth[1:]]})
     frame.to_csv(tmp_path / "t.csv", index=False)
-    done = in_process(["compare", tmp_path / "t.csv", "--target", "y", "--a", "old", "--b", "new"], capsys)
-    assert "only old\t10" in done.out
-    assert "only new\t1" in done.out
+    result = in_process(["compare", tmp_path / "t.csv", "--target", "y", "--a", "old", "--b", "new"], capsys)
+    assert "only old\t10" in result.out
+    assert "only new\t1" in result.out
 
 
 def test_saved_models(tmp_path, capsys):
@@ -55,42 +57,53 @@ def test_saved_models(tmp_path, capsys):
     save(clf, tmp_path / "m.pacbayes")
     new = frame[100:].assign(old="no")
     new.to_csv(tmp_path / "new.csv", index=False)
-    words = ["compare", tmp_path / "new.csv", "--target", "kind", "--a", "old", "--model-b", tmp_path / "m.pacbayes"]
-    values = json.loads(in_process([*words, "--json"], capsys).out)
-    said = clf.predict(new[["a", "b"]])
-    assert values["both"] + values["only_b"] == int((said != new["kind"].to_numpy()).sum())
+    args = ["compare", tmp_path / "new.csv", "--target", "kind", "--a", "old", "--model-b", tmp_path / "m.pacbayes"]
+    values = json.loads(in_process([*args, "--json"], capsys).out)
+    y_pred = clf.predict(new[["a", "b"]])
+    assert values["both"] + values["only_b"] == int((y_pred != new["kind"].to_numpy()).sum())
     assert values["names"] == ["old", "m.pacbayes"]
 
 
-def test_columns_that_nobody_uses_are_named_once(tmp_path, capsys):
+def test_unused_columns_are_noted_once(tmp_path, capsys):
     frame = good(160)
     for seed in range(2):
         clf = StochasticSVC([0.1, 1.0], random_state=seed).fit(frame[["a", "b"]][:100], frame["kind"][:100])
         save(clf, tmp_path / f"{seed}.pacbayes")
     frame[100:].assign(old="no", nobody=1).to_csv(tmp_path / "new.csv", index=False)
-    words = ["compare", tmp_path / "new.csv", "--target", "kind", "--model-b", tmp_path / "1.pacbayes"]
+    args = ["compare", tmp_path / "new.csv", "--target", "kind", "--model-b", tmp_path / "1.pacbayes"]
     for first, unused in ((["--model-a", tmp_path / "0.pacbayes"], "'old', 'nobody'"), (["--a", "old"], "'nobody'")):
-        done = in_process([*words, *first], capsys)
-        assert [line for line in done.err.splitlines() if "not used" in line] == [f"Columns not used: {unused}."]
+        result = in_process([*args, *first], capsys)
+        assert [line for line in result.err.splitlines() if "not used" in line] == [f"Columns not used: {unused}."]
 
 
-def test_refusals(table, tmp_path, capsys):
+def test_invalid_arguments(table, tmp_path, capsys):
     _, path = table
-    for words, message in {
-        ("--target", "class", "--a", "old"): "give either --b COLUMN or --model-b MODEL",
-        ("--target", "class", "--a", "old", "--model-a", "x", "--b", "new"): "give either --a COLUMN or --model-a",
+    for args, message in {
+        ("--target", "class", "--a", "old"): "exactly one of --b COLUMN and --model-b MODEL is required",
+        (
+            "--target",
+            "class",
+            "--a",
+            "old",
+            "--model-a",
+            "x",
+            "--b",
+            "new",
+        ): "exactly one of --a COLUMN and --model-a MODEL is required",
         ("--target", "class", "--a", "old", "--b", "old"): "must name different columns",
         ("--target", "none", "--a", "old", "--b", "new"): "--target must name a column of",
         ("--target", "class", "--a", "old", "--b", "none"): "--b must name a column of",
         ("--target", "class", "--a", "old", "--b", "new", "--delta", "2"): "'--delta': must be a share between 0 and 1",
     }.items():
-        assert message in refused(["compare", path, *words], capsys)
+        assert message in error_of(["compare", path, *args], capsys)
     (tmp_path / "gap.csv").write_text("y,p,q\na,a,\nb,b,b\n", encoding="utf-8")
-    done = in_process(["compare", tmp_path / "gap.csv", "--target", "y", "--a", "p", "--b", "q"], capsys)
-    assert "lacks a value in example 1" in done.error
+    assert "lacks a value in example 1" in error_of(
+        ["compare", tmp_path / "gap.csv", "--target", "y", "--a", "p", "--b", "q"], capsys
+    )
     (tmp_path / "else.csv").write_text("y,p,q\na,a,1\nb,b,2\n", encoding="utf-8")
-    done = in_process(["compare", tmp_path / "else.csv", "--target", "y", "--a", "p", "--b", "q"], capsys)
-    assert "no prediction of --b is any of the true classes" in done.error
+    assert "no prediction of --b is any of the true classes" in error_of(
+        ["compare", tmp_path / "else.csv", "--target", "y", "--a", "p", "--b", "q"], capsys
+    )
 
 
 def trained(tmp_path, **choices):
@@ -104,56 +117,54 @@ def words_for(path, tmp_path):
     return ["compare", path, "--target", "kind", "--a", "old", "--model-b", tmp_path / "m.pacbayes"]
 
 
-def test_rows_that_a_model_was_fitted_with_are_refused(tmp_path, capsys):
+def test_rows_of_the_fit_are_rejected(tmp_path, capsys):
     frame = trained(tmp_path)
     for copy in (frame[:100], frame[:100].sample(frac=1.0, random_state=0), frame[:50], frame[:120]):
         copy.to_csv(tmp_path / "copy.csv", index=False)
-        assert "was fitted with these rows" in refused(words_for(tmp_path / "copy.csv", tmp_path), capsys)
+        assert "was fitted with these rows" in error_of(words_for(tmp_path / "copy.csv", tmp_path), capsys)
     frame[80:].to_csv(tmp_path / "some.csv", index=False)
-    done = in_process(words_for(tmp_path / "some.csv", tmp_path), capsys)
-    assert done.code == 0
-    assert "20 of 80 rows equal a row that" in done.err
+    result = in_process(words_for(tmp_path / "some.csv", tmp_path), capsys)
+    assert result.code == 0
+    assert "20 of 80 rows equal a row that" in result.err
     frame[100:].to_csv(tmp_path / "new.csv", index=False)
-    done = in_process(words_for(tmp_path / "new.csv", tmp_path), capsys)
-    assert "equal a row" not in done.err
-    assert done.out.splitlines()[1].startswith("This assumes that the rows are independent draws")
-    assert "neither model was trained, tuned or chosen with these rows" in done.out.splitlines()[1]
+    result = in_process(words_for(tmp_path / "new.csv", tmp_path), capsys)
+    assert "equal a row" not in result.err
+    assert result.out.splitlines()[1].startswith("Assumes that the rows are independent draws")
+    assert "neither model was trained, tuned or chosen with these rows" in result.out.splitlines()[1]
 
 
 def test_groups(table, tmp_path, capsys):
     frame, path = table
     frame = frame.assign(who=np.arange(120) // 4)
     frame.to_csv(path, index=False)
-    words = ["compare", path, "--target", "class", "--a", "old", "--b", "new"]
+    args = ["compare", path, "--target", "class", "--a", "old", "--b", "new"]
     wrong = [frame[name] != frame["class"] for name in ("old", "new")]
-    found = certify_difference(*wrong, names=("old", "new"), groups=frame["who"])
-    done = in_process([*words, "--group", "who"], capsys)
-    assert done.out.splitlines()[0] == str(found)
-    assert "the groups are independent draws" in done.out
-    assert "chosen with rows of these groups." in done.out
-    values = json.loads(in_process([*words, "--group", "who", "--json"], capsys).out)
-    assert (values["groups"], values["upper"], values["m"]) == (30, found.upper, 120)
-    done = in_process([*words, "--group", "new"], capsys)
-    assert "--target, --a, --b, --group must name different columns" in done.error
+    difference = certify_difference(*wrong, names=("old", "new"), groups=frame["who"])
+    result = in_process([*args, "--group", "who"], capsys)
+    assert result.out.splitlines()[0] == str(difference)
+    assert "the groups are independent draws" in result.out
+    assert "chosen with rows of these groups." in result.out
+    values = json.loads(in_process([*args, "--group", "who", "--json"], capsys).out)
+    assert (values["groups"], values["upper"], values["m"]) == (30, difference.upper, 120)
+    assert "--target, --a, --b, --group must name different columns" in error_of([*args, "--group", "new"], capsys)
     frame.assign(who=frame["who"].where(frame.index != 4)).to_csv(path, index=False)
-    assert "lacks a value in example 5; every row needs one" in in_process([*words, "--group", "who"], capsys).error
+    assert "lacks a value in example 5; every row requires a value" in error_of([*args, "--group", "who"], capsys)
 
 
-def test_a_model_certified_by_groups_needs_them(tmp_path, capsys):
+def test_model_certified_by_groups_requires_groups(tmp_path, capsys):
     frame = good(160).assign(who=np.arange(160) // 4, old="no")
     clf = StochasticSVC([0.1, 1.0], random_state=0)
     save(clf.fit(frame[["a", "b"]][:100], frame["kind"][:100], groups=frame["who"][:100]), tmp_path / "m.pacbayes")
     frame[100:].to_csv(tmp_path / "new.csv", index=False)
-    words = words_for(tmp_path / "new.csv", tmp_path)
-    error = refused(words, capsys)
-    assert "--group must name the column of groups: " in error
+    args = words_for(tmp_path / "new.csv", tmp_path)
+    error = error_of(args, capsys)
+    assert "--group is required: " in error
     assert "m.pacbayes' was certified by groups" in error
-    done = in_process([*words, "--group", "who", "--json"], capsys)
-    assert json.loads(done.out)["groups"] == 15
-    assert "not used" not in done.err
+    result = in_process([*args, "--group", "who", "--json"], capsys)
+    assert json.loads(result.out)["groups"] == 15
+    assert "not used" not in result.err
 
 
-def test_a_model_that_leaves_rows_unanswered_is_refused(tmp_path, capsys):
+def test_model_that_abstains_is_rejected(tmp_path, capsys):
     trained(tmp_path, hedge=0.1, max_error=0.3)[100:].to_csv(tmp_path / "new.csv", index=False)
-    done = in_process(words_for(tmp_path / "new.csv", tmp_path), capsys)
-    assert "has a target (--max-error) and leaves examples unanswered" in done.error
+    assert "abstains on some rows (--max-error)" in error_of(words_for(tmp_path / "new.csv", tmp_path), capsys)

@@ -1,23 +1,23 @@
-"""What a newcomer sees: four lines without a word of theory, the class that is missed, and where more is found."""
+"""First screen of `certify`: four lines without jargon, a missed class, the next step."""
 
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
-from tests.cli.running import in_process
+from tests.cli.running import error_of, in_process
 
 from pacbayes import certify_predictions
 
 THEORY = re.compile(
     r"\b(keys?|hedge|proposal|proposed|rules?|levels?|Occam|posterior|prior|delta|PAC)\b", re.IGNORECASE
 )
-ASKED = ["--candidates", "logistic", "-q"]
+OPTIONS = ["--candidates", "logistic", "-q"]
 
 
 @pytest.fixture
 def rare(tmp_path):
-    """Return a file in which one in fifteen is late, and hardly anything tells which."""
+    """File with a rare class that is hard to predict."""
     rng = np.random.default_rng(5)
     frame = pd.DataFrame(rng.normal(size=(400, 3)), columns=["a", "b", "c"])
     late = rng.random(400) < np.where(frame["a"] > 1.2, 0.3, 0.04)
@@ -25,9 +25,9 @@ def rare(tmp_path):
     return tmp_path / "rare.csv"
 
 
-def test_four_lines_and_no_theory(capsys):
-    done = in_process(["certify", "--dataset", "wdbc", *ASKED], capsys, as_given=True)
-    first, second, last = done.out.splitlines()
+def test_three_lines_without_jargon(capsys):
+    result = in_process(["certify", "--dataset", "wdbc", *OPTIONS], capsys, as_given=True)
+    first, second, last = result.out.splitlines()
     assert re.fullmatch(
         r"With 95 % confidence, the error rate of this classifier on new examples is at most \d\.\d %\.", first
     )
@@ -35,42 +35,42 @@ def test_four_lines_and_no_theory(capsys):
     assert re.fullmatch(rf"\d+ errors on 284 validation rows\. {baseline}", second)
     assert "--details" in last
     assert "pacbayes help assumptions" in last
-    assert not THEORY.search(done.out)
+    assert not THEORY.search(result.out)
     assert max(map(len, (first, second, last))) <= 100
 
 
-def test_the_class_that_matters_is_always_spoken_of(capsys, rare):
-    done = in_process(["certify", rare, "--positive", "punctual", *ASKED], capsys, as_given=True)
-    assert re.search(r"Class 'punctual': \d+ of \d+ validation rows misclassified\.", done.out)
-    assert "Class 'late'" not in done.out
-    wrong = in_process(["certify", rare, "--positive", "tardy", *ASKED], capsys, as_given=True)
+def test_misses_of_the_positive_class_are_always_reported(capsys, rare):
+    result = in_process(["certify", rare, "--positive", "punctual", *OPTIONS], capsys, as_given=True)
+    assert re.search(r"Class 'punctual': \d+ of \d+ validation rows misclassified\.", result.out)
+    assert "Class 'late'" not in result.out
+    wrong = in_process(["certify", rare, "--positive", "tardy", *OPTIONS], capsys, as_given=True)
     assert "--positive must be one of the classes late, punctual, got 'tardy'" in wrong.error
 
 
-def test_limits_and_test_files_that_were_asked_for_are_on_the_first_screen(rare, capsys, tmp_path):
+def test_requested_metrics_and_test_error_are_on_the_first_screen(rare, capsys, tmp_path):
     frame = pd.read_csv(rare)
     (frame.sample(60, random_state=0).assign(a=lambda rows: rows["a"] + 0.01)).to_csv(tmp_path / "t.csv", index=False)
-    asked = ["certify", rare, "--metrics", "recall", "--test", tmp_path / "t.csv", *ASKED]
-    done = in_process(asked, capsys, as_given=True)
-    assert re.search(r"It erred on \d+ of 60 test examples\.", done.out)
-    assert "recall of class" in done.out
+    options = ["certify", rare, "--metrics", "recall", "--test", tmp_path / "t.csv", *OPTIONS]
+    result = in_process(options, capsys, as_given=True)
+    assert re.search(r"\d+ errors on 60 test rows\.", result.out)
+    assert "recall of class" in result.out
 
 
-def test_a_class_that_is_missed_has_a_next_step(rare, capsys):
-    done = in_process(["certify", rare, *ASKED], capsys, as_given=True)
-    rows = int(re.search(r"Class 'late': \d+ of (\d+) validation rows", done.out)[1])
-    advice = next(line for line in done.out.splitlines() if line.startswith("To find more of them"))
-    # 0.05 ** (1 / 14) = 0.807, and 29 rows are needed for 0.9.
+def test_suggested_recall_is_certified(rare, capsys):
+    result = in_process(["certify", rare, *OPTIONS], capsys, as_given=True)
+    rows = int(re.search(r"Class 'late': \d+ of (\d+) validation rows", result.out)[1])
+    advice = next(line for line in result.out.splitlines() if line.startswith("For a higher recall"))
+    # 0.05 ** (1 / 14) = 0.807; a recall of 0.9 requires 29 rows.
     assert rows == 14
     assert advice == (
-        "To find more of them: --positive late --recall 0.8 (a recall of 0.9 takes at least 29 validation rows of "
-        "class 'late', there are 14)."
+        "For a higher recall: --positive late --recall 0.8 (0.9 requires at least 29 validation rows of class 'late'; "
+        "there are 14)."
     )
-    # And it reaches what it promises; more than is promised it does not.
-    again = ["certify", rare, *ASKED, *advice.split()[5:9]]
-    assert in_process(again, capsys, as_given=True).code == 0
-    again[-1] = "0.9"
-    failed = in_process(again, capsys, as_given=True)
+    # The suggested recall passes, and a larger one fails.
+    followed = ["certify", rare, *OPTIONS, *advice.split()[4:8]]
+    assert in_process(followed, capsys, as_given=True).code == 0
+    followed[-1] = "0.9"
+    failed = in_process(followed, capsys, as_given=True)
     assert failed.code == 3
     assert failed.out.startswith("No threshold could be certified")
 
@@ -78,35 +78,35 @@ def test_a_class_that_is_missed_has_a_next_step(rare, capsys):
 @pytest.mark.parametrize(
     ("rows", "advice"),
     [
-        (29, "To find more of them: --positive late --recall 0.9."),
-        (28, "To find more of them: --positive late --recall 0.8 (a recall of 0.9 takes at least 29 validation rows"),
-        (12, "To find more of them: --positive late --recall 0.7 (a recall of 0.9 takes at least 29 validation rows"),
-        (5, "To find more of them: --positive late --recall 0.5 (a recall of 0.9 takes at least 29 validation rows"),
-        (4, "To find more of them takes more data: a recall of 0.9 takes at least 29 validation rows"),
+        (29, "For a higher recall: --positive late --recall 0.9."),
+        (28, "For a higher recall: --positive late --recall 0.8 (0.9 requires at least 29 validation rows"),
+        (12, "For a higher recall: --positive late --recall 0.7 (0.9 requires at least 29 validation rows"),
+        (5, "For a higher recall: --positive late --recall 0.5 (0.9 requires at least 29 validation rows"),
+        (4, "A higher recall requires more data: at least 29 validation rows of class 'late'; there are 4"),
     ],
 )
-def test_only_a_recall_that_the_rows_can_show_is_advised(rows, advice, tmp_path, capsys):
-    """Of 300 validation rows so many are late, and nothing tells which."""
+def test_suggested_recall_is_within_reach(rows, advice, tmp_path, capsys):
+    """The features are noise; `rows` of 300 validation rows are late."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(600, 2)), columns=["a", "b"]).assign(tests=np.arange(600) >= 300)
     late = np.isin(np.arange(600), [*range(20), *range(300, 300 + rows)])
     frame.assign(arrives=np.where(late, "late", "punctual")).to_csv(tmp_path / "data.csv", index=False)
-    done = in_process(["certify", tmp_path / "data.csv", "--validation-column", "tests", *ASKED], capsys, as_given=True)
-    assert f"Class 'late': {rows} of {rows} validation rows misclassified." in done.out
-    assert any(line.startswith(advice) for line in done.out.splitlines()), done.out
+    result = in_process(
+        ["certify", tmp_path / "data.csv", "--validation-column", "tests", *OPTIONS], capsys, as_given=True
+    )
+    assert f"Class 'late': {rows} of {rows} validation rows misclassified." in result.out
+    assert any(line.startswith(advice) for line in result.out.splitlines()), result.out
 
 
-def test_wrong_turns_name_the_right_one(tmp_path, capsys, rare):
-    done = in_process(["certify", rare, "--validation", "0.3"], capsys, as_given=True)
-    assert "--validation-size 0.3" in done.error
+def test_errors_suggest_the_right_option(tmp_path, capsys, rare):
+    result = in_process(["certify", rare, "--validation", "0.3"], capsys, as_given=True)
+    assert "--validation-size 0.3" in result.error
     frame = pd.read_csv(rare)[["arrives", "a"]]
     frame.to_csv(tmp_path / "last.csv", index=False)
-    assert (
-        "name the column of classes by --target COLUMN" in in_process(["certify", tmp_path / "last.csv"], capsys).error
-    )
+    assert "name the column of classes by --target COLUMN" in error_of(["certify", tmp_path / "last.csv"], capsys)
 
 
-def test_probabilities_are_no_labels():
+def test_probabilities_are_rejected_as_labels():
     y = np.repeat([0, 1], 20)
     with pytest.raises(ValueError, match="convert probabilities to classes"):
         certify_predictions(y, np.where(np.arange(40) < 2, 1.0, 0.3))

@@ -1,4 +1,4 @@
-"""`pacbayes predict` on files in blocks: the same output, less memory, whole or not at all."""
+"""`pacbayes predict` reads files in blocks: same output, bounded memory, atomic writes, batch bounds."""
 
 import os
 import re
@@ -35,26 +35,26 @@ def model(tmp_path_factory):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_the_same_output_for_blocks_of_every_size(model, tmp_path, monkeypatch, capsys, ending):
+def test_output_is_independent_of_the_block_size(model, tmp_path, monkeypatch, capsys, ending):
     to_file = ending == ".csv"
     new = table(21, seed=1).drop(columns="kind")
     new.loc[[3, 17], "a"] = np.nan
     new.loc[[7, 11, 20], "k"] = ["pink", "grey", "pink"]
     path, out = tmp_path / f"new{ending}", tmp_path / "out.csv"
     new.to_csv(path, index=False) if ending == ".csv" else new.to_parquet(path)
-    found = []
+    outputs = []
     for rows in (21, 1, 4):
         monkeypatch.setattr(blocks, "_FEWEST_ROWS", rows)
         monkeypatch.setattr(blocks, "_MOST_ROWS", rows)
-        done = in_process(["predict", model, path, "--shares", *(["--out", out] if to_file else [])], capsys)
-        assert done.code == 0
+        result = in_process(["predict", model, path, "--shares", *(["--out", out] if to_file else [])], capsys)
+        assert result.code == 0
         assert (
             "Column 'k': 3 of 21 examples hold a category that was not in the training data ('pink', 'grey')"
-            in done.err
+            in result.err
         )
-        found.append(out.read_text() if to_file else done.out)
-    assert found[0].count("\n") == 22
-    assert set(found) == {found[0]}
+        outputs.append(out.read_text() if to_file else result.out)
+    assert outputs[0].count("\n") == 22
+    assert set(outputs) == {outputs[0]}
 
 
 @pytest.mark.parametrize("rows", [3, 100])
@@ -66,7 +66,7 @@ def test_the_same_output_for_blocks_of_every_size(model, tmp_path, monkeypatch, 
         ("b", {19: "False"}, "column 'b' of .* must hold numbers, got 'False' in example 20"),
     ],
 )
-def test_a_bad_row_leaves_no_half_of_an_output(model, tmp_path, monkeypatch, capsys, rows, column, values, message):
+def test_no_partial_output_after_an_invalid_row(model, tmp_path, monkeypatch, capsys, rows, column, values, message):
     monkeypatch.setattr(blocks, "_FEWEST_ROWS", rows)
     monkeypatch.setattr(blocks, "_MOST_ROWS", rows)
     new = table(20, seed=2).drop(columns="kind").astype({column: object})
@@ -75,10 +75,10 @@ def test_a_bad_row_leaves_no_half_of_an_output(model, tmp_path, monkeypatch, cap
     new.to_csv(tmp_path / "new.csv", index=False)
     before = sorted(os.listdir(tmp_path))
     for more in ([], ["--out", tmp_path / "out.csv"]):
-        done = in_process(["predict", model, tmp_path / "new.csv", *more], capsys)
-        assert done.code == 2
-        assert done.out == ""
-        assert re.search(message, done.error)
+        result = in_process(["predict", model, tmp_path / "new.csv", *more], capsys)
+        assert result.code == 2
+        assert result.out == ""
+        assert re.search(message, result.error)
     assert sorted(os.listdir(tmp_path)) == before
 
 
@@ -93,7 +93,7 @@ for path in sys.argv[1:]:
         main(["predict", "model.pacbayes", path, "--voting", "best", "--out", path + ".out", "--quiet"])
     except SystemExit as ended:
         assert not ended.code
-    # Not ru_maxrss, which a process inherits from the one that started it.
+    # Not ru_maxrss, which a process inherits from its parent.
     peak = next(line for line in Path("/proc/self/status").open() if line.startswith("VmHWM"))
     print(peak.split()[1], file=sys.stderr)
 """
@@ -101,7 +101,7 @@ for path in sys.argv[1:]:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc")
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_memory_does_not_grow_with_the_file(tmp_path, ending):
+def test_memory_is_independent_of_the_file_size(tmp_path, ending):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 40))
     save(StochasticSVC([1.0], cv=None, random_state=0).fit(X, X[:, 0] + X[:, 1] > 0), tmp_path / "model.pacbayes")
@@ -115,11 +115,11 @@ def test_memory_does_not_grow_with_the_file(tmp_path, ending):
         for name, times in zip(names, (1, 40), strict=True):
             pd.concat([few] * times).to_parquet(tmp_path / name, index=False, row_group_size=2000)
     command = [sys.executable, "-c", PEAK, *names]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    peaks = [1024 * int(line) for line in done.stderr.split()]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    peaks = [1024 * int(line) for line in result.stderr.split()]
     for name, rows in zip(names, (2_000, 80_000), strict=True):
         assert (tmp_path / f"{name}.out").read_text().count("\n") == rows + 1
-    # The rows alone are 26 MB as numbers.
+    # The rows take 26 MB as floats.
     assert peaks[1] - peaks[0] < 0.5 * 80_000 * 40 * 8
 
 
@@ -144,42 +144,42 @@ def files(tmp_path_factory):
     return folder
 
 
-def certified(files, capsys, *words, data="data.csv"):
-    done = in_process(
-        ["certify", files / data, "--target", "kind", "--lambdas", "0.1:3:1", "--save", files / "model", *words], capsys
+def certified(files, capsys, *args, data="data.csv"):
+    result = in_process(
+        ["certify", files / data, "--target", "kind", "--lambdas", "0.1:3:1", "--save", files / "model", *args], capsys
     )
-    assert done.code == 0, done.err
+    assert result.code == 0, result.err
     return files / "model"
 
 
-def test_it_is_said_once_on_stderr_or_with_the_certificate(files, capsys, monkeypatch):
+def test_batch_bound_is_printed_once(files, capsys, monkeypatch):
     model = certified(files, capsys)
     expected = str(load(model).certify_batch(pd.read_csv(files / "new.csv").drop(columns="kind")))
     assert SAID in expected
     for rows in (1000, 40):
         monkeypatch.setattr(blocks, "_FEWEST_ROWS", rows)
         monkeypatch.setattr(blocks, "_MOST_ROWS", rows)
-        done = in_process(["predict", model, files / "new.csv"], capsys)
-        assert done.err.splitlines().count(expected) == 1
-        assert "of these 150" not in done.out
-        done = in_process(["predict", model, files / "new.csv", "--out", files / "out.csv", "-q"], capsys)
-        assert done.out.splitlines()[2:] == [expected, ""]
-        assert done.err == ""
+        result = in_process(["predict", model, files / "new.csv"], capsys)
+        assert result.err.splitlines().count(expected) == 1
+        assert "of these 150" not in result.out
+        result = in_process(["predict", model, files / "new.csv", "--out", files / "out.csv", "-q"], capsys)
+        certificate = load(model).certificate_
+        assert result.out.splitlines() == [certificate.sentence, certificate.main_assumption, expected, ""]
+        assert result.err == ""
 
 
-def test_rows_behind_the_model(files, capsys):
+def test_no_batch_bound_for_rows_of_the_fit(files, capsys):
     model = certified(files, capsys)
-    done = in_process(["predict", model, files / "data.csv"], capsys)
-    assert done.code == 0
-    assert done.out.count("\n") == 201
-    said = "How many answers are wrong at most is said of new examples alone: "
-    said += "200 of 200 rows equal a row behind the model."
-    assert done.err.splitlines().count(said) == 1
-    assert "one batch" not in done.err
+    result = in_process(["predict", model, files / "data.csv"], capsys)
+    assert result.code == 0
+    assert result.out.count("\n") == 201
+    message = "No bound on the number of wrong predictions in this file: 200 of 200 rows equal a row behind the model."
+    assert result.err.splitlines().count(message) == 1
+    assert "one batch" not in result.err
 
 
 @pytest.mark.parametrize(
-    ("words", "data"),
+    ("args", "data"),
     [
         (("--hedge", "1", "--voting", "stochastic"), "data.csv"),
         (("--max-error", "0.2"), "data.csv"),
@@ -187,10 +187,10 @@ def test_rows_behind_the_model(files, capsys):
         (("--group", "unit"), "grouped.csv"),
     ],
 )
-def test_nothing_is_said_where_it_is_not_proved(files, capsys, words, data):
-    model = certified(files, capsys, *words, data=data)
-    done = in_process(["predict", model, files / "new.csv"], capsys)
-    assert done.code == 0, done.err
-    assert "With 95 % confidence" in done.err
-    assert "one batch" not in done.err + done.out
-    assert "are wrong at most" not in done.err + done.out
+def test_no_batch_bound_without_a_proof(files, capsys, args, data):
+    model = certified(files, capsys, *args, data=data)
+    result = in_process(["predict", model, files / "new.csv"], capsys)
+    assert result.code == 0, result.err
+    assert "With 95 % confidence" in result.err
+    assert "one batch" not in result.err + result.out
+    assert "are wrong at most" not in result.err + result.out

@@ -1,4 +1,4 @@
-"""Model files as somebody with bad intentions would write them: anything inside, and every digest right."""
+"""Forged model files with correct digests."""
 
 import io
 import json
@@ -31,7 +31,7 @@ class Forged:
 
     @classmethod
     def of(cls, model):
-        """Take the file of a model apart."""
+        """Unpack the file of a model."""
         return cls(saved(model))
 
     def __getitem__(self, place):
@@ -55,7 +55,7 @@ class Forged:
             del holder[key]
 
     def json(self, place):
-        """Return what JSON holds at a place."""
+        """Encoded JSON at a place."""
         value = self.values
         for name in filter(None, place.split(".")):
             holder, key = _entry(value, name)
@@ -63,7 +63,7 @@ class Forged:
         return value
 
     def encoded(self, value):
-        """Return a value as JSON names it; an array becomes a new part."""
+        """Encode a value; an array becomes a new part."""
         if isinstance(value, np.ndarray):
             return self.part(npy(value))
         if isinstance(value, tuple):
@@ -71,13 +71,13 @@ class Forged:
         return value.item() if isinstance(value, np.generic) else value
 
     def part(self, data):
-        """Add a part for an array, of any bytes."""
+        """Add any bytes as the part of an array."""
         number = sum(name.startswith("arrays/") for name in self.parts)
         self.parts[ARRAY.format(number)] = data
         return {KIND: "array", "number": number}
 
     def write(self, path):
-        """Write it with the right digest, and return the path."""
+        """Write the file with the correct digest, and return the path."""
         parts = self.parts if self.values is None else self.parts | {VALUES: json.dumps(self.values).encode()}
         write(path, parts, self.manifest)
         return path
@@ -93,28 +93,28 @@ class Forged:
 
 
 def saved(model):
-    """Return the bytes of a model's file."""
+    """Bytes of the file of a model."""
     with TemporaryDirectory() as folder:
         save(model, folder + "/model")
         return Path(folder, "model").read_bytes()
 
 
 def write(path, parts, manifest=None):
-    """Write any parts with the right digest."""
+    """Write parts with the correct digest."""
     start = {"format": model_file.FORMAT, "version": "0"} | (manifest or {})
     whole = start | {"sha256": model_file._digest(start, parts)}
     path.write_bytes(packed({MANIFEST: json.dumps(whole).encode(), **parts}, zipfile.ZIP_STORED))
 
 
 def npy(array):
-    """Return an array as a file holds it, in the order that it has."""
+    """Serialise an array in its memory order."""
     file = io.BytesIO()
     np.lib.format.write_array(file, array)
     return file.getvalue()
 
 
 def _entry(value, name):
-    """Return what holds an entry of some JSON, and the key it has there."""
+    """Container and key of an entry of encoded JSON."""
     if isinstance(value, list):
         return value, int(name)
     if value.get(KIND) == "tuple":

@@ -1,4 +1,4 @@
-"""A value in a file that cannot be is refused by class and field; what a fit computes is not looked at."""
+"""Checks of values from files: invalid fields are rejected, with class and field."""
 
 import contextlib
 from dataclasses import replace
@@ -11,7 +11,7 @@ from tests.attack.small_models import model
 from pacbayes import SVMs
 from pacbayes.data.split import DISTINCT, EXAMPLE, GROUP, Split
 from pacbayes.data.tables import TableReading, TextColumn
-from pacbayes.ensemble import validation as module
+from pacbayes.ensemble import validation as validation_module
 from pacbayes.ensemble.calibration import DECISIONS, LABELS, PAIRS, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.members import Calibrations, CompositeMembers, Estimators
@@ -20,10 +20,10 @@ from pacbayes.files.checks import check
 from pacbayes.files.values import ModelDecoder, ModelEncoder
 from pacbayes.svm.kernel import Kernel
 
-TWO = Calibration(PAIRS, 75, 1.0, np.zeros(2), np.zeros(2))
+TWO_CLASSES = Calibration(PAIRS, 75, 1.0, np.zeros(2), np.zeros(2))
 TREE = DecisionTreeClassifier()
-MACHINES = model("two")._fitted.members
-TREES = Estimators([TREE], [{}], MACHINES.classes)
+SVM_SET = model("two")._fitted.members
+TREE_SET = Estimators([TREE], [{}], SVM_SET.classes)
 COLUMN = TextColumn(1, ("NA",))
 
 
@@ -51,10 +51,10 @@ VALUES = (
     ),
     Calibration(DECISIONS, 10, 1.0, np.zeros(3), np.zeros(3)),
     Calibration(LABELS, 10, 1.0, np.zeros(3), np.zeros(3), table=np.full((4, 3), 1 / 3)),
-    Calibrations(np.array([0, 3]), {0: TWO, 5: TWO}),
-    TREES,
-    CompositeMembers((MACHINES, TREES), ("svm", "trees")),
-    MACHINES,
+    Calibrations(np.array([0, 3]), {0: TWO_CLASSES, 5: TWO_CLASSES}),
+    TREE_SET,
+    CompositeMembers((SVM_SET, TREE_SET), ("svm", "trees")),
+    SVM_SET,
     COLUMN,
     TableReading((COLUMN,), (2,), ("", "?")),
 )
@@ -62,13 +62,13 @@ WRONG = {
     "ValidationPredictions": {
         "labels": [np.array([["no", "yes"]]), ["no", "yes"], np.array(["yes", "no"]), np.array(["no", "no"])],
         "n_classes": [0, 4, 2.0],
-        # A truth that is a label, but no class.
+        # True labels that are not classes.
         "y_true": [bytes_of(0, 1, 2), bytes_of(0, 1, 255), bytes_of(0, 1), np.array([0, 1, 1])],
         "y_pred": [
             *(bytes_of([0, 1, 3], [0, 1, 0]), bytes_of([0, 1, 2], [0, 1, 0]).astype(np.uint16)),
             *(np.array([[0, 1, 2], [0, 1, 0]]), bytes_of(0, 1, 2), np.zeros((0, 3), dtype=np.uint8)),
         ],
-        # A rule answers every row.
+        # Rules predict every row.
         "rule_predictions": [
             *(bytes_of([0, 1, 3]), bytes_of([0, 1, 255]), bytes_of([0, 1]), np.zeros((0, 3), dtype=np.uint8)),
         ],
@@ -94,19 +94,21 @@ WRONG = {
     },
     "Calibrations": {
         "classes": [np.array([1, 0]), np.array([0, 0]), np.array([-1, 0]), np.array([0.0, 1.0])],
-        "maps": [{}, [0], {-1: TWO}, {True: TWO}, {0: None}, {0: replace(TWO, shift=np.zeros(3))}],
+        "maps": [
+            *({}, [0], {-1: TWO_CLASSES}, {True: TWO_CLASSES}, {0: None}, {0: replace(TWO_CLASSES, shift=np.zeros(3))}),
+        ],
     },
     "Estimators": {"estimators": [[], (TREE,), ["tree"]], "params": [[], [3]]},
     "CompositeMembers": {
-        "parts": [[MACHINES, TREES], (MACHINES, SVMs()), (MACHINES, replace(TREES, classes=np.array([7, 8])))],
+        "parts": [[SVM_SET, TREE_SET], (SVM_SET, SVMs()), (SVM_SET, replace(TREE_SET, classes=np.array([7, 8])))],
         "names": [("svm",), ["svm", "trees"], ("svm", 3)],
     },
     "KernelSVMs": {
         "settings": [1],
         "kernels": [(), (Kernel("linear", None),)],
-        "svms": [(), MACHINES.svms * 2],
-        "classes": [[0, 1], np.zeros((2, 1)), MACHINES.classes[:1]],
-        "rows": [np.zeros((0, 0)), np.zeros((5, 3)), np.full_like(MACHINES.rows, np.nan)],
+        "svms": [(), SVM_SET.svms * 2],
+        "classes": [[0, 1], np.zeros((2, 1)), SVM_SET.classes[:1]],
+        "rows": [np.zeros((0, 0)), np.zeros((5, 3)), np.full_like(SVM_SET.rows, np.nan)],
         "preprocessor": [1],
     },
     "TextColumn": {"place": [1.0, True], "words": [("NA", 1)], "has_both": [1]},
@@ -116,7 +118,7 @@ WRONG = {
 }  # fmt: skip
 
 
-def test_a_wrong_field_is_refused_by_name():
+def test_invalid_fields_are_rejected_by_name():
     for value in VALUES:
         check(value)
         kind = type(value).__name__
@@ -124,27 +126,27 @@ def test_a_wrong_field_is_refused_by_name():
             if getattr(value, field) is None:
                 continue
             for wrong in several:
-                # Where two fields do not fit each other, either may be named.
+                # For inconsistent fields, either may be named.
                 with pytest.raises(ValueError, match=rf"^{kind}\.\w+ is not"):
                     check(replace(value, **{field: wrong}))
 
 
-def test_parts_that_need_each_other():
-    found, predictions = VALUES[1], VALUES[0]
+def test_inconsistent_fields_are_rejected():
+    cross_validation, predictions = VALUES[1], VALUES[0]
     for value in (
-        replace(found, log_losses=None),
-        replace(found, families=None),
+        replace(cross_validation, log_losses=None),
+        replace(cross_validation, families=None),
         replace(predictions, rule_predictions=None),
         replace(VALUES[2], kind=LABELS),
         replace(VALUES[3], kind=DECISIONS),
-        CompositeMembers((MACHINES,), ("svm",)),
+        CompositeMembers((SVM_SET,), ("svm",)),
         replace(VALUES[2], shift=np.full(3, 1e300), slope=10.0),
     ):
         with pytest.raises(ValueError, match=rf"^{type(value).__name__}\.\w+ is not"):
             check(value)
 
 
-def test_decoding_checks_every_value_inside_of_others():
+def test_decoder_checks_nested_values():
     encoder = ModelEncoder()
     stored = encoder.encode(VALUES[4])
     assert len(ModelDecoder(encoder.arrays, []).decode(stored).maps) == 2
@@ -153,17 +155,17 @@ def test_decoding_checks_every_value_inside_of_others():
         ModelDecoder(encoder.arrays, []).decode(stored)
 
 
-def test_a_wrong_number_in_any_block_is_refused(monkeypatch):
-    monkeypatch.setattr(module, "_BLOCK", 3)
+def test_invalid_predictions_in_any_block_are_rejected(monkeypatch):
+    monkeypatch.setattr(validation_module, "_BLOCK", 3)
     for i in range(4):
-        answers = np.zeros((4, 3), dtype=np.uint8)
-        answers[i, 1] = 77
+        y_pred = np.zeros((4, 3), dtype=np.uint8)
+        y_pred[i, 1] = 77
         with pytest.raises(ValueError, match=r"ValidationPredictions\.y_pred is not"):
-            check(ValidationPredictions(np.array([0, 1]), 2, answers, np.zeros(3, dtype=np.uint8)))
+            check(ValidationPredictions(np.array([0, 1]), 2, y_pred, np.zeros(3, dtype=np.uint8)))
 
 
-def is_a_division(shared, units, unit, n_train, m, n_rows):
-    """By sets, row by row."""
+def is_partition(shared, units, unit, n_train, m, n_rows):
+    """Reference implementation with sets."""
     unit_of = dict(enumerate(range(n_rows) if units is None else units.tolist()))
     rows_of = {number: [row for row in unit_of if unit_of[row] == number] for number in unit_of.values()}
     train, validation = ({unit_of[row] for row in part.tolist()} for part in shared)
@@ -177,7 +179,7 @@ def is_a_division(shared, units, unit, n_train, m, n_rows):
 
 
 @pytest.mark.parametrize("unit", [EXAMPLE, DISTINCT, GROUP])
-def test_only_what_divides_all_rows_is_a_division(unit):
+def test_only_partitions_are_accepted_as_splits(unit):
     rng, valid = np.random.default_rng(6), 0
     for _ in range(400):
         units = None if unit == EXAMPLE else np.unique(rng.integers(0, 4, 8), return_inverse=True)[1].astype(np.int64)
@@ -190,7 +192,7 @@ def test_only_what_divides_all_rows_is_a_division(unit):
             side = rng.integers(0, 2)
             sides[side] = np.setxor1d(sides[side], rng.integers(0, 8, 1))
         n_train, m = number - int(validation.sum()), int(validation.sum())
-        right = is_a_division(sides, units, unit, n_train, m, 8)
+        right = is_partition(sides, units, unit, n_train, m, 8)
         with contextlib.nullcontext() if right else pytest.raises(ValueError, match=r"Split\.shared is not"):
             check(Split("shared", n_train, m, 8, 0, tuple(sides), unit, units))
         valid += right
@@ -216,7 +218,7 @@ def test_only_what_divides_all_rows_is_a_division(unit):
         {"unit": GROUP, "units": np.full(8, 2**40)},
     ],
 )
-def test_divisions_that_cannot_be(wrong):
+def test_invalid_splits(wrong):
     good = Split("shared", 4, 4, 8, 0, (np.arange(4), np.arange(4, 8)))
     check(good)
     with pytest.raises(ValueError, match=r"Split\.\w+ is not"):

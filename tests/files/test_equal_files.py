@@ -1,4 +1,4 @@
-"""Equal models make equal files, whatever their objects share and wherever they were trained."""
+"""Equal models make equal files, independent of shared objects and processes."""
 
 import pickle
 from functools import cache
@@ -31,7 +31,7 @@ TRUSTED = ["sklearn.", "tests.", "builtins.frozenset"]
 
 
 class Sharing(ClassifierMixin, BaseEstimator):
-    """A nearest mean whose parts are shared, unordered, bytes and random, as those of any library may be."""
+    """Nearest-mean classifier with shared, unordered, binary and random attributes."""
 
     def __init__(self, shrink=0.0, words=(), n_jobs=None):
         self.shrink, self.words, self.n_jobs = shrink, words, n_jobs
@@ -74,7 +74,7 @@ KINDS = {
 
 
 def digest(model):
-    """The SHA-256 of a model's file, whose bytes must not differ where this does not."""
+    """SHA-256 and bytes of the file of a model."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "model")
         return save(model, path), path.read_bytes()
@@ -88,7 +88,7 @@ def loaded(model):
 
 @cache
 def plain(kind):
-    """A fitted model, and its file."""
+    """Fitted model, and the digest of its file."""
     model = KINDS[kind]().fit(*three_classes())
     return model, digest(model)
 
@@ -97,45 +97,47 @@ pytestmark = pytest.mark.filterwarnings("ignore:to load this model")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_after_a_checkpoint_and_after_load(kind, tmp_path):
+def test_after_checkpoint_and_load(kind, tmp_path):
     model, expected = plain(kind)
-    for _ in range(2):  # the first trains, the second takes all from the directory
+    for _ in range(2):  # the first fit trains, the second resumes
         assert digest(KINDS[kind](checkpoint=tmp_path).fit(*three_classes())) == expected
-    again, X = loaded(model), three_classes()[0]
-    assert digest(again) == expected
-    assert np.array_equal(again.predict(X), model.predict(X))
-    # Queries count in trees of neighbours, and are no part of a model.
-    assert digest(again) == digest(model) == expected
+    restored, X = loaded(model), three_classes()[0]
+    assert digest(restored) == expected
+    assert np.array_equal(restored.predict(X), model.predict(X))
+    # Query counts of neighbour trees are not part of a model.
+    assert digest(restored) == digest(model) == expected
 
 
 @pytest.mark.parametrize("kind", ["machines", "forests", "of a user"])
-def test_trained_by_other_processes(kind):
+def test_other_processes(kind):
     with joblib.parallel_config("loky", n_jobs=2):
         assert digest(KINDS[kind]().fit(*three_classes())) == plain(kind)[1]
-    # How many work is no part of a model: a loaded one starts no processes.
+    # The number of workers is not part of a model.
     assert digest(KINDS[kind](n_jobs=2).fit(*three_classes())) == plain(kind)[1]
 
 
 @pytest.mark.parametrize("name", [*SVM_MODELS, *CONFIGURED, *ENSEMBLES])
-def test_after_load_with_all_that_may_be_asked(name):
+def test_after_load_with_every_guarantee(name):
     assert digest(loaded(small_model(name))) == digest(small_model(name))
 
 
 def test_prefit():
-    """Classifiers that share a part, and unpickled ones that do not."""
+    """Classifiers that share a part, and unpickled copies that do not."""
     X, y = three_classes()
     scaler = StandardScaler().fit(X[::2])
-    words = [{8, 0}, {0, 8}]  # in this order and in that
+    words = [{8, 0}, {0, 8}]  # in different orders
     fitted = [make_pipeline(scaler, GaussianNB().fit(scaler.transform(X[::2]), y[::2])) for _ in range(2)]
-    fitted += [Sharing(words=some).fit(X[::2], y[::2]) for some in words]
-    apart = [pickle.loads(pickle.dumps(one)) for one in [*fitted[:2], *fitted[:1:-1]]]
-    one, other = (CertifiedClassifier.from_fitted(some, X[1::2], y[1::2], random_state=0) for some in (fitted, apart))
+    fitted += [Sharing(words=unordered).fit(X[::2], y[::2]) for unordered in words]
+    unpickled = [pickle.loads(pickle.dumps(one)) for one in [*fitted[:2], *fitted[:1:-1]]]
+    one, other = (
+        CertifiedClassifier.from_fitted(models, X[1::2], y[1::2], random_state=0) for models in (fitted, unpickled)
+    )
     assert list(words[0]) != list(words[1])
     assert digest(one) == digest(other) == digest(loaded(one))
 
 
-def test_equal_objects_stay_two():
+def test_equal_objects_stay_separate():
     same = [(name, Grid(LogisticRegression(), {"C": [1.0]})) for name in "ab"]
     model = CertifiedClassifier(same, cv=3, random_state=0).fit(*three_classes())
-    again = loaded(model).set_params(a__estimator__C=3.0)
-    assert [again.get_params()[f"{name}__estimator__C"] for name in "ab"] == [3.0, 1.0]
+    restored = loaded(model).set_params(a__estimator__C=3.0)
+    assert [restored.get_params()[f"{name}__estimator__C"] for name in "ab"] == [3.0, 1.0]

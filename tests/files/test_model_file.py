@@ -1,4 +1,4 @@
-"""Files: what comes back, what is refused, and that loading runs nothing."""
+"""Model files: round trips, rejected files, no code on loading."""
 
 import io
 import os
@@ -26,65 +26,65 @@ MODELS = [
 
 
 @pytest.mark.parametrize(("kind", "data", "split", "hedge"), MODELS)
-def test_what_is_saved_comes_back(kind, data, split, hedge, tmp_path):
+def test_save_and_load(kind, data, split, hedge, tmp_path):
     clf, X = fitted(kind, data, split, hedge), data()[0]
     path = tmp_path / "model.pacbayes"
-    again = load(path, sha256=save(clf, path))
-    assert type(again) is type(clf)
+    loaded = load(path, sha256=save(clf, path))
+    assert type(loaded) is type(clf)
     for name in ("certificates_", "hedge_", "vote_errors_"):
-        assert getattr(again, name) == getattr(clf, name)
-    assert (again.vote_errors_ is None) == (split == "independent")
-    assert hasattr(again, "posterior_") == hasattr(clf, "posterior_") == (hedge != 0)
+        assert getattr(loaded, name) == getattr(clf, name)
+    assert (loaded.vote_errors_ is None) == (split == "independent")
+    assert hasattr(loaded, "posterior_") == hasattr(clf, "posterior_") == (hedge != 0)
     if hedge != 0:
-        assert np.array_equal(again.posterior_.weights, clf.posterior_.weights)
-    assert {voting: one.tolist() for voting, one in again.primary_.items()} == {
+        assert np.array_equal(loaded.posterior_.weights, clf.posterior_.weights)
+    assert {voting: one.tolist() for voting, one in loaded.primary_.items()} == {
         voting: one.tolist() for voting, one in clf.primary_.items()
     }
-    assert np.array_equal(again.classifiers_.predict(X), clf.classifiers_.predict(X))
+    assert np.array_equal(loaded.classifiers_.predict(X), clf.classifiers_.predict(X))
     assert ("soft" in clf.certificates_) == (split == "shared")
     for voting in clf.certificates_:
-        one, two = (model.set_params(voting=voting) for model in (clf, again))
+        one, two = (model.set_params(voting=voting) for model in (clf, loaded))
         assert hasattr(one, "predict_proba") == hasattr(two, "predict_proba")
         for method in ("predict", "vote_share", *["predict_proba"] * hasattr(one, "predict_proba")):
             assert np.array_equal(getattr(one, method)(X), getattr(two, method)(X))
-    assert np.array_equal(again.classifiers_.splits(1)[0], clf.classifiers_.splits(1)[0])
+    assert np.array_equal(loaded.classifiers_.splits(1)[0], clf.classifiers_.splits(1)[0])
     clf.set_params(voting="stochastic")
 
 
-def test_families_come_back_as_parameters(tmp_path):
-    """SVMs of several widths beside others: they predict the same, and can be fitted again."""
+def test_families_are_restored_as_parameters(tmp_path):
+    """SVMs of several widths, and trees: equal predictions, and refits with other parameters."""
     X, y = three_classes()
     trees = Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]})
     named = [("svm", SVMs([0.1, 1.0], gamma=[0.1, 1.0])), ("trees", trees)]
     clf = CertifiedClassifier(named, cv=3, random_state=0).fit(X, y)
     save(clf, tmp_path / "model")
-    again = load(tmp_path / "model")
-    assert again.certificates_ == clf.certificates_
-    assert again.classifiers_.params == clf.classifiers_.params
-    assert np.array_equal(again.predict_proba(X), clf.predict_proba(X))
-    assert again.get_params()["svm__gamma"] == [0.1, 1.0]
-    assert again.set_params(trees__param_grid={"max_depth": [3]}).fit(X, y).classifiers_.params[-1]["max_depth"] == 3
+    loaded = load(tmp_path / "model")
+    assert loaded.certificates_ == clf.certificates_
+    assert loaded.classifiers_.params == clf.classifiers_.params
+    assert np.array_equal(loaded.predict_proba(X), clf.predict_proba(X))
+    assert loaded.get_params()["svm__gamma"] == [0.1, 1.0]
+    assert loaded.set_params(trees__param_grid={"max_depth": [3]}).fit(X, y).classifiers_.params[-1]["max_depth"] == 3
 
 
-def test_what_a_file_cannot_hold_is_replaced_and_names_of_columns_come_back(tmp_path):
+def test_callable_parameters_and_feature_names(tmp_path):
     X, y = three_classes()
     choices = {"prior": lambda params: [0.25, 0.75], "random_state": np.random.default_rng(0)}
     clf = StochasticSVC([0.1, 1.0], **choices).fit(pd.DataFrame(X, columns=list("abcd")), y)
     save(clf, tmp_path / "model")
-    again = load(tmp_path / "model")
-    assert again.prior.tolist() == [0.25, 0.75]
-    assert again.random_state is None
+    loaded = load(tmp_path / "model")
+    assert loaded.prior.tolist() == [0.25, 0.75]
+    assert loaded.random_state is None
     assert callable(clf.prior)
-    assert again.feature_names_in_.tolist() == list("abcd")
+    assert loaded.feature_names_in_.tolist() == list("abcd")
 
 
-def test_a_damaged_file_is_refused(tmp_path):
+def test_damaged_files_are_rejected(tmp_path):
     path = tmp_path / "model"
     save(fitted("svc", two_classes), path)
     whole = path.read_bytes()
     for place in range(0, len(whole), len(whole) // 20):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x5A]) + whole[place + 1 :])
-        # Either refused, or a byte that means nothing, such as the date of an archive's member.
+        # Rejected, or without effect, such as the date of a member.
         with suppress(ValueError):
             assert load(path).certificates_ == fitted("svc", two_classes).certificates_
     for contents, message in ((whole[: len(whole) // 2], "damaged"), (b"text", "not a model saved by pacbayes")):
@@ -94,7 +94,7 @@ def test_a_damaged_file_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("part", [VALUES, OBJECTS, "arrays/0.npy", "version"])
-def test_changed_contents_are_refused(part, tmp_path):
+def test_changed_contents_are_rejected(part, tmp_path):
     forged = Forged.of(fitted("grid", two_classes))
     if part == "version":
         forged.manifest["version"] = "0"
@@ -105,7 +105,7 @@ def test_changed_contents_are_refused(part, tmp_path):
         load(tmp_path / "model")
 
 
-def test_with_the_digest_made_right_again_the_one_that_save_returned_still_tells(tmp_path):
+def test_forged_digest_is_detected_by_that_of_save(tmp_path):
     path = tmp_path / "model"
     digest = save(fitted("grid", two_classes), path)
     forged = Forged(path.read_bytes())
@@ -115,59 +115,59 @@ def test_with_the_digest_made_right_again_the_one_that_save_returned_still_tells
         load(path, sha256=digest)
 
 
-def test_what_follows_from_the_answers_is_computed_from_them(tmp_path):
-    """Every classifier errs on five more rows, which all of them got right."""
+def test_certificates_are_computed_from_stored_predictions(tmp_path):
+    """Five correct predictions of all classifiers are changed to errors."""
     clf = fitted("svc", two_classes, hedge=1)
     forged = Forged.of(clf)
-    answers, truth = forged["predictions.y_pred"], forged["predictions.y_true"]
-    rows = np.flatnonzero((answers == truth).all(axis=0))[:5]
-    answers[:, rows] = 1 - truth[rows]
-    forged["predictions.y_pred"] = answers
-    again = load(forged.write(tmp_path / "model"))
-    assert np.array_equal(again.classifiers_.errors, clf.classifiers_.errors + 5)
-    for voting, certificate in again.certificates_.items():
+    y_pred, y_true = forged["predictions.y_pred"], forged["predictions.y_true"]
+    rows = np.flatnonzero((y_pred == y_true).all(axis=0))[:5]
+    y_pred[:, rows] = 1 - y_true[rows]
+    forged["predictions.y_pred"] = y_pred
+    loaded = load(forged.write(tmp_path / "model"))
+    assert np.array_equal(loaded.classifiers_.errors, clf.classifiers_.errors + 5)
+    for voting, certificate in loaded.certificates_.items():
         assert certificate.bound > clf.certificates_[voting].bound
         assert certificate.baselines["holdout"].bound > clf.certificates_[voting].baselines["holdout"].bound
-    assert again.certificates_["stochastic"].lower > clf.certificates_["stochastic"].lower
-    assert again.posterior_.bound == again.certificates_["stochastic"].bound
-    assert clf.posterior_.bound < again.posterior_.lower_bound <= again.posterior_.bound
-    assert again.vote_errors_ == clf.vote_errors_ + 5
+    assert loaded.certificates_["stochastic"].lower > clf.certificates_["stochastic"].lower
+    assert loaded.posterior_.bound == loaded.certificates_["stochastic"].bound
+    assert clf.posterior_.bound < loaded.posterior_.lower_bound <= loaded.posterior_.bound
+    assert loaded.vote_errors_ == clf.vote_errors_ + 5
 
 
-def test_limits_of_planned_rules_follow_from_what_they_said(tmp_path):
-    """Where draws said something else: of which classifier they were is not stored."""
+def test_bounds_of_fixed_rules_follow_from_their_predictions(tmp_path):
+    """Predictions of draws may be changed to those of another classifier, because draws are not stored."""
     clf = fitted("svc", two_classes)
     forged = Forged.of(clf)
-    said, truth = forged["predictions.rule_predictions"], forged["predictions.y_true"]
+    rule_predictions, y_true = forged["predictions.rule_predictions"], forged["predictions.y_true"]
     plan = clf._fitted.plan
     draws = plan.fixed_rules.index(plan.primary_rules["stochastic"])
-    answers, weights = forged["predictions.y_pred"], forged[f"plan.fixed_rules.{draws}.weights"]
+    y_pred, weights = forged["predictions.y_pred"], forged[f"plan.fixed_rules.{draws}.weights"]
     assert forged.json(f"plan.fixed_rules.{draws}")[KIND] == "Draws"
-    before = np.count_nonzero(said[draws] != truth)
-    said[draws] = np.where((answers[weights > 0] != truth).any(axis=0), 1 - truth, said[draws])
-    after = np.count_nonzero(said[draws] != truth)
+    before = np.count_nonzero(rule_predictions[draws] != y_true)
+    rule_predictions[draws] = np.where((y_pred[weights > 0] != y_true).any(axis=0), 1 - y_true, rule_predictions[draws])
+    after = np.count_nonzero(rule_predictions[draws] != y_true)
     assert after > before
-    forged["predictions.rule_predictions"] = said
+    forged["predictions.rule_predictions"] = rule_predictions
     old, new = clf.certificates_["stochastic"], load(forged.write(tmp_path / "model")).certificates_["stochastic"]
     assert round(old.empirical_risk * old.m) == before
     claims = {new.rule: new.bound} | {claim.rule: claim.bound for claim in new.alternatives}
     assert claims["primary"] == binomial_upper(after, old.m, old.level)
 
 
-def test_weights_that_are_not_the_best_have_their_own_bound_and_gap(tmp_path):
+def test_suboptimal_weights_have_their_own_bound(tmp_path):
     clf = fitted("svc", two_classes, hedge=1)
     forged, weights = Forged.of(clf), np.zeros(len(clf.classifiers_))
     weights[[0, -1]] = 0.5
     forged["posterior.0"] = weights
-    again = load(forged.write(tmp_path / "model"))
+    loaded = load(forged.write(tmp_path / "model"))
     expected = bound(weights, clf.classifiers_.risks, clf.classifiers_.m)
-    assert again.posterior_.bound == again.certificate_.bound == expected > clf.certificate_.bound
-    assert again.posterior_.lower_bound == clf.posterior_.lower_bound
-    assert not again.posterior_.converged
+    assert loaded.posterior_.bound == loaded.certificate_.bound == expected > clf.certificate_.bound
+    assert loaded.posterior_.lower_bound == clf.posterior_.lower_bound
+    assert not loaded.posterior_.converged
 
 
 @pytest.mark.parametrize("other", [-1, model_file.FORMAT - 1, model_file.FORMAT + 1, "10", None, True, 10.0, [[]]])
-def test_every_other_format_is_refused(other, tmp_path):
+def test_other_formats_are_rejected(other, tmp_path):
     forged = Forged.of(fitted("svc", two_classes))
     forged.manifest |= {"format": other, "version": "9.0"}
     format_error = rf"is a model of format {re.escape(repr(other))}, saved by pacbayes 9\.0; .* reads format "
@@ -176,7 +176,7 @@ def test_every_other_format_is_refused(other, tmp_path):
 
 
 class Shout:
-    """Unpickled, it would make a folder."""
+    """Object that creates a folder when it is unpickled."""
 
     def __init__(self, path):
         self.path = path
@@ -186,7 +186,7 @@ class Shout:
 
 
 class Own(ClassifierMixin, BaseEstimator):
-    """A classifier that is not scikit-learn's."""
+    """Classifier of another library."""
 
     def fit(self, X, y):
         self.classes_ = np.unique(y)
@@ -198,30 +198,30 @@ class Own(ClassifierMixin, BaseEstimator):
 
 @pytest.mark.parametrize("kind", ["svc", "grid"])
 @pytest.mark.parametrize("part", [OBJECTS, VALUES, "arrays/0.npy"])
-def test_nothing_in_a_file_is_run(kind, part, tmp_path):
+def test_load_runs_no_code(kind, part, tmp_path):
     trace, buffer = tmp_path / "trace", io.BytesIO()
-    # A pickle where the archive has an array.
+    # A pickle in place of an array.
     np.save(buffer, np.array([Shout(trace)], dtype=object), allow_pickle=True)
     forged = Forged.of(fitted(kind, two_classes))
     forged.parts[part] = dumps([Shout(trace)]) if part == OBJECTS else buffer.getvalue()
     if part == VALUES:
         forged.values = None
-    with pytest.raises(ValueError, match=r"not a model saved by pacbayes|types that are not trusted"):
+    with pytest.raises(ValueError, match=r"not a model saved by pacbayes|untrusted types"):
         load(forged.write(tmp_path / "model"))
     assert not trace.exists()
 
 
-def test_other_peoples_classifiers_must_be_trusted_by_name(tmp_path):
+def test_untrusted_classifiers_must_be_named(tmp_path):
     choices = {"random_state": 0, "cv": None, "voting": "stochastic", "validation_size": 0.5}
     clf = CertifiedClassifier(Grid(None, [Own(), Own()]), **choices).fit(*two_classes())
     with pytest.warns(UserWarning, match=r"load will need trusted=\['.*Own'\]: these types"):
         save(clf, tmp_path / "model")
-    with pytest.raises(ValueError, match=r"not trusted: .*Own") as refused:
+    with pytest.raises(ValueError, match=r"untrusted types: .*Own") as error:
         load(tmp_path / "model")
-    assert load(tmp_path / "model", trusted=refused.value.names).certificates_ == clf.certificates_
+    assert load(tmp_path / "model", trusted=error.value.names).certificates_ == clf.certificates_
 
 
-def test_wrong_models_are_refused(tmp_path):
+def test_invalid_models_are_rejected(tmp_path):
     with pytest.raises(TypeError, match="model must be one of StochasticSVC, CertifiedClassifier"):
         save(Own(), tmp_path / "model")
     with pytest.raises(ValueError, match="not fitted yet"):

@@ -1,4 +1,4 @@
-"""`pacbayes`: the commands, those that need no module of their own, and how they fail."""
+"""Entry point of the command line: command registration, small commands, error handling and exit codes."""
 
 import errno
 import io
@@ -16,58 +16,59 @@ import typer
 from pacbayes._utils.words import printable
 from pacbayes.cli import bounds, certify, compare, gate, predict, watch
 from pacbayes.cli.interrupted import (
-    ENDED_BY_USER,
-    end_command,
-    end_interrupted,
+    INTERRUPTED,
+    clear_interrupt_reports,
+    exit_interrupted,
+    finish_command,
     force_exit_on_interrupt,
-    forget_kept,
-    keeps,
+    on_interrupt_report,
 )
-from pacbayes.cli.options import Command, in_options
+from pacbayes.cli.options import Command, with_option_names
 from pacbayes.cli.show import BestEffortStream
 
+_SUMMARY = "Train classifiers with a guaranteed upper bound on their error rate."
 EXAMPLES = ("pacbayes certify", "pacbayes certify data.csv --target class", "pacbayes certify --help")
-# What people write who want no tracebacks.
+# Values of PACBAYES_DEBUG that switch tracebacks off.
 _OFF = ("", "0", "false", "no", "off")
-_WRONG, _OTHER = 2, 1
-#: Where the pages are.
+_INVALID_INPUT, _INTERNAL_ERROR = 2, 1
+#: Address of the documentation.
 DOCS = "https://pacbayes.readthedocs.io/en/latest"
 
-#: What `pacbayes help assumptions` prints, which the first screen of `certify` names.
+#: Text of `pacbayes help assumptions`, to which the first screen of `certify` refers.
 ASSUMPTIONS = f"""\
-1. The rows are independent draws from where new examples come from.
-   Several rows of one patient: --group COLUMN. Rows that were copied:
-   --duplicates together. Old rows train, new rows count errors: --validation
-   FILE. If the future differs from the past, no certificate helps; watch
-   says when it does.
-2. The rows that count errors have trained and chosen nothing. Inside pacbayes
-   that is so. Scaling, filling gaps or selecting columns on all rows before
-   breaks it.
-3. You fixed delta, seed, candidates and way of predicting before you saw
-   results. To try several and quote the best is not covered.
+1. The rows are independent draws from the population that the model will
+   predict. Several rows of one patient: --group COLUMN. Rows duplicated after
+   sampling: --duplicates together. Training on old rows, validation on new
+   ones: --validation FILE. If the future differs from the past, no
+   certificate holds; pacbayes watch detects that.
+2. The validation rows were used neither for training nor for choosing
+   anything. pacbayes ensures this for its own steps. Scaling, imputation or
+   feature selection on all rows beforehand violates it.
+3. You fixed delta, seed, candidates and voting before you saw results.
+   Trying several and quoting the best is not covered.
 
 More: {DOCS}/data-roles.html"""
 
 
 app = typer.Typer(
-    help="Choose among many trained classifiers with a guarantee.",
+    help=_SUMMARY,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
 
 def _examples(lines: Sequence[str]) -> str:
-    """Return the end of a help text; the control character keeps its lines as they are."""
+    """Epilog of a help page; the control character keeps its line breaks."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 _HELP = {
-    "Arguments": {"topic": "A command, or assumptions; without one, the list of commands."},
+    "Arguments": {"topic": "A command, or 'assumptions'.  [default: the list of commands]"},
 }
 
 
 def show_help(context: typer.Context, topic: Annotated[str | None, typer.Argument()] = None) -> None:
-    """Explain a command, or the assumptions of a certificate."""
+    """Show the help page of a command, or the assumptions of a certificate."""
     assert context.parent is not None
     if topic == "assumptions":
         print(ASSUMPTIONS)
@@ -75,40 +76,40 @@ def show_help(context: typer.Context, topic: Annotated[str | None, typer.Argumen
     words = ["--help"] if topic is None else [topic, "--help"]
     app(words, prog_name=context.parent.info_name, standalone_mode=False)
     if topic is None:
-        print(f"\nWhat a certificate assumes: pacbayes help assumptions.\nAll pages: {DOCS}/")
+        print(f"\nAssumptions of a certificate: pacbayes help assumptions.\nDocumentation: {DOCS}/")
 
 
 def datasets() -> None:
-    """List the data sets that come with pacbayes, with the split sizes of the paper's table."""
+    """List the bundled data sets, with the split sizes of the paper's table."""
     from pacbayes.cli.show import Note, print_tables
     from pacbayes.data.bundled import DATASETS
     from pacbayes.report.tables import TextTable
 
     rows = [
         (
-            facts.name,
-            str(facts.rows),
-            str(facts.features),
-            "/".join(map(str, facts.classes.values())),
-            "–" if facts.split_sizes is None else "/".join(map(str, facts.split_sizes)),
-            facts.title,
+            dataset.name,
+            str(dataset.rows),
+            str(dataset.features),
+            "/".join(map(str, dataset.classes.values())),
+            "–" if dataset.split_sizes is None else "/".join(map(str, dataset.split_sizes)),
+            dataset.title,
         )
-        for facts in DATASETS.values()
+        for dataset in DATASETS.values()
     ]
-    header = ("name", "examples", "features", "classes", "train/val/test", "title")
+    header = ("name", "rows", "features", "classes", "train/val/test", "title")
     print_tables([TextTable("Data sets", header, rows)], Note())
 
 
 _REPRODUCE = {
-    "Arguments": {"names": "Tables and figures; all if none is given."},
+    "Arguments": {"names": "Tables and figures.  [default: all]"},
     "Options": {
-        "quick": "A small version of everything, in about a minute.",
-        "full": "The paper's own counts: 1000 starts, Ipopt on all seeds, 5 seeds also where slow.",
-        "out": "Folder for NAME.md, NAME.csv and figures.",
-        "jobs": "Threads.  [default: all cores]",
-        "seeds": "Seeds.  [default: 10 for one split, 5 or 1 for many]",
+        "quick": "Run a small version of everything, in about a minute.",
+        "full": "Use the paper's counts: 1000 starts, Ipopt on all seeds, 5 seeds for slow parts too.",
+        "out": "Output folder for NAME.md, NAME.csv and figures.",
+        "jobs": "Number of threads.  [default: all cores]",
+        "seeds": "Number of seeds.  [default: 10 for one split, 5 or 1 for many]",
         "split": "independent, shared, overlapping or all.",
-        "list_names": "List the names and stop.",
+        "list_names": "List the names and exit.",
     },
 }
 
@@ -123,9 +124,9 @@ def reproduce(
     split: str = "all",
     list_names: Annotated[bool, typer.Option("--list")] = False,
 ) -> None:
-    """Compute the paper's tables and figures, its own numbers beside ours.
+    """Reproduce the paper's tables and figures, and show the published numbers beside them.
 
-    What was computed is kept and used again: a second run, or one after an interruption, computes only what is missing.
+    Finished work is stored: a second run, or one after an interruption, computes only what is missing.
     """
     from pacbayes._utils.checks import check_choice
     from pacbayes.paper.protocol import SPLIT_SCHEMES
@@ -144,7 +145,7 @@ def reproduce(
         cache, quick=quick, full=full, seeds=seeds, splits=splits, jobs=jobs, ipopt_seconds=3.0 if quick else 30.0,
         quiet=False,
     )  # fmt: skip
-    keeps(lambda: f"what was computed is kept in {str(cache)!r}, the same command continues from there")
+    on_interrupt_report(lambda: f"finished work is in {str(cache)!r}; the same command resumes from it")
     for name in names or DESCRIPTIONS:
         start = time.perf_counter()
         for path in load(name)(space).write(out):
@@ -152,92 +153,92 @@ def reproduce(
         print(f"{name}: {time.perf_counter() - start:.1f} s", file=sys.stderr)
 
 
-for _command, _summary, _texts, _lines in (
-    (certify.certify, "Train a classifier, and say how often it errs at most.", certify.HELP, certify.EXAMPLES),
+for _command, _short_help, _texts, _lines in (
+    (certify.certify, "Train a classifier and bound its error rate.", certify.HELP, certify.EXAMPLES),
     (predict.predict, "Predict with a saved model.", predict.HELP, predict.EXAMPLES),
-    (compare.compare, "Bound how much more often one model errs than another.", compare.HELP, compare.EXAMPLES),
+    (compare.compare, "Bound the difference in error rate between two models.", compare.HELP, compare.EXAMPLES),
     (gate.gate, "Pass or fail for a model in a release pipeline.", gate.HELP, gate.EXAMPLES),
-    (watch.watch, "Watch whether a certificate still holds for new rows.", watch.HELP, watch.EXAMPLES),
-    (bounds.plan, "Say how many rows it takes to certify a target.", bounds.PLAN_HELP, bounds.PLAN_EXAMPLES),
-    (bounds.posterior, "Find the best posterior for risks.", bounds.POSTERIOR_HELP, bounds.POSTERIOR_EXAMPLES),
-    (bounds.bound, "Compute the bounds of one posterior.", bounds.BOUND_HELP, bounds.BOUND_EXAMPLES),
-    (datasets, "List the data sets that come with pacbayes.", {}, ("pacbayes datasets",)),
-    (reproduce, "Compute the paper's tables and figures.", _REPRODUCE, ("pacbayes reproduce --list",)),
-    (show_help, "Explain a command, or what a certificate assumes.", _HELP, ("pacbayes help assumptions",)),
+    (watch.watch, "Monitor whether a certificate still holds on new rows.", watch.HELP, watch.EXAMPLES),
+    (bounds.plan, "Compute how many validation rows a bound requires.", bounds.PLAN_HELP, bounds.PLAN_EXAMPLES),
+    (bounds.posterior, "Compute the optimal posterior.", bounds.POSTERIOR_HELP, bounds.POSTERIOR_EXAMPLES),
+    (bounds.bound, "Compute PAC-Bayesian bounds of a posterior.", bounds.BOUND_HELP, bounds.BOUND_EXAMPLES),
+    (datasets, "List the bundled data sets.", {}, ("pacbayes datasets",)),
+    (reproduce, "Reproduce the paper's tables and figures.", _REPRODUCE, ("pacbayes reproduce --list",)),
+    (show_help, "Show help for a command, or the assumptions.", _HELP, ("pacbayes help assumptions",)),
 ):
     app.command(
         _command.__name__.removeprefix("show_"),
         cls=type("Command", (Command,), {"texts": _texts}),
-        short_help=_summary,
+        short_help=_short_help,
         epilog=_examples(_lines),
     )(_command)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         from pacbayes import __version__
 
         print(f"pacbayes {__version__}")
         raise typer.Exit
 
 
-@app.callback(epilog=_examples(EXAMPLES))
-def _commands(
+@app.callback(help=_SUMMARY, epilog=_examples(EXAMPLES))
+def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Choose among many trained classifiers with a guarantee."""
+    """Take the options that stand before a command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command; what the user did wrong is one line on stderr and exit code 2, an interrupt one and 130."""
+    """Run a command; invalid input and interrupts end it with one line on stderr and exit code 2 or 130."""
     try:
-        forget_kept()
-        _set_encodings()
-        _spare_threads()
+        clear_interrupt_reports()
+        _configure_streams()
+        _limit_threads()
         words = sys.argv[1:] if arguments is None else list(arguments)
         with force_exit_on_interrupt():
             code = app(args=words or ["--help"], standalone_mode=False)
             sys.stdout.flush()
-            if code != ENDED_BY_USER:  # what recent versions of typer make of an interrupt
-                end_command()
+            if code != INTERRUPTED:  # recent versions of typer return it after an interrupt
+                finish_command()
     except BrokenPipeError:
-        end_command()
-        # Whoever read the output has seen enough; nothing more is to be written when Python ends.
+        finish_command()
+        # The reader of the pipe has gone; Python must not write to it again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(_OTHER)
+        sys.exit(_INTERNAL_ERROR)
     except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
-        _fail(_space_left(error) + (str(error) or type(error).__name__), error)
+        _fail(_address_space_hint(error) + (str(error) or type(error).__name__), error)
     except (KeyboardInterrupt, typer.Abort):
-        end_interrupted()
+        exit_interrupted()
     except Exception as error:
-        # What click and typer raise for wrong usage has, whatever its class is called in a version, this method.
+        # Usage errors of click and typer have this method; their classes differ between versions.
         if hasattr(error, "format_message"):
             _fail(error.format_message(), error)
-        if space := _space_left(error):
-            _fail(f"{space}{type(error).__name__}: {error}", error)
-        # Anything else is a fault of ours: one line for the user, the traceback on request.
+        if hint := _address_space_hint(error):
+            _fail(f"{hint}{type(error).__name__}: {error}", error)
+        # Internal error: one line for the user, the traceback on request.
         message = (
-            f"this should not happen: {type(error).__name__}: {error}. Please report it, with what it says when "
-            "PACBAYES_DEBUG=1 is in the environment"
+            f"internal error: {type(error).__name__}: {error}. Please report it, with the traceback that "
+            "PACBAYES_DEBUG=1 in the environment shows"
         )
-        _fail(message, error, _OTHER)
+        _fail(message, error, _INTERNAL_ERROR)
     else:
-        if code == ENDED_BY_USER:
-            end_interrupted()
+        if code == INTERRUPTED:
+            exit_interrupted()
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _set_encodings() -> None:
-    """Print UTF-8 into files and pipes, to terminals and stderr what they can show, and nothing where they are shut.
+def _configure_streams() -> None:
+    """Write UTF-8 to files and pipes, and to terminals and stderr what they can encode.
 
-    Python has no stream for a descriptor that was closed before it began (`>&-`, some services).  Remarks that cannot
-    be written do not keep the results back.
+    Python has no stream for a descriptor that was closed before it started (`>&-`, some services); output is then
+    discarded.  Messages that cannot be written must not suppress the results.
     """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # until Python ends
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # open until Python ends
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             if stream is sys.stdout and not stream.isatty():
@@ -248,12 +249,12 @@ def _set_encodings() -> None:
         sys.stderr = cast(TextIO, BestEffortStream(sys.stderr))
 
 
-def _spare_threads() -> None:
-    """Work in one thread where more may not fit: linear algebra would wait for ever, or interrupt the process."""
+def _limit_threads() -> None:
+    """Use one thread in a small address space, where linear algebra with more may hang or kill the process."""
     from pacbayes._utils.memory import BUFFER_BYTES, THREADS_BYTES, narrow_space
 
     if narrow_space(2 * BUFFER_BYTES) is not None:
-        raise MemoryError("linear algebra would try for ever to allocate its buffers")
+        raise MemoryError("linear algebra could not allocate its buffers and would hang")
     if narrow_space(THREADS_BYTES) is not None:
         for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
             os.environ.setdefault(name, "1")
@@ -262,17 +263,18 @@ def _spare_threads() -> None:
 _LITTLE_MEMORY = "too little memory"
 
 
-def _space_left(error: Exception) -> str:
-    """Return what to say first where an error may be due to a limit of the address space, else nothing.
+def _address_space_hint(error: Exception) -> str:
+    """Prefix for errors that a limited address space may have caused; empty for any other error.
 
-    A library that cannot be loaded, or a thread that cannot be started, says so in many ways.
+    Libraries that cannot be loaded, and threads that cannot be started, fail with many kinds of errors.
     """
     from pacbayes._utils.memory import LIBRARY_BYTES, THREADS_BYTES, narrow_space, readable
 
-    told = isinstance(error, ValueError | TypeError | ModuleNotFoundError)
+    has_other_cause = isinstance(error, ValueError | TypeError | ModuleNotFoundError)
     if isinstance(error, OSError):
-        told = type(error) is not OSError or error.errno not in (None, errno.ENOMEM)
-    narrow = None if told else narrow_space(THREADS_BYTES if isinstance(error, MemoryError) else LIBRARY_BYTES)
+        has_other_cause = type(error) is not OSError or error.errno not in (None, errno.ENOMEM)
+    needed = THREADS_BYTES if isinstance(error, MemoryError) else LIBRARY_BYTES
+    narrow = None if has_other_cause else narrow_space(needed)
     if narrow is None:
         return ""
     return (
@@ -281,25 +283,25 @@ def _space_left(error: Exception) -> str:
     )
 
 
-def _fail(message: str, error: BaseException, code: int = _WRONG) -> NoReturn:
+def _fail(message: str, error: BaseException, code: int = _INVALID_INPUT) -> NoReturn:
     if os.environ.get("PACBAYES_DEBUG", "").strip().lower() not in _OFF:
         raise error
-    end_command()
-    said = f"pacbayes: {printable(in_options(' '.join(message.split())))}"
+    finish_command()
+    line = f"pacbayes: {printable(with_option_names(' '.join(message.split())))}"
     if sys.stderr.isatty():
-        # Words that are typed again, options and names, are not broken.
-        said = textwrap.fill(
-            said, shutil.get_terminal_size().columns - 1, break_long_words=False, break_on_hyphens=False
+        # Options and names stay whole, to be copied.
+        line = textwrap.fill(
+            line, shutil.get_terminal_size().columns - 1, break_long_words=False, break_on_hyphens=False
         )
-    print(said, file=sys.stderr)
+    print(line, file=sys.stderr)
     if isinstance(error, OSError):
-        # Perhaps it is stdout that cannot be written: then not once more when Python ends.
+        # If stdout is what cannot be written, Python must not try again when it ends.
         try:
             sys.stdout.flush()
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if message.startswith(_LITTLE_MEMORY):
-        # Libraries that were loaded in part crash when Python ends.
+        # Partly loaded libraries crash when Python ends.
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""`pacbayes posterior`, `bound` and `plan`: numbers without a model, from a file of risks or from the options."""
+"""`pacbayes posterior`, `bound` and `plan`: computations without a model, from a file of risks or from options."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -15,53 +15,53 @@ if TYPE_CHECKING:
 POSTERIOR_EXAMPLES = (
     "pacbayes posterior risks.csv --m 250",
     "pacbayes posterior errors.csv --m 250 --column errors --counts --distance linear --json",
-    "pacbayes posterior forest.csv --m examples --column errors --counts",
+    "pacbayes posterior forest.csv --m rows --column errors --counts",
 )
 BOUND_EXAMPLES = (
     "pacbayes bound --risk 0.05 --kl 1.5 --m 250",
     "pacbayes bound weights.csv --m 250 --distance kl --distance linear",
 )
 PLAN_EXAMPLES = (
-    "pacbayes plan --error 0.05 --target 0.08",
-    "pacbayes plan --error 0.02 --target 0.05 --chance 0.95 --json",
+    "pacbayes plan --error 0.05 --at-most 0.08",
+    "pacbayes plan --error 0.02 --at-most 0.05 --chance 0.95 --json",
 )
-# Targets of the table, by how much more than the error they are, in parts of what was asked for; and chances.
-_FARTHER = (0.5, 0.75, 1.0, 1.5, 2.0)
+# Rows and columns of the table: distances of the bound from the error rate, relative to the requested one; chances.
+_MARGINS = (0.5, 0.75, 1.0, 1.5, 2.0)
 _CHANCES = (0.5, 0.8, 0.9, 0.95)
 
-_M = "The number of validation examples behind each risk, or the file's column with each classifier's."
-_CONSTANT = "exact, or paper: as in the paper."
+_M = "Number of validation rows behind each risk, or the column of the file with this number."
+_CONSTANT = "exact, or paper: the constants of the paper."
 POSTERIOR_HELP = {
-    "Arguments": {"risks": "A CSV, TSV or Parquet file, one row for each classifier."},
+    "Arguments": {"risks": "A CSV, TSV or Parquet file with a row for each classifier."},
     "Options": {
         "m": _M,
-        "column": "The column with the risks.  [default: risk, or the only one]",
-        "counts": "The column holds errors out of m, not risks.",
-        "prior": "The column with the prior weights.  [default: uniform]",
-        "names": "The column with the classifiers' names.  [default: the first with text, if any]",
-        "distance": "kl, pinsker, ch, linear, squared, or catoni(0.4) with a C fixed beforehand.",
-        "delta": "The bound fails with at most this probability.",
+        "column": "The column of risks.  [default: risk, or the only one]",
+        "counts": "The column holds numbers of errors, not risks.",
+        "prior": "The column of prior weights.  [default: uniform]",
+        "names": "The column of classifier names.  [default: the first text column, if any]",
+        "distance": "kl, pinsker, ch, linear, squared, or catoni(0.4) with a C fixed before validation.",
+        "delta": "Maximum probability that the bound fails.",
         "constant": _CONSTANT,
         "method": "certified, fixed-point, ordered-subsets, ipopt or ccp.",
     },
 }
 BOUND_HELP = {
-    "Arguments": {"weights": "A file with the columns risk and weight, and prior where it is not uniform."},
+    "Arguments": {"weights": "A file with the columns risk and weight, and prior unless it is uniform."},
     "Options": {
         "m": _M,
-        "risk": "Without a file: the average empirical risk of the posterior.",
-        "kl": "Without a file: its divergence from the prior.",
+        "risk": "Without a file: the mean empirical risk of the posterior.",
+        "kl": "Without a file: the divergence of the posterior from the prior.",
         "distance": "kl, pinsker, ch, linear, squared, or catoni(0.4); may be repeated.  [default: the first five]",
-        "delta": "Each bound fails with at most this probability.",
+        "delta": "Maximum probability that each bound fails.",
         "constant": _CONSTANT,
     },
 }
 PLAN_HELP = {
     "Options": {
-        "error": "The share of errors that you expect, such as 0.05.",
-        "target": "What the certificate is to say at most, such as 0.08.",
-        "chance": "With which probability it is to say so.",
-        "delta": "The certificate fails with at most this probability.",
+        "error": "The error rate that you expect, such as 0.05.",
+        "at_most": "The bound that you need, such as 0.08.",
+        "chance": "Probability of reaching it.",
+        "delta": "Maximum probability that the certificate fails.",
     }
 }
 _SampleSize: TypeAlias = Annotated[str, typer.Option("--m", metavar="INTEGER|COLUMN")]
@@ -82,7 +82,7 @@ def posterior(
     json: bool = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print the posterior with the smallest PAC-Bayesian bound: a line for each classifier: name, risk and weight."""
+    """Print the posterior with the smallest PAC-Bayesian bound: name, risk and weight of each classifier."""
     from pacbayes._utils.checks import check_choice, check_level, warn_of_level
     from pacbayes.bounds.distance import CONSTANTS
     from pacbayes.bounds.distances import get_distance
@@ -91,27 +91,27 @@ def posterior(
     from pacbayes.report.tables import TextTable
 
     level, size = check_level(delta), _sample_size(m)
-    chosen = get_distance(distance)
+    resolved_distance = get_distance(distance)
     check_choice("--constant", constant, CONSTANTS)
     check_choice("--method", method, METHODS)
     table = _Table(risks, sep)
-    called = table.names(names)
+    labels = table.names(names)
     size = table.sample_sizes(m) if size is None else size
     values = table.risks(column, counts, size)
     weights = None if prior is None else table.numbers(prior, "--prior")
     note = Note(quiet)
     with warnings_as_notes(note):
         warn_of_level(level)
-        found = optimal_posterior(
-            values, size, distance=chosen, delta=level, prior=weights, constant=constant, method=method
+        result = optimal_posterior(
+            values, size, distance=resolved_distance, delta=level, prior=weights, constant=constant, method=method
         )
     if json:
-        print_json({"names": called} | {name: value for name, value in found.to_dict().items() if name != "details"})
+        print_json({"names": labels} | {name: value for name, value in result.to_dict().items() if name != "details"})
         return
-    note(repr(found))
+    note(repr(result))
     rows = tuple(
         (name, repr(float(risk)), repr(float(weight)))
-        for name, risk, weight in zip(called, values, found.weights, strict=True)
+        for name, risk, weight in zip(labels, values, result.weights, strict=True)
     )
     print_tables([TextTable("Posterior", ("classifier", "risk", "weight"), rows)], note)
 
@@ -139,43 +139,48 @@ def bound(
 
     size, level = _sample_size(m), check_level(delta)
     if size is None and weights is None:
-        raise ValueError(f"--m must be an integer where there is no file, got {m!r}")
+        raise ValueError(f"--m must be an integer without a file, got {m!r}")
     names = tuple(distance or DISTANCES)
-    chosen = {name: get_distance(name) for name in names}
+    distances = {name: get_distance(name) for name in names}
     check_choice("--constant", constant, CONSTANTS)
     note = Note(quiet)
     with warnings_as_notes(note):
         warn_of_level(level)
         if weights is None:
             if risk is None or kl is None:
-                raise ValueError("give a file with weights and risks, or both --risk and --kl")
+                raise ValueError("a file with weights and risks, or both --risk and --kl are required")
             if not 0.0 <= kl < float("inf"):
-                raise ValueError(f"--kl must be a number of at least 0, got {kl:g}")
+                raise ValueError(f"--kl must be at least 0, got {kl:g}")
             assert size is not None
-            found = {name: float(one.bound_function(size, level, constant)(risk, kl)) for name, one in chosen.items()}
+            bounds = {
+                name: float(resolved.bound_function(size, level, constant)(risk, kl))
+                for name, resolved in distances.items()
+            }
         else:
             if risk is not None or kl is not None:
-                raise ValueError("give a file or --risk and --kl, not both")
+                raise ValueError("a file cannot be combined with --risk and --kl")
             q, risks, prior, sizes = _Table(weights, sep).posterior(m, size)
             size = least_sample_size(sizes, risks.size)
-            found = {
+            bounds = {
                 name: bound_of(q, risks, sizes, distance=name, delta=level, prior=prior, constant=constant)
                 for name in names
             }
     if json:
-        print_json({"m": size, "delta": level, "constant": constant, "bounds": found})
+        print_json({"m": size, "delta": level, "constant": constant, "bounds": bounds})
         return
-    caption = f"Each holds alone, with probability at least {confidence(level)}: fix distance and delta beforehand."
-    rows = tuple((name, format_up(value, 6)) for name, value in found.items())
+    caption = (
+        f"Each bound holds on its own, with {confidence(level)} confidence: fix distance and delta before validation."
+    )
+    rows = tuple((name, format_up(value, 6)) for name, value in bounds.items())
     print_tables([TextTable("Bounds", ("distance", "risk at most"), rows, caption)], note)
 
 
 def _sample_size(m: str) -> int | None:
-    """Return the number of validation examples that --m says; None where it is a column's name.
+    """Parse the number of validation rows in --m; None if it is the name of a column.
 
     Examples
     --------
-    >>> _sample_size("250"), _sample_size("examples")
+    >>> _sample_size("250"), _sample_size("rows")
     (250, None)
     """
     from pacbayes._utils.checks import check_sample_size
@@ -188,32 +193,32 @@ def _sample_size(m: str) -> int | None:
 
 
 class _Table:
-    """A file with one row for each classifier, whose columns are asked for in the name of an option."""
+    """A file with a row for each classifier; error messages name the option that requires a column."""
 
     def __init__(self, path: Path, sep: str | None) -> None:
         from pacbayes.data.reading import listed, read_frame
 
         self.frame, self.path = read_frame(path, sep=sep), str(path)
-        self.its_columns = f"its columns are {listed(list(self.frame.columns))}"
+        self.columns = f"its columns are {listed(list(self.frame.columns))}"
 
     def column(self, name: str, option: str, or_else: str = "") -> "pd.Series[Any]":
-        """Return a column, or raise if the file has none of this name."""
+        """Column of this name; raise if there is none."""
         if name not in self.frame.columns:
-            raise ValueError(f"{option} must {or_else}name a column of {self.path!r}, got {name!r}; {self.its_columns}")
+            raise ValueError(f"{option} must {or_else}name a column of {self.path!r}, got {name!r}; {self.columns}")
         return self.frame[name]
 
     def numbers(self, name: str, option: str, or_else: str = "") -> Any:
-        """Return a column of numbers, or raise if it is absent, holds anything else or lacks a value."""
+        """Column of numbers; raise if it is absent, not numeric or has missing values."""
         series = self.column(name, option, or_else)
         if series.dtype.kind not in "iuf":
             raise ValueError(f"column {name!r} of {self.path!r} must hold numbers")
         if series.isna().any():
-            place = int(series.isna().to_numpy().argmax())
-            raise ValueError(f"column {name!r} of {self.path!r} lacks a value in row {place + 1}")
+            row = int(series.isna().to_numpy().argmax()) + 1
+            raise ValueError(f"column {name!r} of {self.path!r} has a missing value in row {row}")
         return series.to_numpy(dtype="float64")
 
     def names(self, column: str | None) -> list[str]:
-        """Return the classifiers' names, or their numbers from 0 where the file has no column of text."""
+        """Names of the classifiers, or their numbers from 0 without a text column."""
         text = [str(name) for name in self.frame if self.frame[name].dtype.kind not in "biuf"]
         if column is None and not text:
             return [str(i) for i in range(len(self.frame))]
@@ -221,57 +226,57 @@ class _Table:
         return ["" if missing else str(value) for value, missing in zip(series, series.isna(), strict=True)]
 
     def sample_sizes(self, name: str) -> Any:
-        """Return the column that says how many validation examples each classifier has, or raise."""
+        """Column with the number of validation rows of each classifier."""
         values = self.numbers(name, "--m", "be an integer or ")
-        return _whole(values, 1.0, 2.0**53, f"--m: column {name!r} must hold whole numbers of at least 1")
+        return _to_integers(values, 1.0, 2.0**53, f"--m: column {name!r} must hold integers of at least 1")
 
     def risks(self, column: str | None, counts: bool, m: Any) -> Any:
-        """Return the risks; counts of errors become risks that are never below the exact quotient."""
+        """Risks; numbers of errors become risks that are rounded up."""
         from pacbayes.ensemble.validation import risks_of_errors
 
         name = column or (str(self.frame.columns[0]) if self.frame.shape[1] == 1 else "risk")
         values = self.numbers(name, "--column")
         if counts:
-            most = "m" if hasattr(m, "size") else f"m = {m}"
-            wanted = f"--counts: column {name!r} must hold whole numbers from 0 to {most}"
-            return risks_of_errors(_whole(values, 0.0, m, wanted), m)
+            upper = "m" if hasattr(m, "size") else f"m = {m}"
+            requirement = f"--counts: column {name!r} must hold integers from 0 to {upper}"
+            return risks_of_errors(_to_integers(values, 0.0, m, requirement), m)
         if (values > 1.0).any():
             raise ValueError(
-                f"risks must lie in [0, 1], got {values.max():g} in column {name!r}; if these are numbers of errors, "
-                "add --counts"
+                f"risks must lie in [0, 1], got {values.max():g} in column {name!r}; for numbers of errors, add "
+                "--counts"
             )
         return values
 
     def posterior(self, m: str, size: int | None) -> tuple[Any, Any, Any, Any]:
-        """Return the weights, the risks, the prior (None for the uniform one) and the sample sizes."""
+        """Weights, risks, prior (None if uniform) and sample sizes."""
         if not {"weight", "risk"} <= {*self.frame.columns}:
-            raise ValueError(f"{self.path!r} must have the columns 'weight' and 'risk'; {self.its_columns}")
+            raise ValueError(f"{self.path!r} must have the columns 'weight' and 'risk'; {self.columns}")
         weights, risks = self.numbers("weight", "the file"), self.numbers("risk", "the file")
         prior = self.numbers("prior", "the file") if "prior" in self.frame.columns else None
         return weights, risks, prior, self.sample_sizes(m) if size is None else size
 
 
-def _whole(values: Any, least: float, most: Any, wanted: str) -> Any:
-    """Return whole numbers as integers, or raise if any is none or beyond its limits."""
-    wrong = ~((values >= least) & (values <= most) & (values % 1.0 == 0.0))
-    if wrong.any():
-        raise ValueError(f"{wanted}, got {values[wrong][0]:g}")
+def _to_integers(values: Any, low: float, high: Any, requirement: str) -> Any:
+    """Convert to integers; raise if a value is not an integer in the range."""
+    invalid = ~((values >= low) & (values <= high) & (values % 1.0 == 0.0))
+    if invalid.any():
+        raise ValueError(f"{requirement}, got {values[invalid][0]:g}")
     return values.astype("int64")
 
 
 def plan(
     error: Annotated[float, SHARE],
-    target: Annotated[float, SHARE],
+    at_most: Annotated[float, SHARE],
     chance: Annotated[float, SHARE] = 0.8,
     delta: Annotated[float, SHARE] = 0.05,
     plot: Plot = None,
     json: bool = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say how many validation rows it takes until the exact limit of errors stays at or below a target.
+    """Compute how many validation rows are required for a bound on the error rate.
 
-    The limit is that of one rule fixed on training rows and tested with all of delta, as the soft vote is. With so many
-    rows, and with every larger number, it reaches the target with the given chance.
+    The bound is that of one rule, fixed before validation and tested with all of delta, such as the soft vote. With the
+    printed number of rows, or any larger one, it is reached with the given chance.
     """
     from pacbayes._utils.checks import check_level, warn_of_level
     from pacbayes.bounds.binomial import rows_needed
@@ -283,48 +288,52 @@ def plan(
     note = Note(quiet)
     with warnings_as_notes(note):
         warn_of_level(check_level(delta))
-    rows = rows_needed(error, target, delta=delta, chance=chance)
-    said = (
-        f"If {format_required(error)} of new examples are answered wrong, {rows} validation rows, or any larger "
-        f"number, keep the bound at or below {format_required(target)} with a chance of {format_required(chance)} or "
-        "more."
+    rows = rows_needed(error, at_most, delta=delta, chance=chance)
+    sentence = (
+        f"With a true error rate of {format_required(error)}, {rows} validation rows, or any larger number, give a "
+        f"bound of at most {format_required(at_most)} with a chance of {format_required(chance)} or more."
     )
     if plot is not None:
         from pacbayes.report.plots import plot_plan
 
-        write_plot(plot, lambda axes: plot_plan(error, target, axes, delta=delta, chance=chance))
-    others = _others(error, target, delta, chance)
+        write_plot(plot, lambda axes: plot_plan(error, at_most, axes, delta=delta, chance=chance))
+    grid = _rows_by_bound_and_chance(error, at_most, delta, chance)
     if json:
-        table = [{"target": t, "chance": c, "rows": number} for (t, c), number in others.items()]
-        given = {"error": error, "target": target, "delta": delta, "chance": chance}
-        print_json({"rows": rows} | given | {"table": table, "text": said})
+        table = [{"at_most": b, "chance": c, "rows": number} for (b, c), number in grid.items()]
+        settings = {"error": error, "at_most": at_most, "delta": delta, "chance": chance}
+        print_json({"rows": rows} | settings | {"table": table, "text": sentence})
         return
-    print(f"{said}\n")
-    print_tables([_table(error, others)], note)
+    print(f"{sentence}\n")
+    print_tables([_table(error, grid)], note)
 
 
-def _others(error: float, target: float, delta: float, chance: float) -> dict[tuple[float, float], int | None]:
-    """Return the rows for targets and chances around those that were asked for; None where it takes too many."""
+def _rows_by_bound_and_chance(
+    error: float, at_most: float, delta: float, chance: float
+) -> dict[tuple[float, float], int | None]:
+    """Rows needed for bounds and chances around the requested ones; None where they are too many to compute."""
     from pacbayes.bounds.binomial import rows_needed
 
-    # As a person would write them; the one asked for stays as it is.
-    gaps = [float(f"{part * (target - error):.4g}") for part in _FARTHER]
-    farther = [target if part == 1.0 else round(error + gap, 12) for part, gap in zip(_FARTHER, gaps, strict=True)]
-    found: dict[tuple[float, float], int | None] = {}
-    for t in (t for t in farther if error < t < 1.0 or t == target):
+    # Rounded, except for the requested bound.
+    margins = [float(f"{factor * (at_most - error):.4g}") for factor in _MARGINS]
+    bounds = [
+        at_most if factor == 1.0 else round(error + margin, 12)
+        for factor, margin in zip(_MARGINS, margins, strict=True)
+    ]
+    grid: dict[tuple[float, float], int | None] = {}
+    for b in (b for b in bounds if error < b < 1.0 or b == at_most):
         for c in sorted({chance, *_CHANCES}):
             try:
-                found[t, c] = rows_needed(error, t, delta=delta, chance=c)
-            except ValueError:  # too near to the error
-                found[t, c] = None
-    return found
+                grid[b, c] = rows_needed(error, b, delta=delta, chance=c)
+            except ValueError:  # too close to the error rate
+                grid[b, c] = None
+    return grid
 
 
-def _table(error: float, found: dict[tuple[float, float], int | None]) -> "TextTable":
+def _table(error: float, grid: dict[tuple[float, float], int | None]) -> "TextTable":
     from pacbayes.certificates.sentences import format_required
     from pacbayes.report.tables import TextTable
 
-    targets, chances = (list(dict.fromkeys(key[i] for key in found)) for i in (0, 1))
-    lines = [(format_required(t), *(str(found[t, c] or "–") for c in chances)) for t in targets]
-    title = f"Rows needed at an error of {format_required(error)}, by target and chance"
-    return TextTable(title, ("target", *(f"chance {format_required(c)}" for c in chances)), tuple(lines))
+    bounds, chances = (list(dict.fromkeys(key[i] for key in grid)) for i in (0, 1))
+    lines = [(format_required(b), *(str(grid[b, c] or "–") for c in chances)) for b in bounds]
+    title = f"Rows required with a true error rate of {format_required(error)}, by bound and chance"
+    return TextTable(title, ("bound", *(f"chance {format_required(c)}" for c in chances)), tuple(lines))

@@ -1,4 +1,4 @@
-"""What `pacbayes certify` has found: written to files, said, printed as tables or as JSON."""
+"""Output of `pacbayes certify`: files, first screen, tables and JSON."""
 
 import hashlib
 import shlex
@@ -18,7 +18,7 @@ from pacbayes.certificates.decisions import rows_to_reach
 from pacbayes.certificates.levels import lower_of
 from pacbayes.certificates.voting import POSTERIOR, PRIMARY, SOFT
 from pacbayes.cli.data import TARGET_HINT, Choices, Data
-from pacbayes.cli.interrupted import keeps
+from pacbayes.cli.interrupted import on_interrupt_report
 from pacbayes.cli.show import Note, print_json, print_lines, print_tables
 from pacbayes.data.reading import listed
 from pacbayes.data.split import GROUP
@@ -29,71 +29,71 @@ from pacbayes.report.record import versions
 from pacbayes.report.tables import bounds_table, certificate_table, part_table, weight_groups, weight_table
 from pacbayes.report.view import ReportView
 
-# Where more is found; the assumption that fails first is named at once.
-_MORE = "It assumes independent examples: pacbayes help assumptions. More: --details, --report FILE.html."
-# What is advised where a class is often missed: the first that the validation rows can show.
+# The last line of the first screen names the assumption that fails most often.
+_MORE = "Assumes independent rows (see pacbayes help assumptions). More: --details, --report FILE.html."
+# Recalls to suggest for a class that is often missed: the first that can be certified with its validation rows.
 _RECALLS = (0.9, 0.8, 0.7, 0.6, 0.5)
 
 
 def write_files(
-    asked: SimpleNamespace, view: ReportView, name: str, notes: list[str]
+    args: SimpleNamespace, view: ReportView, name: str, notes: list[str]
 ) -> tuple[list[str], Exception | None]:
-    """Write the model and the report; return what to say of them, and what went wrong.
+    """Write the model and the report; return messages and the first error.
 
-    Before anything is printed, as the reader of a pipe may go away in the middle of the tables.  An error is raised
-    when the certificate was printed: a full disk does not undo the work.
+    This comes before the first print, because the reader of a pipe may close it.  The error is raised after the
+    certificate was printed, so that a full disk does not lose the result.
     """
-    written: list[str] = []
-    failed: Exception | None = None
+    messages: list[str] = []
+    first_error: Exception | None = None
     outputs: dict[str, tuple[Path | None, Callable[[Path], str]]] = {
-        "--save": (asked.save, lambda path: _save_model(path, view)),
-        "--report": (asked.report, lambda path: _write_report(path, view, name, notes)),
+        "--save": (args.save, lambda path: _save_model(path, view)),
+        "--report": (args.report, lambda path: _write_report(path, view, name, notes)),
     }
     for option, (path, write) in outputs.items():
         if path is None:
             continue
         try:
-            written.append(write(path))
+            messages.append(write(path))
         except OSError as error:
-            failed = failed or OSError(f"{option}: cannot write {str(path)!r}: {error.strerror or error}")
-        except Exception as error:  # whatever it is, it must not keep the certificate from the user
-            failed = failed or error
-    return written, failed
+            first_error = first_error or OSError(f"{option}: cannot write {str(path)!r}: {error.strerror or error}")
+        except Exception as error:  # no error may suppress the certificate
+            first_error = first_error or error
+    return messages, first_error
 
 
 def _save_model(path: Path, view: ReportView) -> str:
     from pacbayes.files.model_file import save
 
     digest = save(view.model, path)
-    keeps(lambda: f"the model is saved in {str(path)!r}")
+    on_interrupt_report(lambda: f"the model is saved in {str(path)!r}")
     return f"Model saved in {path} (SHA-256 {digest})."
 
 
 def _write_report(path: Path, view: ReportView, name: str, notes: list[str]) -> str:
     from pacbayes.report.page import render
 
-    # Whoever reads the page has no options to give.
+    # Readers of the page have no command line.
     page = render(view, f"Certificate for {name}", [line.replace(TARGET_HINT, "") for line in notes])
     write_file(path, page.encode("utf-8"))
-    keeps(lambda: f"the report is in {str(path)!r}")
+    on_interrupt_report(lambda: f"the report is saved in {str(path)!r}")
     return f"Report written to {path}."
 
 
 def print_certified(
-    view: ReportView, rows: Data, choices: Choices, asked: SimpleNamespace, remarks: list[str], note: Note
+    view: ReportView, data: Data, choices: Choices, args: SimpleNamespace, remarks: list[str], note: Note
 ) -> None:
-    """Print what everybody should know, or in detail the guarantee with its tables, or JSON alone."""
-    if asked.json:
-        print_json(_as_dict(view, rows, choices, asked, remarks))
+    """Print the first screen, all tables with --details, or JSON."""
+    if args.json:
+        print_json(_as_dict(view, data, choices, args, remarks))
         return
     note("")
     parts = part_table(view)
-    if asked.details:
+    if args.details:
         print_lines(*view.certificate.lines, view.certificate.main_assumption, "")
-        note(_role(view))
+        note(_prediction_rule(view))
         tables = [certificate_table(view), parts, bounds_table(view), weight_table(view)]
     else:
-        print_lines(*view.certificate.lines, _tested(view), _next_step(view), _MORE)
+        print_lines(*view.certificate.lines, _test_error(view), _next_step(view), _MORE)
         tables = [parts]
     for remark in remarks:
         note(remark)
@@ -101,87 +101,91 @@ def print_certified(
 
 
 def _next_step(view: ReportView) -> str:
-    """Say how to find more of a class that is often missed; nothing where none is, or where that is not proved."""
-    found = view.certificate
-    if found.minority_class_missed is None or found.unit == GROUP or found.refit:
+    """Option that increases the recall of a class that is often missed; empty if there is none."""
+    certificate = view.certificate
+    if certificate.minority_class_missed is None or certificate.unit == GROUP or certificate.refit:
         return ""
     if len(view.model.classes_) > 2 or view.classifiers.prefit:
-        return "" if found.metrics else "A limit for each class: --by-class."
+        return "" if certificate.metrics else "For a bound on every class: --by-class."
     if view.voting != SOFT:
         return ""
-    # Targets are tested at the whole of delta; more than these rows can show is not advised.
-    label, rows = found.minority_class_missed.of, int(found.minority_class_missed.rows)
-    reached = next((recall for recall in _RECALLS if recall < lower_of(rows, rows, found.delta)), None)
-    needed = f"a recall of {_RECALLS[0]} takes at least {rows_to_reach('recall', _RECALLS[0], found.delta)} validation "
-    needed += f"{PLURAL[found.unit]} of class {label!r}, there are {rows}"
-    if reached is None:
-        return f"To find more of them takes more data: {needed}."
-    why = "" if reached == _RECALLS[0] else f" ({needed})"
-    return f"To find more of them: --positive {shlex.quote(str(label))} --recall {reached}{why}."
+    # Decisions are tested with all of delta.  A recall that these rows cannot certify is not suggested.
+    label, rows = certificate.minority_class_missed.of, int(certificate.minority_class_missed.rows)
+    delta = certificate.delta
+    suggested = next((recall for recall in _RECALLS if recall < lower_of(rows, rows, delta)), None)
+    needed = f"at least {rows_to_reach('recall', _RECALLS[0], delta)} validation {PLURAL[certificate.unit]} of class "
+    needed += f"{label!r}; there are {rows}"
+    if suggested is None:
+        return f"A higher recall requires more data: {needed} (for a recall of {_RECALLS[0]})."
+    reason = "" if suggested == _RECALLS[0] else f" ({_RECALLS[0]} requires {needed})"
+    return f"For a higher recall: --positive {shlex.quote(str(label))} --recall {suggested}{reason}."
 
 
-def _tested(view: ReportView) -> str:
-    """Say what was observed on a test file; nothing where there is none."""
+def _test_error(view: ReportView) -> str:
+    """Errors on the test file; empty without one."""
     if view.observed is None:
         return ""
-    wrong, rows = view.observed.errors_among_accepted(view.voting)
-    answered = "" if not view.certificate.abstains else " that it answered"
-    return f"It erred on {wrong} of {rows} test examples{answered}."
+    errors, rows = view.observed.errors_among_accepted(view.voting)
+    accepted = "accepted " if view.certificate.abstains else ""
+    return f"{errors} errors on {rows} {accepted}test rows."
 
 
-def _role(view: ReportView) -> str:
-    """Say who answers, and what the certificate rests on."""
-    classifiers, distance, tried = view.classifiers, view.posterior.distance, len(view.plan.distances)
-    how = f"distance {distance}" if tried == 1 else f"the best of {tried} distances, {distance}"
+def _prediction_rule(view: ReportView) -> str:
+    """How the model predicts, and the rule behind the certificate."""
+    classifiers, distance, n_distances = view.classifiers, view.posterior.distance, len(view.plan.distances)
     if view.certificate.rule == PRIMARY:
-        how = f"as {view.certificate.origin.removeprefix('which ')}"
+        rule = "primary, fixed before validation"
     elif view.certificate.rule != POSTERIOR:
-        how = f"{view.certificate.rule}, of several rules the one with the smallest bound"
-    counted = PLURAL[classifiers.unit].replace("rows", "examples")
-    return f"{describe_rule(view)} Rule: {how}; delta {view.plan.delta:g}; {classifiers.m} validation {counted}."
+        rule = f"{view.certificate.rule}, the one with the smallest bound"
+    else:
+        rule = f"distance {distance}" if n_distances == 1 else f"the best of {n_distances} distances, {distance}"
+    units = PLURAL[classifiers.unit]
+    return f"{describe_rule(view)} Rule: {rule}; delta {view.plan.delta:g}; {classifiers.m} validation {units}."
 
 
 def unknown_classes(labels: NDArray[Any], view: ReportView) -> list[str]:
-    """Return what to say of test examples whose class no classifier can know."""
+    """Remark on test rows whose class is not in the data."""
     unknown = ~np.isin(labels, view.model.classes_)
     if not unknown.any():
         return []
     names = sorted({str(label) for label in labels[unknown].tolist()})
     return [
-        f"{np.count_nonzero(unknown)} of {len(labels)} test examples have a class that the data lacks "
+        f"{np.count_nonzero(unknown)} of {len(labels)} test rows have a class that is not in the data "
         f"({listed(names, 5)}): each counts as an error."
     ]
 
 
 def _as_dict(
-    view: ReportView, data: Data, choices: Choices, asked: SimpleNamespace, remarks: list[str]
+    view: ReportView, data: Data, choices: Choices, args: SimpleNamespace, remarks: list[str]
 ) -> dict[str, Any]:
-    """Return the result as plain values; shares between 0 and 1, bounds as computed."""
+    """Convert the result to JSON types; shares are between 0 and 1, bounds as computed."""
     model, classifiers, observed = view.model, view.classifiers, view.observed
     assert classifiers.splits is not None
     names = ("distance", "delta", "bound", "lower_bound", "empirical_risk", "kl", "beta", "n_effective")
-    posteriors = [{name: getattr(one, name) for name in names} for one in (view.posterior, *view.posteriors)]
+    posteriors = [
+        {name: getattr(posterior, name) for name in names} for posterior in (view.posterior, *view.posteriors)
+    ]
     return {
         "versions": versions(),
         "certificate": " ".join(view.certificate.lines),
         "assumption": view.certificate.main_assumption,
         "remarks": remarks,
         "data": _data_as_dict(data, choices),
-        # What was filled in beside what was asked for, so that the same result can be asked for again.
+        # With defaults filled in, so that the result can be reproduced.
         "settings": {
             "kernel": _kernel(view),
-            "candidates": asked.candidates if asked.predictions is None else "predictions",
+            "candidates": args.candidates if args.predictions is None else "predictions",
             "classifiers": len(classifiers),
             "unit": classifiers.unit,
-            "copies": classifiers.copies,
-            "training_examples": classifiers.splits.n_train,
-            "validation_examples": classifiers.m,
+            "duplicates_in_training": classifiers.copies,
+            "n_train": classifiers.splits.n_train,
+            "n_validation": classifiers.m,
             "distance": model.distances_,
             "hedge": model.hedge_,
             "voting": view.voting,
-            "fitted": type(model).__name__,
+            "estimator": type(model).__name__,
             "parameters": model.get_params(deep=False),
-            "of_classifiers": classifiers.params,
+            "classifier_parameters": classifiers.params,
         },
         "certificates": {voting: certificate.to_dict() for voting, certificate in model.certificates_.items()},
         "vote_errors": model.vote_errors_,
@@ -194,12 +198,12 @@ def _as_dict(
         ],
         "test": None
         if observed is None
-        else {"errors": observed.errors, "rows": observed.rows, "constant": observed.baseline_errors},
+        else {"errors": observed.errors, "rows": observed.rows, "majority_class_errors": observed.baseline_errors},
     }
 
 
 def _kernel(view: ReportView) -> str | None:
-    """Return the kernel of the machines that were trained, which the size of the data decides where nobody does."""
+    """Kernel of the trained SVMs, whose default depends on the size of the data."""
     members = view.classifiers.members
     for part in members.parts if isinstance(members, CompositeMembers) else (members,):
         if isinstance(part, KernelSVMs):
@@ -208,18 +212,18 @@ def _kernel(view: ReportView) -> str | None:
 
 
 def _data_as_dict(data: Data, choices: Choices) -> dict[str, Any]:
-    """Return what the rows are, how they were read, and their fingerprints: the same rows have the same ones."""
+    """Describe the rows and how they were read, with fingerprints that are equal for equal rows."""
     return {
         "name": data.name,
-        "examples": len(data.y),
+        "rows": len(data.y),
         "target": data.target,
         "classes": data.class_names,
         "numeric": data.columns.numeric,
         "categorical": data.columns.categorical,
         "missing": data.columns.missing,
-        "read": asdict(choices),
+        "options": asdict(choices),
         "groups": None if data.groups is None else len(set(data.groups.tolist())),
-        "examples_without_class_left_out": data.skipped,
+        "unlabelled_rows_dropped": data.skipped,
         "sha256": {
             "file": None if data.path is None else hashlib.sha256(data.path.read_bytes()).hexdigest(),
             "rows": fingerprint(data.X),

@@ -1,4 +1,4 @@
-"""`pacbayes certify`: train, choose, certify."""
+"""`pacbayes certify`: train classifiers and certify their error rate."""
 
 import re
 from dataclasses import fields
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from pacbayes.cli.interrupted import keeps
+from pacbayes.cli.interrupted import on_interrupt_report
 from pacbayes.cli.options import (
     NO_GUARANTEE,
     SHARE,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pacbayes.cli.show import Note
     from pacbayes.report.view import ReportView
 
-    Tested: TypeAlias = tuple[pd.DataFrame, NDArray[Any]]
+    TestData: TypeAlias = tuple[pd.DataFrame, NDArray[Any]]
 
 EXAMPLES = (
     "pacbayes certify",
@@ -52,78 +52,78 @@ EXAMPLES = (
     "pacbayes certify data.csv --candidates sklearn.tree.DecisionTreeClassifier --grid depths.json",
 )
 
-#: What arguments and options say, by what they are about; those that everybody needs come first.
+#: Help texts by heading; common options come first.
 HELP = {
-    "Arguments": {"data": "A CSV, TSV or Parquet file with column names.  [default: the data set wdbc]"},
-    "Options that everybody needs": {
-        "target": "The column with the classes.  [default: the last]",
-        "group": "Examples with equal entries here (one patient) stay together and count as one; not a feature.",
+    "Arguments": {"data": "A CSV, TSV or Parquet file with column names.  [default: the bundled data set wdbc]"},
+    "Common options": {
+        "target": "The column to predict.  [default: the last]",
+        "group": "Keep rows with equal values in this column (one patient) together, and count them once; not a "
+        "feature.",
         "save": "Save the model for pacbayes predict.",
-        "report": "Write an HTML report, for those who rely on the certificate and those who check it.",
-        "details": "Print everything: assumptions, other ways to predict, bounds, weights.",
+        "report": "Write an HTML report on the certificate.",
+        "details": "Print assumptions, alternative ways to predict, bounds and weights.",
     },
-    "Which rows": {
-        "dataset": "A data set that comes with pacbayes, instead of a file; see pacbayes datasets.",
-        "predictions": "Train nothing: certify classifiers by their predictions, a column for each beside --target.",
-        "counts": "Train nothing: certify one classifier by a table with the columns true, predicted and count.",
-        "primary": "With --predictions: the column you would use without looking at any.",
-        "test": "Other examples; the errors on them are shown beside the certificate.",
-        "drop": "Leave a column out; may be repeated.",
-        "keep": "Use a column although it looks like row numbers; may be repeated.",
-        "categorical": "Treat a column as categories, also that of the classes; may be repeated.",
-        "skip_unlabelled": "Leave out examples without a class.",
-        "duplicates": "keep: equal examples are draws of their own; independent: the same, and nothing looks for "
-        "copies; together: copies, which count once.",
+    "Data": {
+        "dataset": "A bundled data set instead of a file; see pacbayes datasets.",
+        "predictions": "Train nothing: certify classifiers by their predictions, one column each beside --target.",
+        "counts": "Train nothing: certify a classifier by its confusion matrix: columns true, predicted and count.",
+        "primary": "With --predictions: the column of the classifier that you chose before looking at these rows.",
+        "test": "A file of test rows; their error rate is shown beside the certificate.",
+        "drop": "Drop a column; may be repeated.",
+        "keep": "Keep a column that looks like an ID; may be repeated.",
+        "categorical": "Treat a column as categorical, features or target; may be repeated.",
+        "skip_unlabelled": "Drop rows without a class.",
+        "duplicates": "keep: equal rows are separate draws, and suspicious duplicates trigger a warning; independent: "
+        "the same, without the check; together: equal rows are one draw and count once.",
     },
-    "Which count errors": {
-        "validation": "A division of your own: examples that count errors, in a file like DATA, all of which then "
-        "trains.",
-        "validation_column": "A division of your own: true or false, whether an example counts errors; not a feature. "
-        "It must not depend on the classes.",
-        "validation_size": "Fraction or number of examples (or groups) used only to count errors; auto is half of up "
-        "to 1000, and a smaller share of more.",
-        "split": "shared: one training and validation part for all; independent, for --candidates svm: each has its "
-        "own, as in the paper.",
+    "Validation set": {
+        "validation": "Your own split: a file like DATA with the validation rows; all rows of DATA are for training.",
+        "validation_column": "Your own split: a column of true and false that marks the validation rows; not a "
+        "feature. It must not depend on the target.",
+        "validation_size": "Share or number of rows (or groups) in the validation set; auto is half of up to 1000, and "
+        "a smaller share of more.",
+        "split": "shared: one split for all classifiers; independent, with --candidates svm: a split for each, as in "
+        "the paper.",
     },
-    "What is certified": {
-        "delta": "The certificate fails with at most this probability.",
-        "metrics": "Limits of other risks too, at once with the certificate, such as recall,precision,f1 (a wrong name "
-        "lists all). A fifth of delta is theirs.",
-        "by_class": "Limits of the errors in every class too: the same as --metrics error.",
-        "slice_": "With --by-class, which it implies: limits for each value of a column.",
-        "cost": "A limit of the mean cost too: a CSV table, a line for each true class, a column for each answer.",
-        "positive": "The class that matters: what is missed of it is said, and --recall, --precision, --fpr are about "
-        "it (else about the second).",
-        "fail_above": "End with exit code 3 if the bound on the error rate is above this share.",
+    "Guarantees": {
+        "delta": "Maximum probability that the certificate fails.",
+        "metrics": "Bounds on further metrics, jointly with the certificate, such as recall,precision,f1; they use a "
+        "fifth of delta. An unknown name lists all.",
+        "by_class": "Bound the error rate of every class: short for --metrics error.",
+        "slice_": "Bound the error rate for every value of this column; implies --by-class.",
+        "cost": "Bound the mean cost: a CSV table, with a row for each true and a column for each predicted class.",
+        "positive": "The positive class: its misses are reported, and --recall, --precision and --fpr refer to it.  "
+        "[default: the second]",
+        "fail_above": "Exit with code 3 if the bound on the error rate is above this share.",
     },
-    "Instead of a limit of all errors, a target": {
-        "max_error": "Answer only where sure, so that at most this share of the answers is wrong.",
-        "recall": "Two classes: a threshold at which at least this share of the examples of --positive is found.",
-        "precision": "And, or: of those answered so at least this share is right.",
-        "fpr": "And, or: of the other class at most this share is answered so.",
+    "Decision rules (instead of a bound on the error rate)": {
+        "max_error": "Abstain on rows with low confidence, so that at most this share of the accepted predictions is "
+        "wrong.",
+        "recall": "Minimum recall of --positive at a certified threshold; two classes only.",
+        "precision": "Minimum precision for --positive; alone or with the others.",
+        "fpr": "Maximum false positive rate; alone or with the others.",
     },
-    "What is trained": {
-        "candidates": "auto: all of svm, forest, boosting, logistic, neighbours; one of these (svm is fast), or "
-        "several as in svm,forest; or a classifier's full name under sklearn.",
-        "refit": "Train once more on all examples; the certificate is then about answers that the certified "
-        "classifier gives too.",
+    "Training": {
+        "candidates": "auto: svm, forest, boosting, logistic and neighbours; one of these (svm is fast), or several, "
+        "as in svm,forest; or the full name of a scikit-learn classifier.",
+        "refit": "Refit on all rows; the certificate is then about predictions that agree with the certified model.",
         "lambdas": "For svm, with C = 1/lambda: 0.1:20:0.01 is 0.1, 0.11, ... 19.99; or 0.1,1,10.  [default: 26 "
-        "values from 0.001 to 100, evenly on the logarithmic scale]",
-        "kernel": "For svm: rbf, linear, or nystroem: rbf for many rows.  [default: rbf]",
-        "grid": 'For a full name: lists of values, such as {"C": [0.1, 1, 10]}.',
-        "seed": "Seed of all random choices; fix it before you look.",
-        "jobs": "Threads.  [default: all cores]",
-        "checkpoint": "Keep finished work here, and continue from it after an interruption.",
+        "values from 0.001 to 100, evenly spaced on the log scale]",
+        "kernel": "For svm: rbf, linear, or nystroem, an approximation of rbf for many rows.  [default: rbf]",
+        "grid": 'Parameter grid of a classifier given by its full name, such as {"C": [0.1, 1, 10]}.',
+        "seed": "Random seed; fix it before you see results.",
+        "jobs": "Number of threads.  [default: all cores]",
+        "checkpoint": "Store finished work here, and resume from it after an interruption.",
     },
-    "For those who know the theory": {
-        "voting": "soft: the class with the largest mean probability; majority: a weighted vote of answers; best: a "
-        "single classifier; stochastic: one drawn for each example, as in the paper. auto is soft, and stochastic "
-        "with --split independent. Decide before you look.",
-        "hedge": "The share of delta kept for what the validation examples may show (a soft vote keeps none): 0 is "
-        "holdout, 1 the posterior alone; auto is 0.02, or 1 with --split independent.",
-        "prior": "uniform, or cross-validation: weights by errors in it within the training part.",
-        "distance": "kl, pinsker, ch, linear, squared, catoni (its C from the training part) or catoni(0.4); if "
-        "repeated, delta is divided and the smallest bound used.  [default: kl]",
+    "Advanced options": {
+        "voting": "soft: the class with the highest mean probability; majority: weighted majority vote; best: a single "
+        "classifier; stochastic: a random classifier for each row, as in the paper. auto is soft, or stochastic with "
+        "--split independent. Choose before you see results.",
+        "hedge": "Share of delta for choices made on the validation set (none for a soft vote): 0 is a holdout, 1 the "
+        "posterior alone; auto is 0.02, or 1 with --split independent.",
+        "prior": "uniform, or cross-validation: weights by cross-validated errors on the training rows.",
+        "distance": "kl, pinsker, ch, linear, squared, catoni (its C fitted on the training rows) or catoni(0.4); if "
+        "repeated, delta is divided among them and the smallest bound is used.  [default: kl]",
     },
 }
 
@@ -181,129 +181,131 @@ def certify(
     json: bool = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a classifier, and print how often it errs on new examples at most.
+    """Train a classifier, and print a guaranteed upper bound on its error rate on new rows.
 
-    One part of the examples trains classifiers and decides how they vote; the other part only counts errors. Nothing
-    that is learnt sees the examples that count errors.
+    The training rows fit the classifiers and fix how they vote; the validation rows are used only to count errors.
 
-    The exit code is 3 if --max-error, --recall, --precision or --fpr was not reached or the bound is above
-    --fail-above, and 0 otherwise.
+    The exit code is 3 if --max-error, --recall, --precision or --fpr was not reached, or if the bound is above
+    --fail-above.
     """
-    # By the names of the parameters above, and nowhere else.
     _certify(SimpleNamespace(**locals()))
 
 
-def _certify(asked: SimpleNamespace) -> None:
-    """Read, fit, write the files, print."""
+def _certify(args: SimpleNamespace) -> None:
+    """Read the data, fit, write files and print."""
     from pacbayes.cli.show import Note, warnings_as_notes
 
-    note = Note(asked.quiet)
-    if asked.counts is not None:
+    note = Note(args.quiet)
+    if args.counts is not None:
         from pacbayes.cli.counts import certify_counts_file
-        from pacbayes.cli.predictions import refuse_others
+        from pacbayes.cli.predictions import reject_other_options
 
-        refuse_others(asked, certify, "counts")
-        _end(certify_counts_file(asked, note), asked.fail_above)
+        reject_other_options(args, certify, "counts")
+        _exit_if_failed(certify_counts_file(args, note), args.fail_above)
         return
-    _check_fail_above(asked)
-    choices = _choices(asked)
-    rows, tested, remarks = _read(asked, choices)
-    for line in (*rows.notes, *(rows.details if asked.details else ())):
+    _check_fail_above(args)
+    choices = _choices(args)
+    data, test_data, remarks = _read(args, choices)
+    for line in (*data.notes, *(data.details if args.details else ())):
         note(line)
-    # Only now, when there is work for it: all that was refused so far is refused at once.
+    # These imports are slow, and not needed to reject invalid input.
     from pacbayes.cli.certified import print_certified, unknown_classes, write_files
     from pacbayes.report.record import grid_remarks
 
-    view = _fitted(asked, rows, tested, note)
+    view = _fit(args, data, test_data, note)
     with warnings_as_notes(note):
-        remarks = grid_remarks(view) + remarks + ([] if tested is None else unknown_classes(tested[1], view))
-        written, failed = write_files(asked, view, rows.name, [*rows.notes, *remarks])
-    print_certified(view, rows, choices, asked, remarks, note)
-    for line in written:
+        remarks = grid_remarks(view) + remarks + ([] if test_data is None else unknown_classes(test_data[1], view))
+        messages, error = write_files(args, view, data.name, [*data.notes, *remarks])
+    print_certified(view, data, choices, args, remarks, note)
+    for line in messages:
         note(line)
-    if failed is not None:
-        raise failed
-    _end(view.certificate, asked.fail_above)
+    if error is not None:
+        raise error
+    _exit_if_failed(view.certificate, args.fail_above)
 
 
-def _check_fail_above(asked: SimpleNamespace) -> None:
-    if asked.fail_above is not None:
+def _check_fail_above(args: SimpleNamespace) -> None:
+    if args.fail_above is not None:
         for name in ("recall", "precision", "fpr"):
-            if getattr(asked, name) is not None:
-                raise ValueError(f"--fail-above is not for --{name}: a threshold has no bound on the error rate")
+            if getattr(args, name) is not None:
+                raise ValueError(
+                    f"--fail-above cannot be combined with --{name}: a threshold has no bound on the error rate"
+                )
 
 
-def _end(certificate: "Certificate", fail_above: float | None) -> None:
-    """End with the exit code for a guarantee that was not reached, if so."""
+def _exit_if_failed(certificate: "Certificate", fail_above: float | None) -> None:
+    """Exit with code 3 if a requested guarantee was not reached."""
     failed = certificate.decision is not None and not certificate.decision.passed
     if failed or (fail_above is not None and certificate.bound > fail_above):
         raise typer.Exit(NO_GUARANTEE)
 
 
-def _choices(asked: SimpleNamespace) -> "Choices":
+def _choices(args: SimpleNamespace) -> "Choices":
     from pacbayes.cli.data import Choices
     from pacbayes.data.number_format import NumberFormat
 
-    values = vars(asked) | {"slice": asked.slice_, "signs": NumberFormat.given(asked.decimal, asked.thousands)}
-    given: dict[str, Any] = {one.name: values[one.name] for one in fields(Choices) if values[one.name] is not None}
-    several = {name: tuple(one) for name, one in given.items() if isinstance(one, list)}
-    return Choices(**{"target": None} | given | several)
+    values = vars(args) | {"slice": args.slice_, "signs": NumberFormat.given(args.decimal, args.thousands)}
+    options: dict[str, Any] = {
+        field.name: values[field.name] for field in fields(Choices) if values[field.name] is not None
+    }
+    repeated = {name: tuple(value) for name, value in options.items() if isinstance(value, list)}
+    return Choices(**{"target": None} | options | repeated)
 
 
-def _read(asked: SimpleNamespace, choices: "Choices") -> "tuple[Data, Tested | None, list[str]]":
-    """Return the rows, those of a test file, and what to say of both, or raise for what does not go together."""
+def _read(args: SimpleNamespace, choices: "Choices") -> "tuple[Data, TestData | None, list[str]]":
+    """Read the data and the test rows, with remarks on both; raise for incompatible arguments."""
     from pacbayes.cli.data import check_other, read_data, read_test
     from pacbayes.cli.model import check
 
-    data, test = asked.data, asked.test
-    if asked.predictions is not None:
-        from pacbayes.cli.predictions import check_primary, read_predictions, refuse_others
+    path, test = args.data, args.test
+    if args.predictions is not None:
+        from pacbayes.cli.predictions import check_primary, read_predictions, reject_other_options
 
-        refuse_others(asked, certify, "predictions")
-        check(asked, prefit=True, primary=True)
-        rows = read_predictions(asked.predictions, choices)
-        check_primary(asked, rows)
+        reject_other_options(args, certify, "predictions")
+        check(args, prefit=True, primary=True)
+        data = read_predictions(args.predictions, choices)
+        check_primary(args, data)
     else:
-        check(asked)
-        if asked.primary is not None:
-            raise ValueError("--primary is for --predictions FILE: else the training examples propose")
-        if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
-            raise ValueError(f"--test must hold examples other than the data, got {str(test)!r} for both")
-        if asked.validation is not None and re.fullmatch(r"0?\.\d+|\d+%?", str(asked.validation)):
+        check(args)
+        if args.primary is not None:
+            raise ValueError("--primary requires --predictions FILE; otherwise the training rows fix the primary rule")
+        if path is not None and test is not None and path.exists() and test.exists() and path.samefile(test):
+            raise ValueError(f"--test must be a file other than the data, got {str(test)!r} for both")
+        if args.validation is not None and re.fullmatch(r"0?\.\d+|\d+%?", str(args.validation)):
             raise ValueError(
-                f"--validation names a file; for a share or a number: --validation-size {asked.validation}"
+                f"--validation requires a file; for a share or a number, use --validation-size {args.validation}"
             )
-        if (asked.validation or asked.validation_column) is not None and asked.validation_size != "auto":
-            raise ValueError("--validation and --validation-column leave no choice to --validation-size")
-        rows = read_data(data, asked.dataset, choices)
+        if (args.validation or args.validation_column) is not None and args.validation_size != "auto":
+            raise ValueError("--validation-size cannot be combined with --validation or --validation-column")
+        data = read_data(path, args.dataset, choices)
     check_outputs(
-        {"--save": asked.save, "--report": asked.report},
-        (data, test, asked.validation, asked.grid, asked.cost, asked.predictions),
+        {"--save": args.save, "--report": args.report},
+        (path, test, args.validation, args.grid, args.cost, args.predictions),
     )
-    tested = None if test is None else read_test(test, rows, choices)
-    return rows, tested, [] if tested is None else check_other(rows.X, tested[0])
+    test_data = None if test is None else read_test(test, data, choices)
+    return data, test_data, [] if test_data is None else check_other(data.X, test_data[0])
 
 
-def _fitted(asked: SimpleNamespace, rows: "Data", tested: "Tested | None", note: "Note") -> "ReportView":
-    """Return the fitted model with its numbers."""
+def _fit(args: SimpleNamespace, data: "Data", test_data: "TestData | None", note: "Note") -> "ReportView":
+    """Fit the model, and compute the numbers of its report."""
     from joblib import parallel_config
 
     from pacbayes._utils.memory import THREADS_BYTES, check_libraries, narrow_space
     from pacbayes._utils.progress import quiet
-    from pacbayes.cli.model import families, fitted
-    from pacbayes.cli.predictions import certified_columns
+    from pacbayes.cli.model import families, fit_estimator
+    from pacbayes.cli.predictions import certify_columns
     from pacbayes.cli.show import warnings_as_notes
     from pacbayes.report.view import ReportView
 
-    if asked.checkpoint is not None:
+    if args.checkpoint is not None:
         from pacbayes._utils.checkpoint import kept_in
 
-        keeps(partial(kept_in, asked.checkpoint, ", the same command continues from there"))
-    if asked.predictions is None and "svm" in families(asked):
+        on_interrupt_report(partial(kept_in, args.checkpoint, "; the same command resumes from it"))
+    if args.predictions is None and "svm" in families(args):
         check_libraries()
-    # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.
-    # None in a small address space, of which each takes 70 MB, and its buffer for linear algebra.
+    # Threads, because most grids take less time than starting processes, and the slow parts of scikit-learn release
+    # the GIL.  None in a small address space: a thread takes 70 MB, and a buffer for linear algebra.
     backend = "threading" if narrow_space(THREADS_BYTES) is None else "sequential"
     with warnings_as_notes(note), quiet(note.quiet), parallel_config(backend=backend):
-        model = fitted(asked, rows) if asked.predictions is None else certified_columns(asked, rows)
-        return ReportView.of(model, tested, (rows.X, rows.y))
+        model = fit_estimator(args, data) if args.predictions is None else certify_columns(args, data)
+        return ReportView.of(model, test_data, (data.X, data.y))

@@ -1,4 +1,4 @@
-"""`pacbayes compare`: how much more often, and how much less often, one model errs than another."""
+"""`pacbayes compare`: bounds on the difference in error rate between two models."""
 
 from collections.abc import Callable
 from functools import cache
@@ -12,30 +12,30 @@ from pacbayes.cli.options import SHARE, Column, Input, Model, Quiet, Separator, 
 if TYPE_CHECKING:
     from pacbayes.cli.new_rows import Cells
 
-_ASSUMED = (
-    "This assumes that the {units} are independent draws from the population that the difference is about, and that "
-    "neither model was trained, tuned or chosen with {these}."
+_ASSUMPTIONS = (
+    "Assumes that the {units} are independent draws from the population that the difference is about, and that neither "
+    "model was trained, tuned or chosen with {rows}."
 )
-_GAP = (
-    "every row needs one; a row that a model did not answer is neither right nor wrong: compare the rows that both "
-    "answer"
+_MISSING_HINT = (
+    "every row requires a value; a row on which a model abstains is neither right nor wrong: compare the rows on which "
+    "both models predict"
 )
 EXAMPLES = (
-    "pacbayes compare said.csv --target class --a old --b new",
-    "pacbayes compare said.csv --target class --a old --model-b model.pacbayes --json",
+    "pacbayes compare predicted.csv --target class --a old --b new",
+    "pacbayes compare predicted.csv --target class --a old --model-b model.pacbayes --json",
 )
 
 
 HELP = {
-    "Arguments": {"data": "A CSV, TSV or Parquet file: rows that trained and chose neither model."},
+    "Arguments": {"data": "A CSV, TSV or Parquet file with rows that were used to train or choose neither model."},
     "Options": {
         "target": "The column with the true class.",
-        "a": "The column with what the first model said.",
-        "b": "The column with what the second model said.",
-        "model_a": "The first model, as saved by certify, instead of --a.",
-        "model_b": "The second model, as saved by certify, instead of --b.",
-        "group": "Groups of rows, such as patients; for models certified by groups.",
-        "delta": "The limits fail with at most this probability, both together.",
+        "a": "The column with the predictions of the first model.",
+        "b": "The column with the predictions of the second model.",
+        "model_a": "The first model, as saved by certify; instead of --a.",
+        "model_b": "The second model, as saved by certify; instead of --b.",
+        "group": "The column of groups, such as patients; required for models certified by groups.",
+        "delta": "Maximum probability that either bound fails.",
     },
 }
 
@@ -58,10 +58,10 @@ def compare(
     json: bool = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print how much more often, and how much less often, the second model errs than the first, both at once.
+    """Bound the difference in error rate between two models, from both sides.
 
-    Each is a column of predictions (--a, --b) or a saved model (--model-a, --model-b), the one in use against the
-    candidate, say. The rows must be independent draws that neither was trained, tuned or chosen with.
+    Each model is a column of predictions (--a, --b) or a saved model (--model-a, --model-b): for example, the model in
+    use and its candidate successor. The rows must be independent, and not used to train, tune or choose either model.
     """
     from pacbayes._utils.checks import check_level, warn_of_level
     from pacbayes.certificates.difference import certify_difference
@@ -73,14 +73,14 @@ def compare(
     level = check_level(delta)
     for option, column, model in (("a", a, model_a), ("b", b, model_b)):
         if (column is None) is (model is None):
-            raise ValueError(f"give either --{option} COLUMN or --model-{option} MODEL, and not both")
+            raise ValueError(f"exactly one of --{option} COLUMN and --model-{option} MODEL is required")
     note = Note(quiet)
     columns = named_columns({TARGET: target, "--a": a, "--b": b, "--group": group})
     signs = NumberFormat.given(decimal, thousands)
     cells = Cells(missing or (), not_missing or (), sep, signs, list(columns.values()))
-    labels, is_text = read_labels(data, columns, cells, _GAP)
+    labels, is_text = read_labels(data, columns, cells, _MISSING_HINT)
     y_true, names = labels[target], _names(a if a is not None else str(model_a), b if b is not None else str(model_b))
-    # What both models say of the file is said once.
+    # Notes on the file are the same for both models.
     note_once = cache(note)
     with warnings_as_notes(note):
         warn_of_level(level)
@@ -90,30 +90,33 @@ def compare(
             else (f"--{option}", *_predicted(model, data, cells, trust, note_once, group))
             for option, column, model in (("a", a, model_a), ("b", b, model_b))
         ]
-    answers = in_one_spelling(y_true, predicted, is_text)
-    strangers = [no_class(one, y_true, name) for one, name in zip(answers, names, strict=True)]
+    predictions = in_one_spelling(y_true, predicted, is_text)
+    unknown = [no_class(y_pred, y_true, name) for y_pred, name in zip(predictions, names, strict=True)]
     groups = None if group is None else labels[group]
-    found = certify_difference(answers[0] != y_true, answers[1] != y_true, level, names=names, groups=groups)
-    for line in (line for _, lines in strangers for line in lines):
+    errors = [y_pred != y_true for y_pred in predictions]
+    difference = certify_difference(errors[0], errors[1], level, names=names, groups=groups)
+    for line in (line for _, lines in unknown for line in lines):
         note(line)
     if json:
-        print_json(found.to_dict() | {"text": str(found), "no_class": [number for number, _ in strangers]})
+        counts = [number for number, _ in unknown]
+        print_json(difference.to_dict() | {"text": str(difference), "unknown_classes": counts})
         return
-    units, these = ("rows", "these rows") if group is None else ("groups", "rows of these groups")
-    print_lines(str(found), _ASSUMED.format(units=units, these=these), "")
-    rows = (
-        ("both", str(found.both)),
-        (f"only {names[0]}", str(found.only_a)),
-        (f"only {names[1]}", str(found.only_b)),
-        ("neither", str(found.m - found.both - found.only_a - found.only_b)),
+    units, rows = ("rows", "these rows") if group is None else ("groups", "rows of these groups")
+    print_lines(str(difference), _ASSUMPTIONS.format(units=units, rows=rows), "")
+    neither = difference.m - difference.both - difference.only_a - difference.only_b
+    table = (
+        ("both", str(difference.both)),
+        (f"only {names[0]}", str(difference.only_a)),
+        (f"only {names[1]}", str(difference.only_b)),
+        ("neither", str(neither)),
     )
-    print_tables([TextTable("Who errs on how many rows", ("who errs", "rows"), rows)], note)
+    print_tables([TextTable("Wrong predictions", ("wrong", "rows"), table)], note)
 
 
 def _predicted(
     model: Path | None, data: Path, cells: "Cells", trust: bool, note: Callable[[str], None], group: str | None
 ) -> tuple[Any, bool]:
-    """Return what a saved model says of the rows, as text, and whether its classes are text."""
+    """Predictions of a saved model, as text, and whether its classes are strings."""
     from pacbayes.certificates.difference import certified_by_groups
     from pacbayes.cli.new_rows import load_saved, unknown_rows
     from pacbayes.data.class_names import as_labels
@@ -122,17 +125,17 @@ def _predicted(
     loaded = load_saved(model, trust)
     if loaded.certificate_.abstains:
         raise ValueError(
-            f"{str(model)!r} has a target (--max-error) and leaves examples unanswered, which are neither right nor "
-            "wrong: compare the predictions of both on the rows that both answer, as columns --a and --b"
+            f"{str(model)!r} abstains on some rows (--max-error), on which it is neither right nor wrong: compare "
+            "predictions on the rows that it accepts, as columns --a and --b"
         )
     if group is None and certified_by_groups(loaded):
-        raise ValueError(f"--group must name the column of groups: {str(model)!r} was certified by groups")
-    way = "compare on rows that neither model was trained, tuned or chosen with"
-    given = unknown_rows(loaded, model, data, cells, note, way)
-    return as_labels(loaded.predict(given)), all(isinstance(one, str) for one in loaded.classes_.tolist())
+        raise ValueError(f"--group is required: {str(model)!r} was certified by groups")
+    hint = "compare on rows that were used to train, tune or choose neither model"
+    X = unknown_rows(loaded, model, data, cells, note, hint)
+    return as_labels(loaded.predict(X)), all(isinstance(label, str) for label in loaded.classes_.tolist())
 
 
 def _names(a: str, b: str) -> tuple[str, str]:
-    """Return what the two are called: their columns, or their files without folders where these differ."""
+    """Short names of both models: columns, or files without folders if these differ."""
     short = Path(a).name, Path(b).name
     return short if short[0] != short[1] else (f"{a} (first)", f"{b} (second)")

@@ -1,4 +1,4 @@
-"""What answers cost, read from a file: `--cost FILE`."""
+"""Cost matrix from a file: `--cost FILE`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,10 @@ if TYPE_CHECKING:
     from pacbayes.certificates.metric_bounds import Cost
 
 
-def cost_of(path: Path | None, labels: NDArray[Any]) -> "Cost | None":
-    """Return the costs of a file for classes as they are among the labels; None without a file.
+def read_cost(path: Path | None, labels: NDArray[Any]) -> "Cost | None":
+    """Read a cost matrix for the classes of `labels`; None without a file.
 
-    The file has the answers as names of its columns after the first, and a line for each true class, which is named in
-    the first column.
+    The file has a row for each true class, named in the first column, and a further column for each predicted class.
     """
     if path is None:
         return None
@@ -25,19 +24,19 @@ def cost_of(path: Path | None, labels: NDArray[Any]) -> "Cost | None":
     try:
         frame = read_frame(path)
         table = frame.set_index(frame.columns[0])
-        lines, columns = ([str(name) for name in names] for names in (table.index, table.columns))
-        if len(set(lines)) < len(lines) or sorted(lines) != sorted(columns):
+        rows, columns = ([str(name) for name in names] for names in (table.index, table.columns))
+        if len(set(rows)) < len(rows) or sorted(rows) != sorted(columns):
             raise ValueError(
-                "must have one line and one column for each class, named alike; got lines "
-                f"{', '.join(map(repr, lines))} and columns {', '.join(map(repr, columns))}"
+                "must have one row and one column for each class, with equal names; got rows "
+                f"{', '.join(map(repr, rows))} and columns {', '.join(map(repr, columns))}"
             )
-        names = sorted(lines)
-        known = {str(name): name for name in np.unique(labels).tolist()}
-        missing = [name for name in known if name not in names]
+        names = sorted(rows)
+        classes = {str(name): name for name in np.unique(labels).tolist()}
+        missing = [name for name in classes if name not in names]
         if missing:
-            raise ValueError(f"must name every class; {missing[0]!r} is not among {', '.join(map(repr, names))}")
-        matrix = table.set_axis(lines, axis=0).set_axis(columns, axis=1).loc[names, names].to_numpy().tolist()
-        return Cost(matrix, [known.get(name, name) for name in names])
+            raise ValueError(f"must name every class, but {missing[0]!r} is not among {', '.join(map(repr, names))}")
+        matrix = table.set_axis(rows, axis=0).set_axis(columns, axis=1).loc[names, names].to_numpy().tolist()
+        return Cost(matrix, [classes.get(name, name) for name in names])
     except (OSError, TypeError, ValueError) as error:
-        named = "" if repr(str(path)) in str(error) else f"{str(path)!r}: "
-        raise ValueError(f"--cost: {named}{error}") from None
+        prefix = "" if repr(str(path)) in str(error) else f"{str(path)!r}: "
+        raise ValueError(f"--cost: {prefix}{error}") from None

@@ -1,4 +1,4 @@
-"""`pacbayes certify --counts`: a table of counts from a database or a cluster, certified without its rows."""
+"""`pacbayes certify --counts`: certify a classifier by its confusion matrix, from a database or a cluster."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import Rows
-from pacbayes.cli.costs import cost_of
-from pacbayes.cli.model import metric_bounds_of, positive_of
+from pacbayes.cli.costs import read_cost
+from pacbayes.cli.model import metric_names, parse_positive
 from pacbayes.cli.new_rows import in_one_spelling
 from pacbayes.cli.show import Note, print_json, print_lines, warnings_as_notes
 from pacbayes.data.class_names import as_labels
@@ -21,31 +21,33 @@ if TYPE_CHECKING:
 _COLUMNS = ("true", "predicted", "count")
 
 
-def certify_counts_file(asked: SimpleNamespace, note: Note) -> "Certificate":
-    """Certify the classifier that a table of counts is about, and print its certificate."""
+def certify_counts_file(args: SimpleNamespace, note: Note) -> "Certificate":
+    """Certify the classifier of a table of counts, and print its certificate."""
     from pacbayes._utils.checks import check_level, warn_of_level
     from pacbayes.certificates import certify_counts
 
     with warnings_as_notes(note):
-        warn_of_level(check_level(asked.delta))
-    confusion, classes = read_counts(asked.counts, asked.sep)
-    cost = cost_of(asked.cost, classes)
-    metrics = (*metric_bounds_of(asked), *(() if cost is None else (cost,)))
-    found = certify_counts(
+        warn_of_level(check_level(args.delta))
+    confusion, classes = read_counts(args.counts, args.sep)
+    cost = read_cost(args.cost, classes)
+    metrics = (*metric_names(args), *(() if cost is None else (cost,)))
+    certificate = certify_counts(
         confusion,
         classes=classes,
-        delta=asked.delta,
+        delta=args.delta,
         metrics=metrics,
-        pos_label=positive_of(asked.positive, classes.tolist()),
+        pos_label=parse_positive(args.positive, classes.tolist()),
     )
-    note(f"{asked.counts}: {found.m} rows, {classes.size} classes.")
-    if asked.json:
-        print_json({"certificate": " ".join(found.lines), "classes": classes} | {"details": found.to_dict()})
-    elif asked.details:
-        print_lines(found.explain())
+    note(f"{args.counts}: {certificate.m} rows, {classes.size} classes.")
+    if args.json:
+        print_json(
+            {"certificate": " ".join(certificate.lines), "classes": classes} | {"details": certificate.to_dict()}
+        )
+    elif args.details:
+        print_lines(certificate.explain())
     else:
-        print_lines(*found.lines, *(bound.sentence for bound in found.metrics), found.assumptions[-1])
-    return found
+        print_lines(*certificate.lines, *(bound.sentence for bound in certificate.metrics), certificate.assumptions[-1])
+    return certificate
 
 
 def read_counts(path: Path, sep: str | None) -> tuple[Rows, NDArray[Any]]:
@@ -62,8 +64,8 @@ def read_counts(path: Path, sep: str | None) -> tuple[Rows, NDArray[Any]]:
             )
     for name in _COLUMNS:
         if frame[name].isna().any():
-            place = int(frame[name].isna().to_numpy().argmax())
-            raise ValueError(f"column {name!r} of {str(path)!r} lacks a value in row {place + 1}")
+            row = int(frame[name].isna().to_numpy().argmax()) + 1
+            raise ValueError(f"column {name!r} of {str(path)!r} has a missing value in row {row}")
     is_text = file_kind(path, sep) is None and all(isinstance(label, str) for label in frame["true"].tolist())
     counts = frame["count"].to_numpy()
     if counts.dtype.kind not in "iu" or counts.min() < 0:

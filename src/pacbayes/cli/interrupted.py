@@ -1,9 +1,9 @@
-"""Ctrl-C: the command ends within a second, and one line says what was kept; once all is written it changes nothing.
+"""Ctrl-C ends a command within a second, with one line that names what was saved; after the last write it is ignored.
 
-Python hears an interrupt between two of its own steps.  The loops of this package return to it several times a second;
-those of other libraries (a solver in C, a large matrix product) may not, and then a watching thread ends the process.
-That loses nothing: files are put in their place whole, by one rename.  An interrupt that Python drops, in the middle of
-one of its callbacks, is remembered here and ends the command all the same.
+Python handles an interrupt between two bytecode instructions.  The loops of this package return to Python several times
+a second; those of other libraries (a solver in C, a large matrix product) may not.  A watchdog thread then ends the
+process, which loses nothing, because files are replaced atomically.  An interrupt that Python drops inside one of its
+callbacks is recorded here and still ends the command.
 """
 
 import os
@@ -16,121 +16,121 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
-ENDED_BY_USER = 130
-# For the ordinary way out; after that, the other one.
+INTERRUPTED = 130
+# Time for a regular exit; then the watchdog ends the process.
 _GRACE_SECONDS = 0.7
-_kept: list[Callable[[], str]] = []
+_reports: list[Callable[[], str]] = []
 
 
 class _Interrupts:
-    """The state of one command: whether an interrupt came, and whether the command has said its last word."""
+    """Interrupt state of one command: whether a signal was received, and whether the command has finished."""
 
     def __init__(self) -> None:
-        self.came = self.over = False
+        self.received = self.finished = False
         # Held by the thread that ends the command, until the process ends.
-        self.last_word = threading.Lock()
+        self.exit_lock = threading.Lock()
 
-    def hear(self, _: int, __: FrameType | None) -> None:
-        if not self.over:
-            self.came = True
+    def handle(self, _: int, __: FrameType | None) -> None:
+        if not self.finished:
+            self.received = True
             raise KeyboardInterrupt
 
 
 _interrupts = _Interrupts()
 
 
-def keeps(sentence: Callable[[], str]) -> None:
-    """Let the line say this too; asked when it is written, an empty sentence is left out.
+def on_interrupt_report(report: Callable[[], str]) -> None:
+    """Register a part of the interrupt message; it is called when the message is written, and may return "".
 
     Examples
     --------
-    >>> forget_kept()
-    >>> interrupted_line()
+    >>> clear_interrupt_reports()
+    >>> interrupt_message()
     'pacbayes: interrupted; nothing was written'
-    >>> keeps(lambda: "the model is saved in 'm.pacbayes'")
-    >>> interrupted_line()
+    >>> on_interrupt_report(lambda: "the model is saved in 'm.pacbayes'")
+    >>> interrupt_message()
     "pacbayes: interrupted; the model is saved in 'm.pacbayes'"
-    >>> forget_kept()
+    >>> clear_interrupt_reports()
     """
-    _kept.append(sentence)
+    _reports.append(report)
 
 
-def forget_kept() -> None:
-    """Begin a command."""
-    _kept.clear()
+def clear_interrupt_reports() -> None:
+    """Discard the reports of an earlier command in this process."""
+    _reports.clear()
 
 
-def interrupted_line() -> str:
-    """Return the line that says what was kept."""
-    kept = []
-    for sentence in _kept:
-        with suppress(OSError, ValueError):  # a directory that cannot be read any more says nothing
-            kept.append(sentence())
-    line = "; ".join(filter(None, kept)) or "nothing was written"
+def interrupt_message() -> str:
+    """Line that names what was saved before the interrupt."""
+    parts = []
+    for report in _reports:
+        with suppress(OSError, ValueError):  # such as a directory that has become unreadable
+            parts.append(report())
+    line = "; ".join(filter(None, parts)) or "nothing was written"
     return "pacbayes: interrupted; " + "".join(letter if letter.isprintable() else " " for letter in line)
 
 
 @contextmanager
-def force_exit_on_interrupt(afterwards: Any = signal.default_int_handler) -> Iterator[None]:
-    """End the process if an interrupt inside is not heard in time; `afterwards` is the handler of later ones."""
+def force_exit_on_interrupt(handler_after: Any = signal.default_int_handler) -> Iterator[None]:
+    """End the process if the main thread does not handle an interrupt in time; `handler_after` is installed on exit."""
     global _interrupts
     main, handler = threading.main_thread(), signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not main or handler is not signal.default_int_handler:
-        yield  # somebody else decides what an interrupt does
+        yield  # the caller has its own handler
         return
     _interrupts = _Interrupts()
-    signal.signal(signal.SIGINT, _interrupts.hear)
+    signal.signal(signal.SIGINT, _interrupts.handle)
     reader, writer = socket.socketpair()
-    # Python's handler in C writes the number of the signal here at once, whatever the main thread does.
+    # Python's C-level handler writes the signal number here immediately, whatever the main thread does.
     writer.setblocking(False)
-    before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    previous_fd = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     threading.Thread(target=_watch, args=(reader, _interrupts), daemon=True).start()
     try:
         yield
     finally:
-        signal.set_wakeup_fd(before)
+        signal.set_wakeup_fd(previous_fd)
         writer.close()
-        signal.signal(signal.SIGINT, afterwards)
+        signal.signal(signal.SIGINT, handler_after)
         _interrupts = _Interrupts()
 
 
 def _watch(reader: socket.socket, state: _Interrupts) -> None:
-    """Wait for an interrupt, then for the other end to close: the command ended.  If it does not, end the process."""
+    """Wait for an interrupt, then for the other end to close; end the process if it does not close in time."""
     with reader:
         while signal.SIGINT not in (received := reader.recv(64)):
             if not received:
                 return
         reader.settimeout(_GRACE_SECONDS)
         try:
-            # A second interrupt is from somebody who does not want to wait.
+            # A second interrupt ends the wait.
             if not reader.recv(64):
                 return
         except TimeoutError:
             pass
-        if state.over:
+        if state.finished:
             return
-        state.last_word.acquire()
-        # Below a progress bar, if there is one; and not through a buffer that the main thread may hold.
-        os.write(2, f"\n{interrupted_line()}\n".encode(errors="replace"))
-        os._exit(ENDED_BY_USER)
+        state.exit_lock.acquire()
+        # On a line below any progress bar, and without the buffer of stderr, which the main thread may hold.
+        os.write(2, f"\n{interrupt_message()}\n".encode(errors="replace"))
+        os._exit(INTERRUPTED)
 
 
-def end_command() -> None:
-    """Let interrupts change nothing from here on: all is written.  One that came before ends the command here."""
-    if _interrupts.came:
-        end_interrupted()
-    _take_last_word()
+def finish_command() -> None:
+    """Ignore interrupts from here on, because all output is written; an earlier one ends the command now."""
+    if _interrupts.received:
+        exit_interrupted()
+    _take_exit_lock()
 
 
-def _take_last_word() -> None:
-    if not _interrupts.over:
-        _interrupts.over = True
-        # Where the watching thread was first, it ends the process now.
-        _interrupts.last_word.acquire()
+def _take_exit_lock() -> None:
+    if not _interrupts.finished:
+        _interrupts.finished = True
+        # If the watchdog was first, it ends the process now.
+        _interrupts.exit_lock.acquire()
 
 
-def end_interrupted() -> NoReturn:
-    """Say what was kept and end the command."""
-    _take_last_word()
-    print(interrupted_line(), file=sys.stderr, flush=True)
-    sys.exit(ENDED_BY_USER)
+def exit_interrupted() -> NoReturn:
+    """Print the interrupt message and exit."""
+    _take_exit_lock()
+    print(interrupt_message(), file=sys.stderr, flush=True)
+    sys.exit(INTERRUPTED)

@@ -1,4 +1,4 @@
-"""From the arguments of `pacbayes certify` to an unfitted estimator, checked in the words of options."""
+"""Convert the arguments of `pacbayes certify` to an estimator; errors name options."""
 
 import json
 import math
@@ -14,139 +14,139 @@ import numpy as np
 from pacbayes._utils.checks import did_you_mean
 from pacbayes._utils.words import printable
 from pacbayes.certificates.metric_bounds import Cost
-from pacbayes.cli.options import in_words_of_options
+from pacbayes.cli.options import option_name
 from pacbayes.data.class_names import aligned, as_cells
 from pacbayes.data.encoder import TableEncoder
 
 if TYPE_CHECKING:
     from pacbayes.cli.data import Data
 
-# As in ensemble/families.py, which takes long to import; a test compares.
+# Copy of the names in ensemble/families.py, which is slow to import; a test compares them.
 PORTFOLIO = ("svm", "forest", "boosting", "logistic", "neighbours")
-# More values than anybody means.
-_MOST_LAMBDAS = 100_000
+# More values are a typing error.
+_MAX_LAMBDAS = 100_000
 
 
-def check(asked: SimpleNamespace, **prefit: bool) -> None:
-    """Raise for arguments that are wrong or do not go together, before any file is read."""
-    _check_candidates(asked)
-    # Any costs will do: their file is read later.
-    costs = () if asked.cost is None else (Cost([[0, 1], [1, 0]], "ab"),)
-    own = asked.validation is not None or asked.validation_column is not None
-    model = unfitted(asked)
+def check(args: SimpleNamespace, **prefit: bool) -> None:
+    """Raise for invalid or incompatible arguments, before any file is read."""
+    _check_candidates(args)
+    # A placeholder: the file is read later.
+    costs = () if args.cost is None else (Cost([[0, 1], [1, 0]], "ab"),)
+    user_split = args.validation is not None or args.validation_column is not None
+    model = make_estimator(args)
     model._validate_params()
-    questions = {"metrics": (*metric_bounds_of(asked), *costs), "decision": _target(asked), "refit": asked.refit}
-    recipe = replace(model._recipe(), **questions)
-    if asked.split == "shared":
-        recipe = replace(recipe, candidates=[("svm", _machines(asked))])
+    guarantees = {"metrics": (*metric_names(args), *costs), "decision": _decision(args), "refit": args.refit}
+    recipe = replace(model._recipe(), **guarantees)
+    if args.split == "shared":
+        recipe = replace(recipe, candidates=[("svm", _svms(args))])
     recipe.check_candidates()
-    together = recipe.choices(groups=asked.group is not None, validation=own, **prefit)
-    recipe.check(together, in_words_of_options)
+    choices = recipe.choices(groups=args.group is not None, validation=user_split, **prefit)
+    recipe.check(choices, option_name)
 
 
-def unfitted(asked: SimpleNamespace) -> Any:
-    """Return an estimator with all parameters that do not depend on the data."""
+def make_estimator(args: SimpleNamespace) -> Any:
+    """Create the estimator, with all parameters that do not depend on the data."""
     from pacbayes.ensemble.families import FEW_LAMBDAS
     from pacbayes.estimators import CertifiedClassifier, StochasticSVC
 
     params: dict[str, Any] = {
-        "validation_size": asked.validation_size,
-        "distance": _distance(asked),
-        "prior": asked.prior,
-        "delta": asked.delta,
-        "hedge": asked.hedge,
-        "voting": asked.voting,
-        "duplicates": asked.duplicates,
-        "random_state": asked.seed,
-        "checkpoint": None if asked.checkpoint is None else str(asked.checkpoint),
-        # SVMs use threads of their own; other classifiers are given one for each core.
-        "n_jobs": asked.jobs if families(asked) == ["svm"] else asked.jobs or -1,
+        "validation_size": args.validation_size,
+        "distance": _distance(args),
+        "prior": args.prior,
+        "delta": args.delta,
+        "hedge": args.hedge,
+        "voting": args.voting,
+        "duplicates": args.duplicates,
+        "random_state": args.seed,
+        "checkpoint": None if args.checkpoint is None else str(args.checkpoint),
+        # SVMs choose their number of threads; other classifiers use all cores by default.
+        "n_jobs": args.jobs if families(args) == ["svm"] else args.jobs or -1,
     }
-    if asked.split != "shared":
-        svms = _machines(asked)
+    if args.split != "shared":
+        svms = _svms(args)
         lambdas = list(FEW_LAMBDAS) if svms.lambdas is None else svms.lambdas
-        return StochasticSVC(lambdas, kernel=svms.kernel, split=asked.split, **params)
-    return CertifiedClassifier(metrics=metric_bounds_of(asked), decision=_target(asked), refit=asked.refit, **params)
+        return StochasticSVC(lambdas, kernel=svms.kernel, split=args.split, **params)
+    return CertifiedClassifier(metrics=metric_names(args), decision=_decision(args), refit=args.refit, **params)
 
 
-def fitted(asked: SimpleNamespace, rows: "Data") -> Any:
-    """Return the estimator that was asked for, fitted."""
-    from pacbayes.cli.costs import cost_of
+def fit_estimator(args: SimpleNamespace, data: "Data") -> Any:
+    """Fit the requested estimator."""
+    from pacbayes.cli.costs import read_cost
     from pacbayes.estimators.rows import note_reading
 
-    model = unfitted(asked).set_params(pos_label=positive_of(asked.positive, sorted(set(rows.y.tolist()))))
-    if asked.split != "shared":
-        if not rows.columns.plain:
-            names = ", ".join(map(repr, dict.fromkeys((*rows.columns.categorical, *rows.columns.missing))))
+    model = make_estimator(args).set_params(pos_label=parse_positive(args.positive, sorted(set(data.y.tolist()))))
+    if args.split != "shared":
+        if not data.columns.plain:
+            names = ", ".join(map(repr, dict.fromkeys((*data.columns.categorical, *data.columns.missing))))
             raise ValueError(
-                f"--split independent is for columns of numbers without missing values, unlike {names}: leave them out "
-                "with --drop, or use --split shared"
+                f"--split independent requires numeric columns without missing values, unlike {names}: use --drop, or "
+                "--split shared"
             )
     else:
-        cost = cost_of(asked.cost, rows.y)
-        preprocessor = None if rows.columns.plain else TableEncoder(categorical=list(rows.columns.categorical))
+        cost = read_cost(args.cost, data.y)
+        preprocessor = None if data.columns.plain else TableEncoder(categorical=list(data.columns.categorical))
         metrics = model.metrics if cost is None else (*model.metrics, cost)
-        model.set_params(candidates=candidates_of(asked, preprocessor), preprocessor=preprocessor, metrics=metrics)
-    X = note_reading(rows.X, rows.reading)
-    return model.fit(X, rows.y, groups=rows.groups, slices=rows.slices, validation=rows.validation)
+        model.set_params(candidates=candidates_of(args, preprocessor), preprocessor=preprocessor, metrics=metrics)
+    X = note_reading(data.X, data.reading)
+    return model.fit(X, data.y, groups=data.groups, slices=data.slices, validation=data.validation)
 
 
-# -- what is trained -------------------------------------------------------------------------------------------------
+# -- candidates -----------------------------------------------------------------------------------------------------
 
 
-def families(asked: SimpleNamespace) -> list[str]:
-    """Return the families that candidates name; a full name of a classifier is one."""
-    names = [name.strip() for name in asked.candidates.split(",")]
+def families(args: SimpleNamespace) -> list[str]:
+    """Names in --candidates: families, or one full name of a classifier."""
+    names = [name.strip() for name in args.candidates.split(",")]
     return list(PORTFOLIO) if names == ["auto"] else names
 
 
-def candidates_of(asked: SimpleNamespace, preprocessor: Any) -> Any:
-    """Return what the estimator takes: names, machines with their settings, or a grid of one classifier."""
+def candidates_of(args: SimpleNamespace, preprocessor: Any) -> Any:
+    """Parameter `candidates` of the estimator: names, SVMs with their settings, or a grid of one classifier."""
     from pacbayes.ensemble.families import Grid
     from pacbayes.ensemble.portfolio import AUTO, FAMILIES, classifier_by_name
 
-    settings = asked.lambdas is not None or asked.kernel is not None
-    if not settings and asked.candidates.strip() == "auto":
+    has_svm_options = args.lambdas is not None or args.kernel is not None
+    if not has_svm_options and args.candidates.strip() == "auto":
         return AUTO
-    names = families(asked)
-    found: list[Any] = []
+    names = families(args)
+    candidates: list[Any] = []
     for name in names:
-        if name in FAMILIES or (name == "svm" and not settings):
-            found.append(name)
+        if name in FAMILIES or (name == "svm" and not has_svm_options):
+            candidates.append(name)
         elif name != "svm":
-            found.append(Grid(*classifier_by_name(name, _read_grid(asked.grid), preprocessor)))
+            candidates.append(Grid(*classifier_by_name(name, _read_grid(args.grid), preprocessor)))
         else:
-            # Among others it needs its name.
-            found.append(_machines(asked) if len(names) == 1 else (name, _machines(asked)))
-    return found[0] if len(found) == 1 else found
+            # In a list of several candidates it keeps its name.
+            candidates.append(_svms(args) if len(names) == 1 else (name, _svms(args)))
+    return candidates[0] if len(candidates) == 1 else candidates
 
 
-def _machines(asked: SimpleNamespace) -> Any:
+def _svms(args: SimpleNamespace) -> Any:
     from pacbayes.ensemble.families import SVMs
 
-    lambdas = None if asked.lambdas is None else parse_lambdas(asked.lambdas)
-    return SVMs(lambdas, kernel=asked.kernel or "rbf")
+    lambdas = None if args.lambdas is None else parse_lambdas(args.lambdas)
+    return SVMs(lambdas, kernel=args.kernel or "rbf")
 
 
-def _check_candidates(asked: SimpleNamespace) -> None:
-    """Raise for candidates that nobody knows, and for options that are for others."""
-    names, known = families(asked), ("auto", *PORTFOLIO)
+def _check_candidates(args: SimpleNamespace) -> None:
+    """Raise for unknown candidates, and for options of candidates that are not used."""
+    names, known = families(args), ("auto", *PORTFOLIO)
     unknown = [name for name in names if name not in PORTFOLIO]
     if unknown and (len(names) > 1 or "." not in unknown[0]):
         raise ValueError(
-            f"--candidates must be auto, some of {', '.join(PORTFOLIO)}, or one full name of a classifier under "
-            f"sklearn., such as sklearn.tree.DecisionTreeClassifier; got {asked.candidates!r}"
+            f"--candidates must be auto, some of {', '.join(PORTFOLIO)}, or the full name of one scikit-learn "
+            f"classifier, such as sklearn.tree.DecisionTreeClassifier; got {args.candidates!r}"
             f"{did_you_mean(unknown, known)}"
         )
     if len(set(names)) < len(names):
-        raise ValueError(f"--candidates must name each family once, got {asked.candidates!r}")
-    if not unknown and asked.grid is not None:
-        raise ValueError("--grid is for the full name of a classifier; the grid of svm is --lambdas")
-    if "svm" not in names and (asked.lambdas is not None or asked.kernel is not None):
-        others = f"the grid of {asked.candidates} is --grid FILE.json" if unknown else "other families have none"
-        raise ValueError(f"--lambdas and --kernel are for svm; {others}")
-    if asked.split == "independent" and names != ["svm"]:
-        raise ValueError(f"--split independent is for --candidates svm, as in the paper, got {asked.candidates!r}")
+        raise ValueError(f"--candidates contains duplicates: got {args.candidates!r}")
+    if not unknown and args.grid is not None:
+        raise ValueError("--grid requires the full name of a classifier in --candidates; for svm, use --lambdas")
+    if "svm" not in names and (args.lambdas is not None or args.kernel is not None):
+        hint = f"; for {args.candidates}, use --grid FILE.json" if unknown else ""
+        raise ValueError(f"--lambdas and --kernel require svm in --candidates{hint}")
+    if args.split == "independent" and names != ["svm"]:
+        raise ValueError(f"--split independent requires --candidates svm, as in the paper, got {args.candidates!r}")
 
 
 def _read_grid(path: Path | None) -> Any:
@@ -160,55 +160,55 @@ def _read_grid(path: Path | None) -> Any:
         raise ValueError(f"--grid: {str(path)!r} is not JSON: {error}") from None
 
 
-# -- what is certified -----------------------------------------------------------------------------------------------
+# -- guarantees -------------------------------------------------------------------------------------------------------
 
 
-def _distance(asked: SimpleNamespace) -> Any:
-    several = asked.distance or ["kl"]
-    return several[0] if len(several) == 1 else several
+def _distance(args: SimpleNamespace) -> Any:
+    distances = args.distance or ["kl"]
+    return distances[0] if len(distances) == 1 else distances
 
 
-def metric_bounds_of(asked: SimpleNamespace) -> tuple[str, ...]:
-    """Return the names of the risks that limits are wanted of; --by-class and --slice are short for error."""
-    named = [] if asked.metrics is None else [name.strip() for name in asked.metrics.split(",")]
-    by_class = (asked.by_class or asked.slice_ is not None) and "error" not in named
-    return ("error", *named) if by_class else tuple(named)
+def metric_names(args: SimpleNamespace) -> tuple[str, ...]:
+    """Names in --metrics; --by-class and --slice are short for error."""
+    names = [] if args.metrics is None else [name.strip() for name in args.metrics.split(",")]
+    by_class = (args.by_class or args.slice_ is not None) and "error" not in names
+    return ("error", *names) if by_class else tuple(names)
 
 
-def _target(asked: SimpleNamespace) -> Any:
-    """Return the target as the estimator takes it, None without one."""
+def _decision(args: SimpleNamespace) -> Any:
+    """Parameter `decision` of the estimator; None without one."""
     from pacbayes.certificates.decisions import Abstain, Threshold
 
-    shares = {name: getattr(asked, name) for name in ("recall", "precision", "fpr")}
-    named = [name for name, share in shares.items() if share is not None]
-    if asked.max_error is None:
-        return Threshold(**shares) if named else None
-    if named:
-        raise ValueError(f"--max-error is not for --{named[0]}: it leaves examples out, a threshold none")
-    return Abstain(asked.max_error)
+    shares = {name: getattr(args, name) for name in ("recall", "precision", "fpr")}
+    requested = [name for name, share in shares.items() if share is not None]
+    if args.max_error is None:
+        return Threshold(**shares) if requested else None
+    if requested:
+        raise ValueError(f"--max-error cannot be combined with --{requested[0]}: it abstains, a threshold does not")
+    return Abstain(args.max_error)
 
 
-def positive_of(positive: str | None, classes: Sequence[Any]) -> Any:
-    """Class that --positive names as the file or a screen writes it; None where the option is not used."""
+def parse_positive(positive: str | None, classes: Sequence[Any]) -> Any:
+    """Class named by --positive, as written in the file or on a screen; None without the option."""
     if positive is None:
         return None
-    named = {str(label): label for label in classes}
-    cells = as_cells(np.array([*named], dtype=object))
-    shown = dict(zip(map(printable, named), named.values(), strict=True))
-    written = dict(zip(cells, named.values(), strict=True)) | shown | named
-    # Of numbers and truth values any spelling will do: 02 for 2, true for True.
-    name = positive if positive in written else aligned([positive], [*named], "--positive")[0]
-    if name not in written:
-        like = did_you_mean([positive], named)
-        raise ValueError(f"--positive must be one of the classes {', '.join(named)}, got {positive!r}{like}")
-    return written[name]
+    by_name = {str(label): label for label in classes}
+    cells = as_cells(np.array([*by_name], dtype=object))
+    printed = dict(zip(map(printable, by_name), by_name.values(), strict=True))
+    spellings = dict(zip(cells, by_name.values(), strict=True)) | printed | by_name
+    # Numbers and booleans in any spelling: 02 for 2, true for True.
+    name = positive if positive in spellings else aligned([positive], [*by_name], "--positive")[0]
+    if name not in spellings:
+        hint = did_you_mean([positive], by_name)
+        raise ValueError(f"--positive must be one of the classes {', '.join(by_name)}, got {positive!r}{hint}")
+    return spellings[name]
 
 
-# -- how values are written ------------------------------------------------------------------------------------------
+# -- values of options -----------------------------------------------------------------------------------------------
 
 
 def parse_lambdas(text: str) -> list[float]:
-    """Return the grid that ``a:b:s`` (a, a + s, ... below b) or ``x,y,z`` stands for.
+    """Parse a grid ``a:b:s`` (a, a + s, ... below b) or ``x,y,z``.
 
     Decimal arithmetic: 0.1:20:0.01 is the paper's grid of 1990 values, each the double nearest to its decimals.
 
@@ -224,16 +224,16 @@ def parse_lambdas(text: str) -> list[float]:
     Traceback (most recent call last):
     ValueError: --lambdas must be START:STOP:STEP, such as 0.1:20:0.01, or values such as 0.1,1,10; got '1:2'
     """
-    wrong = ValueError(
+    invalid = ValueError(
         f"--lambdas must be START:STOP:STEP, such as 0.1:20:0.01, or values such as 0.1,1,10; got {text!r}"
     )
     parts = text.split(":") if ":" in text else text.split(",")
     try:
         numbers = [Decimal(part.strip()) for part in parts]
     except InvalidOperation:
-        raise wrong from None
+        raise invalid from None
     if (":" in text and len(numbers) != 3) or not all(number.is_finite() for number in numbers):
-        raise wrong
+        raise invalid
     if min(numbers) <= 0 or math.isinf(float(max(numbers))) or float(min(numbers)) == 0.0:
         raise ValueError(f"--lambdas must be positive numbers, got {text!r}")
     if ":" not in text:
@@ -241,7 +241,7 @@ def parse_lambdas(text: str) -> list[float]:
     start, stop, step = numbers
     if stop <= start:
         raise ValueError(f"--lambdas START:STOP:STEP needs a STOP above START, got {text!r}")
-    if (stop - start) / step > _MOST_LAMBDAS:
-        raise ValueError(f"--lambdas must be at most {_MOST_LAMBDAS} values, got {text!r}")
+    if (stop - start) / step > _MAX_LAMBDAS:
+        raise ValueError(f"--lambdas must have at most {_MAX_LAMBDAS} values, got {text!r}")
     count = math.ceil((stop - start) / step)
     return [float(start + i * step) for i in range(count)]

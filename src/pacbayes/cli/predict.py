@@ -1,4 +1,4 @@
-"""`pacbayes predict`: the labels a saved model gives new examples."""
+"""`pacbayes predict`: predict new rows with a saved model."""
 
 from contextlib import nullcontext
 from csv import QUOTE_MINIMAL, QUOTE_NONNUMERIC
@@ -21,14 +21,14 @@ EXAMPLES = (
 
 HELP = {
     "Arguments": {
-        "model": "What pacbayes certify --save wrote.",
+        "model": "A model saved by pacbayes certify --save.",
         "data": "A CSV, TSV or Parquet file with the columns of the training data.",
     },
     "Options": {
-        "out": "Write here.  [default: stdout]",
-        "voting": "soft: the largest mean probability; stochastic: a classifier drawn for each example; majority: "
-        "their weighted vote; best: a single one.  [default: as saved]",
-        "shares": "Add for each class its probability (soft), or the weight that votes for it.",
+        "out": "Output file.  [default: stdout]",
+        "voting": "soft: the class with the highest mean probability; majority: weighted majority vote; best: a single "
+        "classifier; stochastic: a random classifier for each row.  [default: as saved]",
+        "shares": "Add the probability of each class (soft), or the weight of its votes.",
     },
 }
 
@@ -48,24 +48,24 @@ def predict(
     sha256: Digest = None,
     quiet: Quiet = False,
 ) -> None:
-    r"""Print the predicted class of every row as CSV, and the certificate of the way of predicting on stderr.
+    r"""Print the predicted class of every row as CSV, and the certificate on stderr.
 
-    With --out the certificate is on stdout.  Below it stands how many of these answers are wrong at most: one statement
-    about this file, beside the certificate and not at once with it.  Nothing is said where that is not proved: for
-    groups, copies, a target, and weights that were found on validation examples.
+    With --out, the certificate is on stdout.  It is followed by an upper bound on the number of wrong predictions in
+    this file, whose confidence applies to this file alone, not jointly with the certificate.  There is no such bound
+    for groups, duplicates, decision rules, or weights that were optimised on the validation rows.
 
-    A model with a target (certify --max-error) leaves the label of an example empty where it is not sure.
+    A model fitted with --max-error abstains on some rows: their labels are empty.
 
-    A class whose name a spreadsheet would run as a formula, as it begins with = + - @ and is neither a number nor that
-    character alone, gets an apostrophe in front; so does one that is empty or begins with a blank or an apostrophe.
-    compare and certify --predictions take it away again.
+    A class that a spreadsheet would interpret as a formula (it begins with = + - or @, and is neither a number nor
+    that character alone) gets a leading apostrophe; so does a class that is empty or begins with a blank or an
+    apostrophe.  compare and certify --predictions remove it.
 
-    A terminal is shown control characters of names as \x1b or \u202e; files and pipes get the names as they are.
+    On a terminal, control characters in names are shown as \x1b or \u202e; files and pipes contain names unchanged.
     """
     from pacbayes._utils.checks import check_choice
     from pacbayes._utils.files import spooled, writing
     from pacbayes.certificates.voting import VOTINGS
-    from pacbayes.cli.interrupted import keeps
+    from pacbayes.cli.interrupted import on_interrupt_report
     from pacbayes.cli.new_rows import Cells, NewRows, load_saved
     from pacbayes.cli.options import check_outputs
     from pacbayes.cli.show import Note, print_file, print_lines, warnings_as_notes
@@ -80,86 +80,86 @@ def predict(
         loaded.set_params(voting=voting)
     rows = NewRows(data, loaded, Cells(missing or (), not_missing or (), sep, NumberFormat.given(decimal, thousands)))
     try:
-        counted: CountedBatch | None = loaded._counted_batch()
-    except ValueError:  # nothing is proved of a batch
-        counted = None
-    # Nothing is seen of the predictions until all of them are there.
+        batch: CountedBatch | None = loaded._counted_batch()
+    except ValueError:  # no bound for a batch is proved
+        batch = None
+    # No prediction is written before all of them are computed.
     with spooled() if out is None else writing(out) as file:
         with warnings_as_notes(note):
-            number, unanswered = _write_predictions(loaded, rows, shares, file, out, counted)
+            n_rows, n_abstained = _write_predictions(loaded, rows, shares, file, out, batch)
         if out is None:
             print_file(file)
     notes = rows.notes
     if out is not None:
-        keeps(lambda: f"the predictions are in {str(out)!r}")
-        notes.append(f"{number} predictions written to {out}.")
+        on_interrupt_report(lambda: f"the predictions are in {str(out)!r}")
+        notes.append(f"{n_rows} predictions written to {out}.")
     if loaded.certificate_.abstains:
-        notes.append(f"{unanswered} of {number} examples are not answered: their labels are empty.")
+        notes.append(f"The model abstains on {n_abstained} of {n_rows} rows: their labels are empty.")
     for line in notes:
         note(line)
-    guarantee = (loaded.certificate_.sentence, loaded.certificate_.main_assumption, *_of_these(counted))
+    guarantee = (loaded.certificate_.sentence, loaded.certificate_.main_assumption, *_batch_bound(batch))
     if out is not None and out.is_file():
         print_lines(*guarantee, "")
-    else:  # stdout is for the predictions alone
+    else:  # stdout contains only the predictions
         for line in guarantee:
             note(line)
 
 
-def _of_these(counted: "CountedBatch | None") -> list[str]:
-    """Return how many of the answers are wrong at most, or that the rows are not new."""
-    if counted is None:
+def _batch_bound(batch: "CountedBatch | None") -> list[str]:
+    """Bound on the number of wrong predictions, or why there is none."""
+    if batch is None:
         return []
-    if counted.not_new is not None:
-        return [f"How many answers are wrong at most is said of new examples alone: {counted.not_new}."]
-    return [str(counted.batch())]
+    if batch.not_new is not None:
+        return [f"No bound on the number of wrong predictions in this file: {batch.not_new}."]
+    return [str(batch.batch())]
 
 
 def _write_predictions(
-    model: Any, rows: "NewRows", shares: bool, file: BinaryIO, out: Path | None, counted: "CountedBatch | None"
+    model: Any, rows: "NewRows", shares: bool, file: BinaryIO, out: Path | None, batch: "CountedBatch | None"
 ) -> tuple[int, int]:
-    """Write the predictions as CSV, block by block; return how many there are, and how many are left empty."""
+    """Write the predictions as CSV, block by block; return the numbers of rows and of abstentions."""
     from pacbayes._utils.files import naming
     from pacbayes._utils.progress import progress
 
-    number = done = empty = 0
-    # The stage of each block has the same name and is not shown: one bar for the file.
+    n_rows = done = n_abstained = 0
+    # One progress bar for the file: the stages of the blocks have the same name, and are not shown.
     with progress("predictions", rows.total) as advance:
         for block in rows:
-            given = block if hasattr(model, "feature_names_in_") else block.to_numpy()
-            text, unanswered = _predicted(model, given, shares, header=number == 0)
-            if counted is not None:
-                counted.add(given)
+            X = block if hasattr(model, "feature_names_in_") else block.to_numpy()
+            text, abstained = _predict_block(model, X, shares, header=n_rows == 0)
+            if batch is not None:
+                batch.add(X)
             with nullcontext() if out is None else naming(out):
                 file.write(text.encode())
-            number += len(block)
-            empty += unanswered
+            n_rows += len(block)
+            n_abstained += abstained
             advance(rows.done - done)
             done = rows.done
-    return number, empty
+    return n_rows, n_abstained
 
 
-def _predicted(model: Any, given: Any, shares: bool, header: bool) -> tuple[str, int]:
-    """Return the predictions of some rows as CSV text, empty where the model does not answer, and how often."""
+def _predict_block(model: Any, X: Any, shares: bool, header: bool) -> tuple[str, int]:
+    """Predictions of some rows as CSV text, empty where the model abstains, and the number of abstentions."""
     import numpy as np
     import pandas as pd
 
     from pacbayes.certificates.voting import SOFT
     from pacbayes.data.class_names import as_cells
 
-    cells, answered = as_cells(model.predict(given)), np.ones(len(given), dtype=bool)
+    cells, accepted = as_cells(model.predict(X)), np.ones(len(X), dtype=bool)
     if model.certificate_.abstains:
-        answered = model.accepts(given)
-        cells = np.where(answered, cells.astype(object), "")
+        accepted = model.accepts(X)
+        cells = np.where(accepted, cells.astype(object), "")
     table: dict[str, Any] = {"predicted": cells}
     if model.certificate_.refit:
-        table["covered"] = np.where(model.covered(given), "yes", "no")
+        table["covered"] = np.where(model.covered(X), "yes", "no")
     if shares:
-        # What decides: of a soft vote it is not which class each member would say.
-        decides = model.voting_ == SOFT or model.certificate_.refit
-        found = model.predict_proba(given) if decides else model.vote_share(given)
-        table |= {f"share of {name}": found[:, i] for i, name in enumerate(model.classes_)}
-    # The csv module quotes no field for a carriage return alone, at which readers would begin another row.
-    returns = any("\r" in str(name) for name in model.classes_)
-    options: Any = {"quoting": QUOTE_NONNUMERIC if returns else QUOTE_MINIMAL, "lineterminator": "\n"}
+        # A soft vote, and a refitted model, predict by probabilities, not by the votes of the members.
+        by_probabilities = model.voting_ == SOFT or model.certificate_.refit
+        scores = model.predict_proba(X) if by_probabilities else model.vote_share(X)
+        table |= {f"share of {name}": scores[:, i] for i, name in enumerate(model.classes_)}
+    # The csv module does not quote a carriage return, at which readers would start a new row.
+    has_returns = any("\r" in str(name) for name in model.classes_)
+    options: Any = {"quoting": QUOTE_NONNUMERIC if has_returns else QUOTE_MINIMAL, "lineterminator": "\n"}
     text = pd.DataFrame(table).to_csv(index=False, header=header, **options)
-    return text, int(np.count_nonzero(~answered))
+    return text, int(np.count_nonzero(~accepted))

@@ -1,4 +1,4 @@
-"""What the commands print: tables to stdout, everything else to stderr."""
+"""Output of the commands: results to stdout, messages to stderr."""
 
 import io
 import json
@@ -11,32 +11,32 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from pacbayes._utils.words import printable, printable_lines
-from pacbayes.cli.options import in_options
+from pacbayes.cli.options import with_option_names
 
 if TYPE_CHECKING:
     from pacbayes.report.tables import TextTable
 
 
 class BestEffortStream:
-    """A stream for remarks that goes silent where it cannot be written (a full disk): the results are elsewhere."""
+    """Stream for messages that discards them if they cannot be written (a full disk), so that results still appear."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write text, if that is possible."""
+        """Write text, if possible."""
         self._try(lambda: self._stream.write(text))
         return len(text)
 
     def flush(self) -> None:
-        """Write what is left, if that is possible."""
+        """Flush the buffer, if possible."""
         self._try(self._stream.flush)
 
     def _try(self, write: Callable[[], object]) -> None:
         try:
             write()
         except OSError:
-            # What is in its buffer too: Python would try once more at the end, and make an exit code of it.
+            # Discard the buffer too: Python would try again when it ends, and exit with an error.
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 
     def __getattr__(self, name: str) -> Any:
@@ -44,11 +44,12 @@ class BestEffortStream:
 
 
 def print_lines(*lines: str) -> None:
-    """Print lines to stdout, wrapped at words on a terminal; an empty one counts at the end alone."""
-    _say("\n".join(printable(line) for place, line in enumerate(lines) if line or place == len(lines) - 1), sys.stdout)
+    """Print lines to stdout, wrapped at words on a terminal; empty lines are skipped, except at the end."""
+    last = len(lines) - 1
+    _write("\n".join(printable(line) for i, line in enumerate(lines) if line or i == last), sys.stdout)
 
 
-def _say(text: str, stream: TextIO, style: str = "") -> None:
+def _write(text: str, stream: TextIO, style: str = "") -> None:
     if not stream.isatty():
         print(text, file=stream)
         return
@@ -59,19 +60,19 @@ def _say(text: str, stream: TextIO, style: str = "") -> None:
 
 
 def print_file(file: BinaryIO) -> None:
-    """Print a file of text, from its beginning, to stdout: as it is, or on a terminal as `printable`."""
+    """Copy a text file to stdout; control characters are escaped on a terminal only."""
     file.seek(0)
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    is_screen = sys.stdout.isatty()
+    is_terminal = sys.stdout.isatty()
     while part := text.read(2**20):
-        sys.stdout.write(printable_lines(part) if is_screen else part)
+        sys.stdout.write(printable_lines(part) if is_terminal else part)
     text.detach()
 
 
 def print_tables(tables: "Iterable[TextTable]", note: "Note") -> None:
-    """Print tables: drawn with rich on a terminal; elsewhere one line a row, cells apart by tabs, a line between two.
+    """Print tables: with rich on a terminal, otherwise tab-separated, with an empty line between tables.
 
-    Captions stand below the tables on a terminal and are notes elsewhere.
+    Captions are printed below the tables on a terminal, otherwise as notes.
     """
     for i, table in enumerate(tables):
         if sys.stdout.isatty():
@@ -93,33 +94,33 @@ def _draw(table: "TextTable") -> None:
     for name in table.columns:
         drawn.add_column(Text(name))
     for row in table.rows:
-        # As Text: names from the data are never markup.
+        # As Text, so that names from the data are not parsed as markup.
         drawn.add_row(*(Text(printable(cell)) for cell in row))
     Console(highlight=False).print(drawn)
     if table.caption:
-        _say(f"{printable(table.caption)}\n", sys.stdout, "dim")
+        _write(f"{printable(table.caption)}\n", sys.stdout, "dim")
 
 
 def print_json(values: Any) -> None:
-    """Print values as JSON that any reader takes: infinities and NaN, which JSON does not have, become null."""
-    print(json.dumps(_plain(values), indent=2, allow_nan=False))
+    """Print values as strict JSON; infinities and NaN become null."""
+    print(json.dumps(_to_json(values), indent=2, allow_nan=False))
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it; what JSON does not have as Python writes it."""
+def _to_json(value: Any) -> Any:
+    """Convert a value to JSON types; other types become their repr."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):
-        return {str(name): _plain(inner) for name, inner in value.items()}
+        return {str(name): _to_json(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [_to_json(inner) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, str | int | float | None) else " ".join(repr(value).split())
 
 
 class Note:
-    """Prints lines to stderr for the person who waits, unless they asked for quiet."""
+    """Print messages to stderr, unless `quiet`."""
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
@@ -128,24 +129,24 @@ class Note:
         """Print one paragraph."""
         if self.quiet:
             return
-        # What was printed to stdout so far comes first where both are the same terminal.
+        # Keep the order of both streams on one terminal.
         sys.stdout.flush()
-        _say(printable(text), sys.stderr)
+        _write(printable(text), sys.stderr)
 
 
 @contextmanager
 def warnings_as_notes(note: Note) -> Iterator[None]:
-    """Say every different warning once, in one line, and not as Python shows it."""
+    """Print each distinct warning once, as a one-line note."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             yield
         finally:
-            # What was warned of before a failure may be its reason.
-            said: dict[str, int] = {}
+            # Also after an error, which a warning may explain.
+            counts: dict[str, int] = {}
             for warning in caught:
                 if not issubclass(warning.category, DeprecationWarning | FutureWarning):
-                    text = in_options(" ".join(str(warning.message).split()))
-                    said[text] = said.get(text, 0) + 1
-            for text, times in said.items():
+                    text = with_option_names(" ".join(str(warning.message).split()))
+                    counts[text] = counts.get(text, 0) + 1
+            for text, times in counts.items():
                 note(f"warning: {text}" + (f" ({times} times)" if times > 1 else ""))

@@ -1,4 +1,4 @@
-"""`pacbayes watch`: whether the certificate of a saved model still holds for labelled rows that arrived since."""
+"""`pacbayes watch`: monitor the certificate of a saved model on labelled rows that arrived since."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,24 +28,24 @@ EXAMPLES = (
     "pacbayes watch model.pacbayes new.csv --target class",
     "pacbayes watch model.pacbayes new.csv --target class --alpha 0.001 --json",
 )
-_GAP = "every row needs one: leave out rows that have none"
-_WAY = "watch rows that arrived after it was fitted"
-_ASSUMED = (
-    "This assumes that the rows are in the order in which they arrived, and that which of them have a class does not "
-    "depend on whether the model is wrong."
+_MISSING_HINT = "every row requires a value: drop rows without a class"
+_NEW_ROWS_HINT = "watch rows that arrived after it was fitted"
+_ASSUMPTIONS = (
+    "Assumes that the rows are in their order of arrival, and that which rows have a label does not depend on whether "
+    "the model is wrong on them."
 )
 
 
 HELP = {
     "Arguments": {
-        "model": "What pacbayes certify --save wrote.",
-        "data": "A CSV, TSV or Parquet file: all rows that arrived since, in that order.",
+        "model": "A model saved by pacbayes certify --save.",
+        "data": "A CSV, TSV or Parquet file with all rows that arrived since, in their order of arrival.",
     },
     "Options": {
         "target": "The column with the true class.",
-        "alpha": "The probability of a false alarm, ever, however often you look.",
-        "order": "Numbers or dates that say in which order the rows arrived.  [default: as in the file]",
-        "group": "The groups, all complete, of a model certified by groups.",
+        "alpha": "Probability of a false alarm, ever, however often you check.",
+        "order": "A column of numbers or dates that gives the order of arrival.  [default: the order of the file]",
+        "group": "The column of groups, for models certified by groups; every group must be complete.",
     },
 }
 
@@ -68,12 +68,12 @@ def watch(
     json: bool = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say whether the certificate of a saved model still holds for labelled rows that arrived since.
+    """Monitor whether the certificate of a saved model still holds on labelled rows that arrived since.
 
-    Everything is computed from the first row each time: append new rows to the file and run it again, as often as you
-    like. If the certificate is true and nothing changes, an alarm is ever seen with probability at most alpha.
+    Append new rows to the file and run the command again, as often as you like: every run starts from the first row. If
+    the certificate is true and nothing changes, the probability of any false alarm, ever, is at most alpha.
 
-    The exit code is 3 on an alarm and 0 otherwise.
+    The exit code is 3 on an alarm.
     """
     from pacbayes._utils.words import printable
     from pacbayes.cli.new_rows import Cells, load_saved
@@ -91,7 +91,7 @@ def watch(
     signs = NumberFormat.given(decimal, thousands)
     cells = Cells(missing or (), not_missing or (), sep, signs, list(columns.values()))
     with warnings_as_notes(note):
-        wrong, rows, groups, unanswered = _arrived(loaded, (model, data), columns, cells, note)
+        wrong, rows, groups, n_abstained = _errors_in_order(loaded, (model, data), columns, cells, note)
     monitor.update_errors(wrong, groups=groups)
     if plot is not None:
         from pacbayes.report.plots import plot_monitor
@@ -99,31 +99,31 @@ def watch(
         write_plot(plot, lambda axes: plot_monitor(monitor, axes))
     row = None if monitor.alarm_at is None or group is not None else rows[monitor.alarm_at - 1]
     if json:
-        print_json(_summary(monitor, row, unanswered))
+        print_json(_as_dict(monitor, row, n_abstained))
     else:
-        print(f"{printable(str(monitor))}\n{_ASSUMED}")
+        print(f"{printable(str(monitor))}\n{_ASSUMPTIONS}")
         if loaded.certificate_.abstains:
-            note(f"{unanswered} of {len(rows) + unanswered} rows are not answered: they do not count.")
+            note(f"The model abstains on {n_abstained} of {len(rows) + n_abstained} rows: they do not count.")
         if row is not None:
-            note(f"The alarm came at row {row} of the file.")
+            note(f"The alarm was raised at row {row} of the file.")
     if monitor.alarm:
         raise typer.Exit(NO_GUARANTEE)
 
 
 def _check_group(group: str | None, monitor: "Monitor", model: Path) -> None:
     if monitor.unit == "group" and group is None:
-        raise ValueError("--group must name the column of groups: the certificate is about groups")
+        raise ValueError("--group is required: the model was certified by groups")
     if monitor.unit != "group" and group is not None:
-        raise ValueError(f"--group is for a model that was certified by groups, which {str(model)!r} was not")
+        raise ValueError(f"--group requires a model certified by groups, which {str(model)!r} is not")
 
 
-def _arrived(
+def _errors_in_order(
     loaded: Any, files: tuple[Path, Path], columns: dict[str, str], cells: "Cells", note: Callable[[str], None]
 ) -> tuple[Any, list[int], Any, int]:
-    """Ask a model about the rows of a file, or raise if it was fitted with them.
+    """Predict the rows of a file in their order of arrival; raise if the model was fitted with them.
 
-    Returned are, of the rows that it answers and in the order in which they arrived: whether each is wrong, where it
-    stands in the file (from 1), and its group; and how many other rows there are.
+    Returns, for the accepted rows, whether each is wrong, its place in the file (from 1) and its group; and the number
+    of abstentions.
     """
     import numpy as np
     import pandas as pd
@@ -133,53 +133,51 @@ def _arrived(
     from pacbayes.data.split import DISTINCT
 
     model, data = files
-    labels, is_text = read_labels(data, columns, cells, _GAP)
+    labels, is_text = read_labels(data, columns, cells, _MISSING_HINT)
     y_true = labels[columns["--target"]]
-    given = unknown_rows(loaded, model, data, cells, note, _WAY)
-    of_text = all(isinstance(one, str) for one in loaded.classes_.tolist())
-    # With all that it can say: a few rows may all be wrong.
-    said = np.concatenate([as_labels(loaded.predict(given)), as_labels(loaded.classes_)])
-    said = in_one_spelling(y_true, [(repr(str(model)), said, of_text)], is_text)[0][: y_true.size]
-    places = (
-        _in_order(labels[columns["--order"]], columns["--order"]) if "--order" in columns else np.arange(y_true.size)
-    )
+    X = unknown_rows(loaded, model, data, cells, note, _NEW_ROWS_HINT)
+    has_text_classes = all(isinstance(label, str) for label in loaded.classes_.tolist())
+    # With all classes of the model, because all predictions of a few rows may be wrong.
+    y_pred = np.concatenate([as_labels(loaded.predict(X)), as_labels(loaded.classes_)])
+    y_pred = in_one_spelling(y_true, [(repr(str(model)), y_pred, has_text_classes)], is_text)[0][: y_true.size]
+    order = _order(labels[columns["--order"]], columns["--order"]) if "--order" in columns else np.arange(y_true.size)
     if loaded.certificate_.unit == DISTINCT:
-        rows = pd.concat([pd.DataFrame(given).reset_index(drop=True), pd.Series(y_true)], axis=1)
-        places = places[~rows.iloc[places].duplicated().to_numpy()]
-        if places.size < y_true.size:
-            note(f"{y_true.size - places.size} of {y_true.size} rows are copies of earlier ones: they do not count.")
-    answered = loaded.accepts(given)[places]
-    kept = places[answered]
-    groups = labels[columns["--group"]][kept] if "--group" in columns else None
-    # After a refit an answer that is not covered is no error.
-    wrong = (said != y_true) & loaded.covered(given)
-    return wrong[kept], (kept + 1).tolist(), groups, int((~answered).sum())
+        rows = pd.concat([pd.DataFrame(X).reset_index(drop=True), pd.Series(y_true)], axis=1)
+        order = order[~rows.iloc[order].duplicated().to_numpy()]
+        if order.size < y_true.size:
+            note(f"{y_true.size - order.size} of {y_true.size} rows are duplicates of earlier ones: they do not count.")
+    accepted = loaded.accepts(X)[order]
+    places = order[accepted]
+    groups = labels[columns["--group"]][places] if "--group" in columns else None
+    # After a refit, only covered predictions can be errors.
+    wrong = (y_pred != y_true) & loaded.covered(X)
+    return wrong[places], (places + 1).tolist(), groups, int((~accepted).sum())
 
 
-def _in_order(texts: Any, name: str) -> Any:
-    """Return the numbers of rows in the order of a column of numbers or dates; equal ones as in the file."""
+def _order(texts: Any, name: str) -> Any:
+    """Sort a column of numbers or dates: indices of the rows, equal values in the order of the file."""
     import pandas as pd
 
-    written = pd.Series(texts, dtype=object)
-    times = pd.to_numeric(written, errors="coerce")
+    values = pd.Series(texts, dtype=object)
+    times = pd.to_numeric(values, errors="coerce")
     if times.isna().any():
-        times = pd.to_datetime(written, errors="coerce", format="ISO8601", utc=True)
+        times = pd.to_datetime(values, errors="coerce", format="ISO8601", utc=True)
     if times.isna().any():
-        bad = int(times.isna().to_numpy().argmax())
+        first = int(times.isna().to_numpy().argmax())
         raise ValueError(
-            f"--order must name a column of numbers, or of dates such as 2024-05-31, got {texts[bad]!r} in example "
-            f"{bad + 1} of {name!r}"
+            f"--order must name a column of numbers, or of dates such as 2024-05-31, got {texts[first]!r} in row "
+            f"{first + 1} of {name!r}"
         )
     return times.to_numpy().argsort(kind="stable")
 
 
-def _summary(monitor: "Monitor", row: int | None, unanswered: int) -> dict[str, Any]:
-    """Return what is known as plain values."""
+def _as_dict(monitor: "Monitor", row: int | None, n_abstained: int) -> dict[str, Any]:
+    """Convert the result to JSON types."""
     names = ("alarm", "alarm_at", "bound", "alpha", "unit", "rows", "errors", "needed")
     e_values = monitor.e_values
     return {name: getattr(monitor, name) for name in names} | {
         "alarm_row": row,
-        "not_answered": unanswered,
+        "abstained": n_abstained,
         "e_value": float(e_values[-1]) if monitor.rows else 1.0,
         "largest_e_value": max(1.0, float(e_values.max(initial=0.0))),
         "text": str(monitor),

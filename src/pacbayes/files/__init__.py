@@ -1,4 +1,4 @@
-"""Model files: saved and loaded."""
+"""Saving and loading models."""
 
 from pacbayes.files.model_file import load, save
 from pacbayes.files.objects import UntrustedTypesError

@@ -1,11 +1,11 @@
-"""The archive a model is kept in: written the same whatever the clock says, and unpacked only as far as it may be.
+"""Archive of a model: written reproducibly, read within a memory limit.
 
 ::
 
     manifest.json    format, version and SHA-256
-    values.json      our own values: what was planned, observed and found, and machines
-    arrays/0.npy     the arrays that these name, and so on
-    objects.skops    other people's estimators, itself an archive: a schema and the arrays it names, not compressed
+    values.json      values of this package: plan, validation predictions, posterior weights, SVMs
+    arrays/0.npy     arrays that values.json refers to, and so on
+    objects.skops    estimators of other libraries: an uncompressed archive of a schema and its arrays
 """
 
 import io
@@ -26,21 +26,21 @@ from pacbayes._utils.memory import memory_limit, readable
 
 MANIFEST, VALUES, OBJECTS, SCHEMA = "manifest.json", "values.json", "objects.skops", "schema.json"
 ARRAY = "arrays/{}.npy"
-_LARGEST_MANIFEST = 10_000
-# Archives know no date before 1980, and clocks may stand at 1970; the same date in all makes equal models equal files.
+_MAX_MANIFEST_BYTES = 10_000
+# A constant date, the earliest in a zip file, so that equal models make equal files.
 _DATE = (1980, 1, 1, 0, 0, 0)
-# Levels of braces and brackets in a schema; a pipeline in a pipeline in a grid has about 50.
-_DEEPEST = 200
-# Objects of this many bytes, at most, are made from one byte of a schema, or of values.
+# Maximum nesting of a schema; a pipeline in a pipeline in a grid has about 50 levels.
+_MAX_DEPTH = 200
+# Maximum number of bytes of the objects that one byte of a schema, or of values.json, creates.
 _OBJECT_BYTES = 60
-# Copies of an array that exist at once while it is loaded: packed, as a stream, as an array.
+# Simultaneous copies of an array during loading: compressed, as a stream, as an array.
 _COPIES = 3
-# NumPy's own limit, which it looks at only after it has read a header; and what stands before it.
-_LARGEST_HEADER = 10_000 + 12
+# NumPy's maximum, which it checks only after it has read a header; plus the bytes before the header.
+_MAX_HEADER_BYTES = 10_000 + 12
 
 
 def packed(parts: Mapping[str, bytes], method: int) -> bytes:
-    """Return an archive of some parts by name, without a date."""
+    """Pack parts, by name, into an archive with a constant date."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as archive:
         for name, data in parts.items():
@@ -51,31 +51,31 @@ def packed(parts: Mapping[str, bytes], method: int) -> bytes:
 
 
 def write_archive(path: str | os.PathLike[str], manifest: dict[str, Any], parts: Mapping[str, bytes]) -> None:
-    """Write manifest and parts; no reader ever sees half of them."""
-    everything = {MANIFEST: json.dumps(manifest).encode(), **parts}
-    write_file(Path(path), packed(everything, zipfile.ZIP_DEFLATED))
+    """Write the manifest and the parts atomically."""
+    members = {MANIFEST: json.dumps(manifest).encode(), **parts}
+    write_file(Path(path), packed(members, zipfile.ZIP_DEFLATED))
 
 
 def read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
-    """Return the manifest, or raise `ValueError`."""
-    manifest = json.loads(_member(archive, MANIFEST, _LARGEST_MANIFEST))
+    """Read the manifest; raise `ValueError` if it is invalid."""
+    manifest = json.loads(_member(archive, MANIFEST, _MAX_MANIFEST_BYTES))
     if not isinstance(manifest, dict):
-        raise ValueError(f"its manifest is {type(manifest).__name__}")
+        raise ValueError(f"its manifest is of type {type(manifest).__name__}")
     return manifest
 
 
 def read_parts(archive: zipfile.ZipFile, max_bytes: int | None) -> dict[str, bytes]:
-    """Return all parts but the manifest by name, or raise; what would unpack to too much is refused before it is."""
+    """Read all parts except the manifest; raise before unpacking more than `max_bytes`."""
     infos = [info for info in archive.infolist() if info.filename != MANIFEST]
     names = [info.filename for info in infos]
     if len(set(names)) < len(names):
-        raise ValueError("it has two parts of the same name")
+        raise ValueError("it has duplicate parts")
     arrays = [ARRAY.format(number) for number in range(len(set(names) - {VALUES, OBJECTS}))]
     if set(names) - {OBJECTS} != {VALUES, *arrays}:
-        raise ValueError(f"it has the parts {sorted(names)[:5]}")
+        raise ValueError(f"it has unexpected parts: {sorted(names)[:5]}")
     total = sum(info.file_size for info in infos)
     objects = _OBJECT_BYTES * archive.getinfo(VALUES).file_size
-    _check_room(_COPIES * total + objects, max_bytes)
+    _check_memory(_COPIES * total + objects, max_bytes)
     parts = {name: _member(archive, name, archive.getinfo(name).file_size) for name in names}
     for name, data in parts.items():
         if name in arrays:
@@ -84,90 +84,90 @@ def read_parts(archive: zipfile.ZipFile, max_bytes: int | None) -> dict[str, byt
 
 
 def npy_bytes(array: NDArray[Any]) -> bytes:
-    """Write an array."""
+    """Serialise an array."""
     file = io.BytesIO()
     npy.write_array(file, array, allow_pickle=False)
     return file.getvalue()
 
 
 def read_npy(data: bytes) -> NDArray[Any]:
-    """Read an array, which holds no pickles."""
+    """Read an array; pickles are rejected."""
     array: NDArray[Any] = npy.read_array(io.BytesIO(data), allow_pickle=False)
     return array
 
 
 def check_parts(contents: bytes, max_bytes: int | None) -> None:
-    """Raise `ValueError` unless making what a skops file describes takes no more memory than it may, and ends.
+    """Raise `ValueError` if loading a skops file would take more than `max_bytes`, or not terminate.
 
-    A skops file is an archive of a schema, a tree of nodes, and of the arrays that nodes name.
+    A skops file is an archive of a schema, which is a tree of nodes, and of arrays that the nodes refer to.
     """
     with zipfile.ZipFile(io.BytesIO(contents)) as archive:
         infos = archive.infolist()
         sizes = {info.filename: info.file_size for info in infos}
         if len(sizes) < len(infos):
-            raise ValueError("its model has two parts of the same name")
+            raise ValueError("its skops file has duplicate parts")
         if any(info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size for info in infos):
-            raise ValueError("its model is packed twice")
+            raise ValueError("its skops file is compressed")
         if sum(sizes.values()) > len(contents):
-            raise ValueError("parts of its model overlap")
+            raise ValueError("parts of its skops file overlap")
         objects = _OBJECT_BYTES * archive.getinfo(SCHEMA).file_size
-        _check_room(_COPIES * len(contents) + objects, max_bytes)
-        made: set[tuple[int | None, int, str]] = set()
-        _find_parts(json.loads(archive.read(SCHEMA)), made)
-        files = Counter(file for _, _, file in made)
-        total = sum(times * _unpacked(archive.read(name)) for name, times in files.items())
-        _check_room(_COPIES * (len(contents) + total) + objects, max_bytes)
+        _check_memory(_COPIES * len(contents) + objects, max_bytes)
+        loaded_parts: set[tuple[int | None, int, str]] = set()
+        _collect_parts(json.loads(archive.read(SCHEMA)), loaded_parts)
+        files = Counter(file for _, _, file in loaded_parts)
+        total = sum(times * _unpacked_size(archive.read(name)) for name, times in files.items())
+        _check_memory(_COPIES * (len(contents) + total) + objects, max_bytes)
 
 
-def _find_parts(value: Any, made: set[tuple[int | None, int, str]], depth: int = 0) -> None:
-    """Find the parts that a schema names, each as often as skops makes it: once for each number.
+def _collect_parts(value: Any, loaded_parts: set[tuple[int | None, int, str]], depth: int = 0) -> None:
+    """Collect the parts that a schema refers to, as often as skops loads them: once for each node number.
 
-    A node with others inside has no number: by such, a short schema could stand for any number of objects.
+    A node with child nodes has no number: otherwise a short schema could expand to any number of objects.
     """
-    if depth > _DEEPEST:
-        raise ValueError("its model is nested too deeply")
+    if depth > _MAX_DEPTH:
+        raise ValueError("its skops file is nested too deeply")
     inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-    for one in inner:
-        _find_parts(one, made, depth + 1)
+    for child in inner:
+        _collect_parts(child, loaded_parts, depth + 1)
     if isinstance(value, dict) and isinstance(value.get("__loader__"), str):
         number, file = value.get("__id__"), value.get("file")
-        if number is not None and (type(number) is not int or any(isinstance(one, dict | list) for one in inner)):
-            raise ValueError(f"its model has a part with the number {number!r}")
+        if number is not None and (type(number) is not int or any(isinstance(child, dict | list) for child in inner)):
+            raise ValueError(f"its skops file has an invalid node number {number!r}")
         if isinstance(file, str):
-            made.add((number, len(made) if number is None else 0, file))
+            loaded_parts.add((number, len(loaded_parts) if number is None else 0, file))
 
 
-def _check_room(needed: int, max_bytes: int | None) -> None:
-    """Raise if loading would need more than `max_bytes`, or than half of the free memory for None."""
+def _check_memory(needed: int, max_bytes: int | None) -> None:
+    """Raise if loading requires more than `max_bytes`; for None, more than half of the free memory."""
     limit, name = memory_limit(max_bytes)
     if limit is not None and needed > limit:
         raise ValueError(
-            f"loading it needs {readable(needed)}, more than {name} {readable(limit)}; if you know where it comes "
-            "from, give a larger max_bytes"
+            f"loading it needs {readable(needed)}, more than {name} {readable(limit)}; if you trust its origin, "
+            "pass a larger max_bytes"
         )
 
 
-def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
-    """Return a member of at most so many bytes, whatever it unpacks to."""
+def _member(archive: zipfile.ZipFile, name: str, max_bytes: int) -> bytes:
+    """Read a member of at most `max_bytes`, whatever size its header states."""
     info = archive.getinfo(name)
     _check_method(info, name)
-    if info.file_size > most:
+    if info.file_size > max_bytes:
         raise ValueError(f"its {name} is too long")
     with archive.open(info) as stream:
-        # With a number of bytes the stream is unpacked no further, even where the size in the archive is a lie.
+        # Reading a number of bytes unpacks no more, even if the size in the archive is wrong.
         return stream.read(info.file_size)
 
 
 def _check_method(info: zipfile.ZipInfo, name: str) -> None:
-    # Others cannot be unpacked a bit at a time: a few bytes could become gigabytes before anybody counts them.
+    # Other methods do not unpack incrementally: a few bytes could become gigabytes before they are counted.
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError(f"its {name} is packed by a method that pacbayes does not use")
+        raise ValueError(f"its {name} uses an unsupported compression method")
 
 
-def _unpacked(data: bytes) -> int:
-    """Return to how many bytes a part unpacks; arrays must hold as much as they say.
+def _unpacked_size(data: bytes) -> int:
+    """Unpacked size of a part, whose arrays must have the sizes in their headers.
 
-    What it is shows in its first bytes, by which NumPy goes, too.
+    The kind of a part is detected from its first bytes, as in NumPy.
     """
     if data.startswith(npy.MAGIC_PREFIX):
         _check_npy(io.BytesIO(data), len(data))
@@ -182,12 +182,12 @@ def _unpacked(data: bytes) -> int:
 
 
 def _check_npy(stream: Any, size: int) -> None:
-    """Raise unless an array has a short header, and the shape it says in as many bytes as there are."""
-    # Of a longer header NumPy says that it is cut off.
-    start = io.BytesIO(stream.read(_LARGEST_HEADER))
+    """Raise unless an array has a short header, and the size that its header states."""
+    # NumPy reports a longer header as truncated.
+    start = io.BytesIO(stream.read(_MAX_HEADER_BYTES))
     read_header = npy.read_array_header_1_0 if npy.read_magic(start) == (1, 0) else npy.read_array_header_2_0
     shape, _, dtype = read_header(start)
-    count, held = math.prod(shape), size - start.tell()
-    whole = min(shape, default=0) >= 0 and not dtype.hasobject and count * dtype.itemsize == held
-    if not whole or (dtype.itemsize == 0 and count > 0):
-        raise ValueError(f"an array of its model says {shape} of {dtype} and has {size} bytes")
+    count, n_bytes = math.prod(shape), size - start.tell()
+    matches = min(shape, default=0) >= 0 and not dtype.hasobject and count * dtype.itemsize == n_bytes
+    if not matches or (dtype.itemsize == 0 and count > 0):
+        raise ValueError(f"an array with header {shape} of {dtype} has {size} bytes")

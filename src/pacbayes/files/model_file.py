@@ -1,4 +1,4 @@
-"""Models in files: loading one runs no code that skops does not trust, and unpacks no more than it may."""
+"""Save and load models; loading runs no code that skops does not trust, within a memory limit."""
 
 from __future__ import annotations
 
@@ -40,48 +40,57 @@ from pacbayes.files.archive import (
     write_archive,
 )
 from pacbayes.files.checks import check_fitted
-from pacbayes.files.objects import dump_objects, load_objects, settle_objects, untrusted_types
+from pacbayes.files.objects import dump_objects, load_objects, sanitize_objects, untrusted_types
 from pacbayes.files.values import ModelDecoder, ModelEncoder
 from pacbayes.posteriors.posterior import Posterior
 
-# What this version writes, and all it reads; raised whenever what is stored changes.
+# The format that this version writes, and the only one it reads; incremented when the contents change.
 FORMAT = 17
-# What scikit-learn notes of the rows of a fit.
-NOTED = ("n_features_in_", "feature_names_in_")
-# What is stored of a model.
-STATE = ("class", "params", "noted", "members", "plan", "predictions", "posterior", "refit")
+# Attributes that scikit-learn sets from X in fit.
+INPUT_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
+# Entries of values.json.
+STATE = ("class", "params", "input_attributes", "members", "plan", "predictions", "posterior", "refit")
 ESTIMATORS: dict[str, type[CertifiedModel]] = {kind.__name__: kind for kind in (StochasticSVC, CertifiedClassifier)}
-# Votes take room for every row and label.
-_MOST_LABELS = 100_000
-# What objects made of wrong parts raise when they are put together and looked at.
-_WRONG = (ArithmeticError, AssertionError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
+# Votes take memory for every row and label.
+_MAX_LABELS = 100_000
+# Errors that objects with invalid parts raise during construction and checks.
+_INVALID = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    IndexError,
+    KeyError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 
 def save(model: CertifiedModel, path: str | os.PathLike[str]) -> str:
     """Save a fitted model; no code is stored, and none runs when it is loaded.
 
-    The file is a zip archive: a manifest (format, version, SHA-256), our own values as JSON and arrays, and other
-    people's estimators as skops writes them.  It holds support vectors, hence rows of the training data, and the labels
-    of the validation rows with what every classifier answered.  A callable `prior` is replaced by its weights, a
-    `random_state` that is no integer by None; draws stay.  Certificates, bounds, words and `n_jobs` are not stored:
-    `load` computes the former from answers and weights.  Equal models make equal files.  A warning says at once if
-    `load` will need `trusted`.
+    The file is a zip archive: a manifest (format, version, SHA-256), values of this package as JSON and arrays, and
+    estimators of other libraries in the format of skops.  It contains support vectors, hence rows of the training data,
+    and the labels of the validation rows with the predictions of every classifier.  A callable `prior` is replaced by
+    its weights, a `random_state` that is not an integer by None; draws stay the same.  Certificates, bounds, texts and
+    `n_jobs` are not stored: `load` computes the certificates from predictions and weights.  Equal models make equal
+    files.  A warning tells if `load` will need `trusted`.
 
     Parameters
     ----------
     model : StochasticSVC or CertifiedClassifier
         Fitted.
     path : str or path
-        Replaced in one step if it exists.
+        An existing file is replaced atomically.
 
     Returns
     -------
     str
-        The SHA-256 of the contents.  Keep it elsewhere and give it to `load` to be sure that nobody changed the file.
+        The SHA-256 of the contents.  Store it separately, and pass it to `load` to detect changes to the file.
 
     See Also
     --------
-    load : Read it again.
+    load : Load a model.
 
     Examples
     --------
@@ -90,8 +99,8 @@ def save(model: CertifiedModel, path: str | os.PathLike[str]) -> str:
     >>> clf = StochasticSVC([0.1, 1.0], random_state=0).fit([[i % 5, i % 3] for i in range(60)], [0, 1] * 30)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     digest = save(clf, folder + "/model.pacbayes")
-    ...     again = load(folder + "/model.pacbayes", sha256=digest)
-    >>> again.certificate_ == clf.certificate_
+    ...     loaded = load(folder + "/model.pacbayes", sha256=digest)
+    >>> loaded.certificate_ == clf.certificate_
     True
     """
     if type(model).__name__ not in ESTIMATORS or type(model) is not ESTIMATORS[type(model).__name__]:
@@ -99,13 +108,13 @@ def save(model: CertifiedModel, path: str | os.PathLike[str]) -> str:
     check_is_fitted(model)
     encoder = ModelEncoder()
     values = json.dumps(encoder.encode(_state(model)))
-    parts = {VALUES: values.encode()} | {ARRAY.format(i): npy_bytes(one) for i, one in enumerate(encoder.arrays)}
+    parts = {VALUES: values.encode()} | {ARRAY.format(i): npy_bytes(array) for i, array in enumerate(encoder.arrays)}
     if encoder.objects:
         parts[OBJECTS] = dump_objects(encoder.objects)
         needed = sorted(untrusted_types(parts[OBJECTS]))
         if needed:
-            at_prompt = " (pacbayes predict: --trust)" if all(name.startswith("sklearn.") for name in needed) else ""
-            warn_caller(f"to load this model, load will need trusted={needed!r}{at_prompt}: these types may run code")
+            option = " (pacbayes predict: --trust)" if all(name.startswith("sklearn.") for name in needed) else ""
+            warn_caller(f"to load this model, load will need trusted={needed!r}{option}: these types may run code")
     manifest = {"format": FORMAT, "version": pacbayes.__version__}
     digest = _digest(manifest, parts)
     write_archive(path, manifest | {"sha256": digest}, parts)
@@ -121,25 +130,24 @@ def load(
 ) -> CertifiedModel:
     """Load a model that `save` wrote.
 
-    No code runs that skops does not trust, and nothing in the file is believed that can be computed: certificates,
-    bounds, baselines and words follow from the stored answers and weights, and weights that follow from the stored
-    cross-validation must do so to 1e-9.  Refused, with a `ValueError`, are files of another format, files whose
-    contents do not match their own SHA-256, files that would unpack to more than `max_bytes`, models with an index,
-    shape or number that cannot be, and types that skops does not trust.  A forged object of scikit-learn may crash the
-    process or fill its memory all the same: give `sha256` where a file may have been changed.  No loaded classifier
-    starts processes: `n_jobs` of all of them is None.
+    No code runs that skops does not trust, and nothing is read that can be computed: certificates, bounds, baselines
+    and texts are computed from the stored predictions and weights, and weights that are computed from the stored
+    cross-validation must agree with it to 1e-9.  A `ValueError` is raised for other formats, contents that do not match
+    their SHA-256, files that would unpack to more than `max_bytes`, invalid indices, shapes or numbers, and types that
+    skops does not trust.  A forged scikit-learn object may still crash the process or exhaust its memory: pass `sha256`
+    if a file may have been changed.  Loaded classifiers start no processes: `n_jobs` of all of them is None.
 
     Parameters
     ----------
     path : str or path
     sha256 : str, optional
-        What `save` returned.  Without it a file is protected against damage, but not against somebody who changes the
-        contents and their SHA-256 together.
+        The return value of `save`.  Without it, a file is protected against damage, but not against someone who changes
+        the contents and their SHA-256 together.
     trusted : iterable of str
         Names of further types to trust: these may run code.  A name that ends in a dot stands for everything under it:
-        ``["sklearn."]`` for what skops does not know of scikit-learn.
+        ``["sklearn."]`` for all scikit-learn types that skops does not trust.
     max_bytes : int, optional
-        Refuse a file that needs more memory than this to be unpacked; by default half of what is free.
+        Reject a file that requires more memory to unpack; by default half of the free memory.
 
     Returns
     -------
@@ -147,7 +155,7 @@ def load(
 
     See Also
     --------
-    save : Write a model.
+    save : Save a model.
 
     Examples
     --------
@@ -164,14 +172,14 @@ def load(
     objects = load_objects(path, parts[OBJECTS], list(trusted), max_bytes) if OBJECTS in parts else []
     try:
         arrays = [read_npy(parts[ARRAY.format(number)]) for number in range(len(parts) - 1 - (OBJECTS in parts))]
-        settle_objects(objects)
+        sanitize_objects(objects)
         return _model(ModelDecoder(arrays, objects).decode(json.loads(parts[VALUES])))
-    except _WRONG as error:
+    except _INVALID as error:
         raise ValueError(f"{path} is not a model saved by pacbayes: {type(error).__name__}: {error}") from error
 
 
 def _state(model: CertifiedModel) -> dict[str, Any]:
-    """Return what is stored of a model: parameters, what scikit-learn notes of the rows, and the values of the fit."""
+    """Collect what is stored of a model: parameters, attributes set by scikit-learn, and the values of the fit."""
     params, fitted = model.get_params(deep=False), model._fitted
     if callable(params["prior"]):
         params["prior"] = model.prior_
@@ -182,7 +190,7 @@ def _state(model: CertifiedModel) -> dict[str, Any]:
     return {
         "class": type(model).__name__,
         "params": params,
-        "noted": {name: getattr(model, name) for name in NOTED if hasattr(model, name)},
+        "input_attributes": {name: getattr(model, name) for name in INPUT_ATTRIBUTES if hasattr(model, name)},
         "members": fitted.members,
         "plan": fitted.plan,
         "predictions": fitted.predictions,
@@ -192,24 +200,24 @@ def _state(model: CertifiedModel) -> dict[str, Any]:
 
 
 def _model(state: dict[str, Any]) -> CertifiedModel:
-    """Make the estimator from values that their constructors have checked; all that follows is computed anew."""
-    need(isinstance(state, dict) and set(state) == set(STATE), "model", f"must be of {', '.join(STATE)}")
+    """Create the estimator from checked values; everything else is computed."""
+    need(isinstance(state, dict) and set(state) == set(STATE), "model", f"must have the entries {', '.join(STATE)}")
     plan, predictions = state["plan"], state["predictions"]
-    right = isinstance(plan, Plan) and isinstance(predictions, ValidationPredictions)
+    valid = isinstance(plan, Plan) and isinstance(predictions, ValidationPredictions)
     need(
-        right and isinstance(state["members"], KernelSVMs | Estimators | CompositeMembers),
+        valid and isinstance(state["members"], KernelSVMs | Estimators | CompositeMembers),
         "model",
-        "must have the values of a fit",
+        "must have members, a plan and validation predictions",
     )
     model = ESTIMATORS[state["class"]](**state["params"] | {"n_jobs": None})
-    need(type(model.voting) is str, "voting", "must be text")
-    for name, value in _check_noted(state["noted"]).items():
+    need(type(model.voting) is str, "voting", "must be a string")
+    for name, value in _check_input_attributes(state["input_attributes"]).items():
         setattr(model, name, value)
-    plain = predictions.labels.dtype.kind in "biufUO" and predictions.labels.size <= _MOST_LABELS
-    need(plain, "ValidationPredictions.labels", f"must be at most {_MOST_LABELS} numbers or texts")
-    found = Posteriors(_posterior(state["posterior"], plan, predictions))
+    valid_labels = predictions.labels.dtype.kind in "biufUO" and predictions.labels.size <= _MAX_LABELS
+    need(valid_labels, "ValidationPredictions.labels", f"must be at most {_MAX_LABELS} numbers or strings")
+    posteriors = Posteriors(_posterior(state["posterior"], plan, predictions))
     need(state["refit"] is None or isinstance(state["refit"], Refit), "refit", "must be a Refit")
-    fitted = Fitted(state["members"], plan, predictions, found, state["refit"])
+    fitted = Fitted(state["members"], plan, predictions, posteriors, state["refit"])
     check_fitted(fitted)
     return model._set_fitted(fitted)
 
@@ -219,57 +227,59 @@ def _posterior(stored: Any, plan: Plan, predictions: ValidationPredictions) -> P
         return None
     weights, distance = stored
     need_array(weights, "weights", "f", (len(predictions),))
-    whole = bool((weights >= 0.0).all()) and math.fsum(weights.tolist()) == 1.0
-    need(whole, "weights", "must have the sum one")
+    is_distribution = bool((weights >= 0.0).all()) and math.fsum(weights.tolist()) == 1.0
+    need(is_distribution, "weights", "must sum to one")
     need(np.array_equal(float_weights(integer_weights(weights)), weights), "weights", "must be multiples of 2^-52")
-    among = {one.name: one for one in plan.distances}
+    distances = {planned.name: planned for planned in plan.distances}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
+        warnings.simplefilter("ignore")  # fit has warned about an invalid constant
         return restored_posterior(
             weights,
             predictions.count_errors(plan.split).risks,
             plan.split.m,
-            distance=among[check_choice("distance", distance, among)],
+            distance=distances[check_choice("distance", distance, distances)],
             delta=divide_delta(plan.hedged_level, len(plan.distances)),
             prior=plan.prior,
             constant=plan.constant,
         )
 
 
-def _check_noted(noted: dict[str, Any]) -> dict[str, Any]:
-    """Return what scikit-learn noted of the rows, or raise unless it is that; rows of another width are refused."""
-    need(isinstance(noted, dict) and set(noted) <= set(NOTED), "noted", f"must be of {', '.join(NOTED)}")
-    number = noted.get("n_features_in_")
-    if "n_features_in_" in noted:
-        need_whole(number, "n_features_in_", 1)
-    if "feature_names_in_" in noted:
-        names = noted["feature_names_in_"]
-        need_array(names, "feature_names_in_", "O", (number,))
-        need(all(type(name) is str for name in names.tolist()), "feature_names_in_", "must be text")
-    return noted
+def _check_input_attributes(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Check the number and names of features, by which scikit-learn rejects X with other columns."""
+    is_known = isinstance(attributes, dict) and set(attributes) <= set(INPUT_ATTRIBUTES)
+    need(is_known, "input_attributes", f"must be among {', '.join(INPUT_ATTRIBUTES)}")
+    n_features = attributes.get("n_features_in_")
+    if "n_features_in_" in attributes:
+        need_whole(n_features, "n_features_in_", 1)
+    if "feature_names_in_" in attributes:
+        names = attributes["feature_names_in_"]
+        need_array(names, "feature_names_in_", "O", (n_features,))
+        need(all(type(name) is str for name in names.tolist()), "feature_names_in_", "must be strings")
+    return attributes
 
 
 def _digest(manifest: dict[str, Any], parts: dict[str, bytes]) -> str:
-    """Return the SHA-256 of format, version and all parts, in the order of their names."""
-    found = hashlib.sha256(json.dumps([manifest.get("format"), manifest.get("version")]).encode())
+    """SHA-256 of format, version and all parts, in the order of their names."""
+    digest = hashlib.sha256(json.dumps([manifest.get("format"), manifest.get("version")]).encode())
     for name in sorted(parts):
-        found.update(json.dumps([name, len(parts[name])]).encode() + parts[name])
-    return found.hexdigest()
+        digest.update(json.dumps([name, len(parts[name])]).encode() + parts[name])
+    return digest.hexdigest()
 
 
 def _read(path: Any, max_bytes: int | None) -> tuple[dict[str, Any], dict[str, bytes]]:
-    # A file that cannot be opened is no damaged one; one that is open, and leads nowhere, is.
+    # Errors from opening the file are raised as they are; all later ones mean that it is damaged.
     with open(path, "rb") as file:
         try:
             with zipfile.ZipFile(file) as archive:
                 manifest = read_manifest(archive)
-                found, version = manifest.get("format"), manifest.get("version")
-                parts = read_parts(archive, max_bytes) if type(found) is int and found == FORMAT else None
-        except Exception as error:  # zipfile, zlib and json have many ways to say it
+                stored_format, version = manifest.get("format"), manifest.get("version")
+                is_current = type(stored_format) is int and stored_format == FORMAT
+                parts = read_parts(archive, max_bytes) if is_current else None
+        except Exception as error:  # zipfile, zlib and json raise many types of errors
             raise ValueError(f"{path} is not a model saved by pacbayes, or is damaged: {error}") from error
     if parts is None:
         raise ValueError(
-            f"{path} is a model of format {found!r}, saved by pacbayes {version}; this is pacbayes "
+            f"{path} is a model of format {stored_format!r}, saved by pacbayes {version}; this is pacbayes "
             f"{pacbayes.__version__}, which reads format {FORMAT} only"
         )
     return manifest, parts

@@ -1,4 +1,4 @@
-"""Other people's objects as skops files: equal objects make equal bytes, and none is made that may run code."""
+"""Objects of other libraries as skops files: equal objects make equal bytes, and untrusted types are not created."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pacbayes.svm.kernel import Kernel, Scaling
 from pacbayes.svm.one_vs_one import OneVsOneSVM
 from pacbayes.svm.svm_classifier import SVMClassifier
 
-# Types that skops does not list as trusted and that run no code of a file: our own parameters and SVMs, which may stand
-# at the end of a pipeline, and what scikit-learn's fitted classifiers hold: categories' types, trees, distances,
-# calibrators, optimizers, scorers.  What stands behind a partial function, a scorer or a calibrator must be trusted
-# itself.  Our SVMs are checked.  A forged tree may crash the process, as forged objects of types that skops trusts may.
+# Types that skops does not trust by default, and that cannot run code from a file: our families and SVMs, which may be
+# the last step of a pipeline, and parts of scikit-learn's fitted classifiers: dtypes of categories, trees, distances,
+# calibrators, optimizers, scorers.  The function of a partial or a scorer, and the estimator of a calibrator, must be
+# trusted too.  Our SVMs are checked.  A forged tree may crash the process, like forged objects that skops trusts.
 HARMLESS = (
     "functools.partial",
     "numpy.dtype",
@@ -52,9 +52,9 @@ HARMLESS = (
     "sklearn.utils._bunch.Bunch",
     "sklearn.utils.validation.check_array",
 )
-# Where the state of scikit-learn's trees of neighbours counts the queries: they do not change a prediction.
+# Indices of query counts in the state of scikit-learn's neighbour trees; they do not affect predictions.
 _QUERY_COUNTS = {"sklearn.neighbors._kd_tree": range(7, 11), "sklearn.neighbors._ball_tree": range(7, 11)}
-# How skops writes None and 0.
+# None and 0 in a skops schema.
 _NONE, _ZERO = (
     {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": content, "is_json": True}
     for content in ("null", "0")
@@ -62,11 +62,11 @@ _NONE, _ZERO = (
 
 
 class UntrustedTypesError(ValueError):
-    """A file holds types, `names`, that may run code when they are made.
+    """Error for a file with types, `names`, that may run code when they are created.
 
     Examples
     --------
-    >>> UntrustedTypesError("the model holds types that are not trusted", ["some.library.Model"]).names
+    >>> UntrustedTypesError("the model contains untrusted types", ["some.library.Model"]).names
     ('some.library.Model',)
     """
 
@@ -76,8 +76,8 @@ class UntrustedTypesError(ValueError):
 
 
 def dump_objects(objects: list[Any]) -> bytes:
-    """Write some objects as a skops file that depends on their values alone."""
-    # skops takes a while to import and is needed nowhere else.
+    """Serialise objects as a skops file that depends only on their values."""
+    # Slow to import, and not needed elsewhere.
     import skops
     from skops.io._utils import SaveContext, get_state
 
@@ -85,16 +85,16 @@ def dump_objects(objects: list[Any]) -> bytes:
     try:
         context = SaveContext(parts)
         schema = _canonical(get_state(objects, context), parts, named)
-    except Exception as error:  # skops raises many kinds for what it does not know
-        raise ValueError(f"model holds something that skops cannot save: {error}") from error
+    except Exception as error:  # skops raises many types of errors
+        raise ValueError(f"skops cannot save a part of the model: {error}") from error
     _number_leaves(schema, {})
     schema |= {"protocol": context.protocol, "_skops_version": skops.__version__}
-    # Not by `skops.io.dumps`, which dates the members of the archive.
+    # Not with `skops.io.dumps`, which stores the date.
     return packed(dict(sorted(named.items())) | {SCHEMA: json.dumps(schema).encode()}, zipfile.ZIP_STORED)
 
 
 def load_objects(path: Any, contents: bytes, trusted: list[str], max_bytes: int | None) -> list[Any]:
-    """Make the objects of a skops file, after a look at their types and sizes; `path` is for messages."""
+    """Load the objects of a skops file after checks of types and sizes; `path` is for messages."""
     from skops.io import loads
 
     prefixes = tuple(name for name in trusted if name.endswith("."))
@@ -104,11 +104,11 @@ def load_objects(path: Any, contents: bytes, trusted: list[str], max_bytes: int 
         unknown = sorted(name for name in needed if name not in trusted and not name.startswith(prefixes))
         if not unknown:
             return list(loads(contents, trusted=sorted(needed | set(HARMLESS))))
-    except Exception as error:  # any bytes may be in a file, and skops fails on them in many ways
+    except Exception as error:  # a file may contain any bytes, on which skops fails in many ways
         raise ValueError(f"{path} is not a model saved by pacbayes: {error}") from error
     raise UntrustedTypesError(
-        f"{path} holds types that are not trusted: {', '.join(unknown)}. If you know where the file comes from, "
-        "load it with trusted=[...] and their names; they may run code.",
+        f"{path} contains untrusted types: {', '.join(unknown)}. If you trust the origin of the file, load it with "
+        "trusted=[...] and these names; they may run code.",
         unknown,
     )
 
@@ -120,35 +120,35 @@ def untrusted_types(contents: bytes) -> set[str]:
     return set(get_untrusted_types(data=contents)) - set(HARMLESS)
 
 
-def settle_objects(root: Any) -> None:
-    """Check the single machines among all that was made of a file, and let no object in it start processes."""
+def sanitize_objects(root: Any) -> None:
+    """Check every SVM in loaded objects, and reset `n_jobs` of all objects, so that none starts processes."""
     seen: set[int] = set()
-    left = [root]
-    while left:
-        value = left.pop()
+    stack = [root]
+    while stack:
+        value = stack.pop()
         if id(value) in seen or isinstance(value, str | bytes | int | float | complex | type | None):
             continue
         seen.add(id(value))
         if isinstance(value, dict):
-            left += [*value.keys(), *value.values()]
+            stack += [*value.keys(), *value.values()]
         elif isinstance(value, list | tuple | set | frozenset):
-            left += value
+            stack += value
         elif isinstance(value, np.ndarray):
-            left += value.ravel().tolist() if value.dtype == object else []
+            stack += value.ravel().tolist() if value.dtype == object else []
         else:
-            own = getattr(value, "__dict__", {})
-            if "n_jobs" in own:
-                own["n_jobs"] = None
+            attributes = getattr(value, "__dict__", {})
+            if "n_jobs" in attributes:
+                attributes["n_jobs"] = None
             if isinstance(value, SVMClassifier):
                 value.check_state()
             elif isinstance(value, OneVsOneSVM | Scaling | Kernel):
-                value.__post_init__()  # no constructor has looked at it
-            # A method holds its object.
-            left += [*own.values(), getattr(value, "__self__", None)]
+                value.__post_init__()  # skops does not call constructors
+            # A bound method refers to its object.
+            stack += [*attributes.values(), getattr(value, "__self__", None)]
 
 
 class _Parts(dict[str, bytes]):
-    """Members of a skops archive by name, with the two methods of an archive that skops calls."""
+    """In-memory archive with the two methods that skops calls."""
 
     def namelist(self) -> list[str]:
         """List the members."""
@@ -160,11 +160,11 @@ class _Parts(dict[str, bytes]):
 
 
 def _canonical(node: Any, parts: Mapping[str, bytes], named: dict[str, bytes]) -> Any:
-    """Replace the addresses in a schema of skops by contents; `named` gets the parts that it names.
+    """Replace addresses in a skops schema by hashes of contents, and collect the parts it refers to in `named`.
 
-    skops numbers objects by their addresses, so that equal models differ where they share other objects: those of a
-    checkpoint, of another process or of a file share less than those that were just fitted.  Left out is also what is
-    no part of a model: the order within sets, the number of workers, counts of queries.
+    skops numbers objects by their addresses, so that equal models differ if they share different objects: models from
+    a checkpoint, another process or a file share fewer than freshly fitted ones.  State that is not part of a model is
+    removed: the order within sets, the number of workers, query counts.
     """
     if isinstance(node, list | tuple):
         return [_canonical(inner, parts, named) for inner in node]
@@ -173,7 +173,7 @@ def _canonical(node: Any, parts: Mapping[str, bytes], named: dict[str, bytes]) -
     loader, content = node.get("__loader__"), node.get("content")
     if loader == "ObjectNode" and isinstance(content, dict):
         node = node | {"content": content | {"content": _without_use(node["__module__"], content.get("content"))}}
-    # What has no loader is no node, but nodes by name.
+    # A dict without a loader maps names to nodes.
     skipped = ("__id__",) if isinstance(loader, str) else ()
     node = {name: _canonical(inner, parts, named) for name, inner in node.items() if name not in skipped}
     if loader == "SetNode":
@@ -181,7 +181,7 @@ def _canonical(node: Any, parts: Mapping[str, bytes], named: dict[str, bytes]) -
     elif loader == "ConstructorFromReduceNode" and node["__class__"] == "frozenset":
         node["content"]["content"][0]["content"].sort(key=json.dumps)
     elif loader == "PartialNode" and not node["content"]["namespace"]["content"]:
-        node["content"]["namespace"] = dict(_NONE)  # a namespace that somebody asked for is there, and empty
+        node["content"]["namespace"] = dict(_NONE)  # skops creates an empty namespace when it is read
     elif isinstance(loader, str) and "file" in node:
         data, suffix = parts[node["file"]], PurePath(node["file"]).suffix
         data = _without_padding(data) if suffix == ".npy" else data
@@ -191,16 +191,16 @@ def _canonical(node: Any, parts: Mapping[str, bytes], named: dict[str, bytes]) -
 
 
 def _without_use(module: str, attributes: Any) -> Any:
-    """Reset workers and counts of queries among the attributes of an object, which are by name or in order."""
+    """Reset workers and query counts in the state of an object, a dict or a sequence."""
     if isinstance(attributes, dict) and "n_jobs" in attributes:
         return attributes | {"n_jobs": _NONE}
     if isinstance(attributes, list | tuple) and module in _QUERY_COUNTS:
-        return [_ZERO if place in _QUERY_COUNTS[module] else one for place, one in enumerate(attributes)]
+        return [_ZERO if i in _QUERY_COUNTS[module] else value for i, value in enumerate(attributes)]
     return attributes
 
 
 def _without_padding(data: bytes) -> bytes:
-    """Write an array of records with zeros between their fields, where there is whatever was in memory."""
+    """Set the padding bytes of a structured array to zero; they are uninitialised memory."""
     array = read_npy(data)
     if array.dtype.names is None:
         return data
@@ -211,12 +211,14 @@ def _without_padding(data: bytes) -> bytes:
 
 
 def _number_leaves(node: Any, numbers: dict[str, int]) -> None:
-    """Give equal leaves of a schema one number, by which skops makes them once: arrays that several classifiers share.
+    """Give equal leaves of a schema one number, so that skops loads them once: arrays that several classifiers share.
 
-    What has parts gets none: a change to one of two equal objects must not change the other.
+    Inner nodes get none: a change to one of two equal objects must not change the other.
     """
-    inner = [one for one in (node.values() if isinstance(node, dict) else node) if isinstance(one, dict | list)]
-    for one in inner:
-        _number_leaves(one, numbers)
-    if not inner and isinstance(node, dict) and "__loader__" in node:
+    children = [
+        child for child in (node.values() if isinstance(node, dict) else node) if isinstance(child, dict | list)
+    ]
+    for child in children:
+        _number_leaves(child, numbers)
+    if not children and isinstance(node, dict) and "__loader__" in node:
         node["__id__"] = numbers.setdefault(json.dumps(node), len(numbers) + 1)

@@ -1,4 +1,4 @@
-"""Values of a model as JSON and arrays; other people's objects beside them."""
+"""Encoding of a model as JSON and arrays; objects of other libraries are collected separately."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,14 +15,14 @@ from pacbayes.svm.one_vs_one import OneVsOnePaths, Pair
 from pacbayes.svm.path import SVMPath
 from pacbayes.svm.svm_classifier import SVMSettings
 
-# Whose constructors check.
+# Classes whose constructors check their values.
 _CHECKED = (Abstain, Cost, Kernel, SVMSettings, OneVsOnePaths, NumberFormat, Pair, SVMPath, Scaling, Threshold)
-# The classes a file may name, with their checks; nothing else is ever made from one.
+# Classes that a file may contain, with their checks; all others are rejected.
 KNOWN: Known = dict.fromkeys(_CHECKED) | dict.fromkeys(RULES, check)
 
 
 class ModelEncoder(Encoder):
-    """Gathers other people's objects, too.
+    """Encoder that also collects objects of other libraries.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class ModelEncoder(Encoder):
         self.objects: list[Any] = []
 
     def encode_other(self, value: Any) -> Any:
-        """Return a distance by its name, and the place of any other object."""
+        """Encode a distance by its name, and any other object by its index."""
         if isinstance(value, Distance):
             return {"@": "Distance", "name": _known_name(value)}
         self.objects.append(value)
@@ -46,7 +46,7 @@ class ModelEncoder(Encoder):
 
 
 class ModelDecoder(Decoder):
-    """Turns JSON back into values, given the arrays and the objects that it names.
+    """Decoder of values from JSON, and the arrays and objects that it refers to.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class ModelDecoder(Decoder):
         self._objects = objects
 
     def decode_other(self, kind: Any, inner: dict[str, Any]) -> Any:
-        """Return the distance of a name, or the object of a place."""
+        """Decode a distance from its name, or an object from its index."""
         if kind not in ("Distance", "object"):
             return super().decode_other(kind, inner)
         (only,) = inner.values()
@@ -68,18 +68,18 @@ class ModelDecoder(Decoder):
 
 def _distance(name: Any) -> Distance:
     if not isinstance(name, str):
-        raise ValueError(f"a distance must have a name, got {name!r}")
+        raise ValueError(f"the name of a distance must be a string, got {name!r}")
     return get_distance(name)
 
 
 def _known_name(distance: Distance) -> str:
-    """Return the name by which a distance will be found again, or raise: a file holds no code."""
+    """Look up the registered name of a distance; raise if there is none, because a file contains no code."""
     try:
         if get_distance(distance.name) == distance:
             return distance.name
     except (TypeError, ValueError):
         pass
     raise ValueError(
-        f"distance {distance!r} cannot be saved, for a file holds no code: make it known by its name with "
+        f"distance {distance!r} cannot be saved, because a file contains no code: register it with "
         "pacbayes.bounds.register_distance, here and where the model is loaded"
     )

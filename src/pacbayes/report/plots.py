@@ -383,7 +383,7 @@ def plot_monitor(monitor: Monitor, ax: "Axes | None" = None) -> "Axes":
 
 
 def plot_plan(
-    error: float, decision: float, ax: "Axes | None" = None, *, delta: float = 0.05, chance: float = 0.8
+    error: float, target: float, ax: "Axes | None" = None, *, delta: float = 0.05, chance: float = 0.8
 ) -> "Axes":
     """Plot the probability that a Clopper-Pearson bound is at most `target`, by number of validation rows.
 
@@ -411,16 +411,16 @@ def plot_plan(
     >>> plot_plan(0.05, 0.08).get_xlabel()
     'validation rows'
     """
-    needed = rows_needed(error, decision, delta=delta, chance=chance)
+    needed = rows_needed(error, target, delta=delta, chance=chance)
     axes, last = _new_axes(ax), max(2 * needed, 10)
     rows = np.unique(np.linspace(1, last, min(last, _MAX_POINTS)).astype(np.int64))
-    axes.plot(rows, chances(rows, error, decision, delta=delta), color=RISK, label="probability")
+    axes.plot(rows, chances(rows, error, target, delta=delta), color=RISK, label="probability")
     axes.axhline(chance, color=ACCENT, linestyle="--", label=f"required probability: {chance:g}")
     axes.axvline(needed, color=ACCENT, label=f"{needed} rows")
     axes.set_ylim(0.0, 1.02)
     axes.set_xlim(0.0, last)
     axes.set_title(f"For an error rate of {100 * error:g} %; δ = {delta:g}", fontsize="medium")
-    return _set_labels(axes, "validation rows", f"probability of a bound of at most {100 * decision:g} %")
+    return _set_labels(axes, "validation rows", f"probability of a bound of at most {100 * target:g} %")
 
 
 class Coverage(NamedTuple):

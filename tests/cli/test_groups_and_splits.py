@@ -1,4 +1,4 @@
-"""`pacbayes certify --group` and `--duplicates`."""
+"""`pacbayes certify` with --group, --duplicates and --validation."""
 
 import json
 import re
@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from tests.cli.running import as_json, in_process, refused
+from tests.cli.running import as_json, error_of, in_process
 from tests.ensemble.grouped import sample
 
 from pacbayes import CertifiedClassifier, SVMs
@@ -25,27 +25,31 @@ def files(tmp_path):
     return tmp_path
 
 
-def test_a_column_of_groups_is_the_groups_of_fit(files, capsys):
+def test_group_option_equals_groups_of_fit(files, capsys):
     X, y, groups = sample(60)
-    found, said = as_json(["certify", files / "data.csv", "--group", "patient", *QUICK], capsys, with_remarks=True)
+    output, stderr = as_json(["certify", files / "data.csv", "--group", "patient", *QUICK], capsys, with_remarks=True)
     clf = CertifiedClassifier(SVMs([0.1, 1.0, 10.0]), random_state=0).fit(X, np.where(y, "yes", "no"), groups=groups)
-    assert found["certificate"] == " ".join(clf.certificate_.lines)
-    assert found["certificates"]["best"]["bound"] == clf.certificates_["best"].bound
-    assert (found["data"]["read"]["group"], found["data"]["groups"], found["settings"]["copies"]) == ("patient", 60, 0)
-    assert (found["settings"]["unit"], found["settings"]["validation_examples"]) == ("group", 30)
-    assert found["certificates"]["stochastic"]["unit"] == "group"
-    assert found["data"]["numeric"] == ["a", "b", "c"]
-    assert "Column 'patient' names 60 groups and is not a feature." in said
+    assert output["certificate"] == " ".join(clf.certificate_.lines)
+    assert output["certificates"]["best"]["bound"] == clf.certificates_["best"].bound
+    assert (
+        output["data"]["options"]["group"],
+        output["data"]["groups"],
+        output["settings"]["duplicates_in_training"],
+    ) == ("patient", 60, 0)
+    assert (output["settings"]["unit"], output["settings"]["n_validation"]) == ("group", 30)
+    assert output["certificates"]["stochastic"]["unit"] == "group"
+    assert output["data"]["numeric"] == ["a", "b", "c"]
+    assert "Column 'patient' names 60 groups and is not a feature." in stderr
 
 
-def test_copies_are_warned_of_and_kept_together(files, capsys):
-    found, said = as_json(["certify", files / "copies.csv", *QUICK], capsys, with_remarks=True)
-    assert "look like copies made after sampling" in said
-    assert found["settings"]["copies"] > 0
-    words = ["certify", files / "copies.csv", "--duplicates", "together", *QUICK]
-    found, said = as_json(words, capsys, with_remarks=True)
-    assert "copies made after sampling" not in said
-    assert (found["settings"]["copies"], found["settings"]["unit"]) == (0, "distinct example")
+def test_duplicates_trigger_a_warning_or_are_kept_together(files, capsys):
+    output, stderr = as_json(["certify", files / "copies.csv", *QUICK], capsys, with_remarks=True)
+    assert "look like copies made after sampling" in stderr
+    assert output["settings"]["duplicates_in_training"] > 0
+    args = ["certify", files / "copies.csv", "--duplicates", "together", *QUICK]
+    output, stderr = as_json(args, capsys, with_remarks=True)
+    assert "copies made after sampling" not in stderr
+    assert (output["settings"]["duplicates_in_training"], output["settings"]["unit"]) == (0, "distinct example")
 
 
 @pytest.mark.parametrize(
@@ -59,13 +63,13 @@ def test_copies_are_warned_of_and_kept_together(files, capsys):
         (["gaps.csv", "--group", "patient"], "column 'patient' of .* lacks a value in example 3"),
     ],
 )
-def test_wrong_groups_are_told_in_one_line(files, capsys, arguments, message):
+def test_invalid_groups(files, capsys, arguments, message):
     frame = pd.read_csv(files / "data.csv")
     frame.loc[2, "patient"] = None
     frame.to_csv(files / "gaps.csv", index=False)
-    done = in_process(["certify", files / arguments[0], *arguments[1:]], capsys)
-    assert done.code == 2
-    assert re.search(message, done.error)
+    result = in_process(["certify", files / arguments[0], *arguments[1:]], capsys)
+    assert result.code == 2
+    assert re.search(message, result.error)
 
 
 @pytest.fixture
@@ -79,35 +83,38 @@ def halves(tmp_path):
     return tmp_path
 
 
-def test_a_file_and_a_column_say_the_same(halves, capsys):
+def test_validation_file_and_column_are_equivalent(halves, capsys):
     first = in_process(["certify", halves / "early.csv", "--validation", halves / "late.csv", "--json"], capsys)
-    given = ["certify", halves / "both.csv", "--target", "class", "--validation-column", "part", "--json"]
-    second = in_process(given, capsys)
-    one, other = json.loads(first.out), json.loads(second.out)
-    assert one["certificates"] == other["certificates"]
-    assert one["settings"]["validation_examples"] == 50
+    options = ["certify", halves / "both.csv", "--target", "class", "--validation-column", "part", "--json"]
+    second = in_process(options, capsys)
+    by_file, by_column = json.loads(first.out), json.loads(second.out)
+    assert by_file["certificates"] == by_column["certificates"]
+    assert by_file["settings"]["n_validation"] == 50
     assert "50 examples count errors" in first.err
     assert "column 'part' says" in second.err
-    assert "The user divided the rows" in one["certificates"]["soft"]["assumptions"][0]
+    assert "The rows were split by the user" in by_file["certificates"]["soft"]["assumptions"][0]
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("options", "message"),
     [
         (["early.csv", "--validation", "early.csv"], "70 of 70 rows equal a row of the training set"),
         (["early.csv", "--validation", "none.csv"], "no such file"),
-        (["early.csv", "--validation", "late.csv", "--validation-size", "0.3"], "leave no choice to"),
+        (
+            ["early.csv", "--validation", "late.csv", "--validation-size", "0.3"],
+            "--validation-size cannot be combined with",
+        ),
         (["both.csv", "--target", "class", "--validation-column", "kind"], "must hold true and false"),
         (["both.csv", "--target", "class", "--validation-column", "parts"], "did you mean 'part'"),
         (["both.csv", "--target", "class", "--validation-column", "class"], "nothing else"),
         (["both.csv", "--target", "class", "--validation", "late.csv"], "but lacks 'part'"),
         (["--dataset", "wdbc", "--validation", "late.csv"], "are for a file"),
-        (["--predictions", "both.csv", "--target", "class", "--validation", "late.csv"], "leave out --validation"),
+        (["--predictions", "both.csv", "--target", "class", "--validation", "late.csv"], "remove --validation"),
     ],
 )
-def test_wrong_divisions_are_told_in_one_line(halves, capsys, monkeypatch, given, said):
+def test_invalid_user_splits(halves, capsys, monkeypatch, options, message):
     monkeypatch.chdir(halves)
-    assert said in refused(["certify", *given], capsys)
+    assert message in error_of(["certify", *options], capsys)
 
 
 def certified_rows(path, **choices):
@@ -116,8 +123,8 @@ def certified_rows(path, **choices):
     return read_data(path, None, Choices("class", **choices))
 
 
-def test_what_is_known_of_examples_stays_with_them_where_some_have_no_class(tmp_path):
-    """An attack found masks and slices moved against the rows: limits were false in 30 of 30 samples."""
+def test_masks_and_slices_stay_aligned_without_unlabelled_rows(tmp_path):
+    """Misaligned masks and slices made bounds false in 30 of 30 samples."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=200).round(6), "site": rng.choice(["n", "s"], 200)})
     frame["part"] = rng.choice(["train", "val"], 200)
@@ -125,26 +132,26 @@ def test_what_is_known_of_examples_stays_with_them_where_some_have_no_class(tmp_
     frame.loc[rng.choice(60, 30, replace=False), "class"] = None
     frame.to_csv(tmp_path / "gaps.csv", index=False)
     kept = frame[frame["class"].notna()]
-    found = certified_rows(
+    output = certified_rows(
         tmp_path / "gaps.csv", skip_unlabelled=True, slice="site", validation_column="part", drop=("site",)
     )
-    np.testing.assert_array_equal(found.X["a"], kept["a"])
-    np.testing.assert_array_equal(found.slices, kept["site"])
-    np.testing.assert_array_equal(found.validation, kept["part"] == "val")
+    np.testing.assert_array_equal(output.X["a"], kept["a"])
+    np.testing.assert_array_equal(output.slices, kept["site"])
+    np.testing.assert_array_equal(output.validation, kept["part"] == "val")
     frame[:120].to_csv(tmp_path / "first.csv", index=False)
     frame[120:].to_csv(tmp_path / "second.csv", index=False)
-    found = certified_rows(
+    output = certified_rows(
         tmp_path / "first.csv", skip_unlabelled=True, validation=tmp_path / "second.csv", drop=("site", "part")
     )
-    assert found.validation.sum() == frame["class"][120:].notna().sum()
-    np.testing.assert_array_equal(found.X["a"][found.validation], frame["a"][120:][frame["class"][120:].notna()])
+    assert output.validation.sum() == frame["class"][120:].notna().sum()
+    np.testing.assert_array_equal(output.X["a"][output.validation], frame["a"][120:][frame["class"][120:].notna()])
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(7, 7.0), ("Anna", "anna"), ("7", "7 "), ("A B", "A  B")])
-def test_one_group_written_in_two_ways_is_refused(tmp_path, capsys, ours, theirs):
+def test_two_spellings_of_a_group_are_rejected(tmp_path, capsys, ours, theirs):
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"who": [ours, "x"] * 20, "a": rng.normal(size=40), "class": ["yes", "no", "no", "yes"] * 10})
     rows.to_csv(tmp_path / "one.csv", index=False)
     rows.assign(who=[theirs, "y"] * 20, a=rows["a"] + 1).to_csv(tmp_path / "two.csv", index=False)
-    words = ["certify", tmp_path / "one.csv", "--group", "who", "--validation", tmp_path / "two.csv"]
-    assert "look like one group: write them alike" in in_process(words, capsys).error
+    args = ["certify", tmp_path / "one.csv", "--group", "who", "--validation", tmp_path / "two.csv"]
+    assert "look like one group: write them alike" in error_of(args, capsys)

@@ -1,4 +1,4 @@
-"""A new table is read as the model's own was: what is missing, what is text; or it is refused."""
+"""New files are read like the model's own table: missing values and text columns."""
 
 import json
 
@@ -10,17 +10,17 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from tests.cli.running import in_process, refused
+from tests.cli.running import error_of, in_process
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, save
 
-# As the command line makes one for a table without gaps.
+# The pipeline of the command line for a table without missing values.
 SCALED = Pipeline([("scale", StandardScaler()), ("model", LogisticRegression())])
 QUICK = ["--lambdas", "0.1,1", "--voting", "best"]
 
 
 def texts(values, rows=300, seed=0):
-    """A table whose class hangs on whether a text is the first of the values."""
+    """Table whose class depends on a text column."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"x": rng.normal(size=rows), "code": rng.choice(np.array(values, dtype=object), rows)})
     kind = np.where((frame["code"] == values[0]) ^ (rng.random(rows) < 0.02), "yes", "no")
@@ -43,10 +43,10 @@ def from_python(kind, X, y):
     return model.fit(X, y)
 
 
-def predicted(words, capsys):
-    done = in_process(["predict", *words, "--quiet"], capsys)
-    assert done.code == 0, done.err
-    return done.out.splitlines()[1:]
+def predicted(args, capsys):
+    result = in_process(["predict", *args, "--quiet"], capsys)
+    assert result.code == 0, result.err
+    return result.out.splitlines()[1:]
 
 
 @pytest.mark.parametrize("kind", ["preprocessor", "pipeline"])
@@ -62,22 +62,22 @@ def predicted(words, capsys):
     ],
 )
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_texts_of_a_model_from_python_stay_what_they_were(kind, values, ending, tmp_path, capsys):
+def test_text_columns_of_a_model_fitted_in_python(kind, values, ending, tmp_path, capsys):
     clf = from_python(kind, *texts(values))
     save(clf, tmp_path / "m.pacbayes")
     new, truth = texts(values, 200, seed=1)
     path = tmp_path / f"new.{ending}"
     getattr(new, f"to_{ending}")(path, index=False)
-    found = predicted([tmp_path / "m.pacbayes", path], capsys)
-    assert found == clf.predict(new).tolist()
-    assert np.mean(found != truth) < clf.certificate_.bound
+    y_pred = predicted([tmp_path / "m.pacbayes", path], capsys)
+    assert y_pred == clf.predict(new).tolist()
+    assert np.mean(y_pred != truth) < clf.certificate_.bound
     getattr(new.assign(truth=truth, old="no"), f"to_{ending}")(path, index=False)
-    words = ["compare", path, "--target", "truth", "--a", "old", "--model-b", tmp_path / "m.pacbayes", "--json"]
-    values = json.loads(in_process(words, capsys).out)
+    args = ["compare", path, "--target", "truth", "--a", "old", "--model-b", tmp_path / "m.pacbayes", "--json"]
+    values = json.loads(in_process(args, capsys).out)
     assert values["both"] + values["only_b"] == np.sum(clf.predict(new) != truth)
 
 
-def test_texts_without_names_of_columns(tmp_path, capsys):
+def test_text_columns_without_feature_names(tmp_path, capsys):
     X, y = texts(["01", "1", "NA"])
     pipeline = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression())
     grid = {"logisticregression__C": [1.0]}
@@ -87,14 +87,14 @@ def test_texts_without_names_of_columns(tmp_path, capsys):
     save(clf, tmp_path / "m.pacbayes")
     new, _ = texts(["01", "1", "NA"], 100, seed=1)
     new[["code"]].to_csv(tmp_path / "new.csv", index=False)
-    found = predicted([tmp_path / "m.pacbayes", tmp_path / "new.csv"], capsys)
-    assert found == clf.predict(new[["code"]].to_numpy()).tolist()
+    y_pred = predicted([tmp_path / "m.pacbayes", tmp_path / "new.csv"], capsys)
+    assert y_pred == clf.predict(new[["code"]].to_numpy()).tolist()
 
 
 @pytest.mark.parametrize(
     ("kind", "later"), [("preprocessor", {"preprocessor": None}), ("pipeline", {"candidates": SCALED})]
 )
-def test_gaps_are_those_of_the_fit_whatever_is_set_later(kind, later, tmp_path, capsys):
+def test_missing_values_do_not_depend_on_later_parameters(kind, later, tmp_path, capsys):
     X, y = texts(["a", "b", "c"])
     clf = from_python(kind, X, y)
     save(clf.set_params(**later), tmp_path / "m.pacbayes")
@@ -104,51 +104,51 @@ def test_gaps_are_those_of_the_fit_whatever_is_set_later(kind, later, tmp_path, 
 
 
 @pytest.mark.filterwarnings("ignore:Column .code. alone determines")
-def test_what_a_model_from_python_cannot_know_is_refused_with_the_options_that_settle_it(tmp_path, capsys):
-    """Is the cell NA of a text column a text, which was not in training, or a gap?"""
+def test_ambiguous_missing_values_require_an_option(tmp_path, capsys):
+    """NA in a text column may be a value or a missing value, if the training rows did not have it."""
     X, y = texts([None, "DE", "FR"])
     y = np.where(X["code"].isna(), "yes", "no")
     clf = from_python("preprocessor", X, y)
     save(clf, tmp_path / "m.pacbayes")
     path = tmp_path / "new.csv"
     path.write_text("x,code\n1,DE\n2,\n3,NA\n", encoding="utf-8")
-    words = [tmp_path / "m.pacbayes", path]
-    error = refused(["predict", *words], capsys)
+    args = [tmp_path / "m.pacbayes", path]
+    error = error_of(["predict", *args], capsys)
     assert "column 'code'" in error
     assert "'NA' in example 3" in error
     assert "--missing NA" in error
     assert "--not-missing NA" in error
-    assert predicted([*words, "--missing", "NA"], capsys) == ["no", "yes", "yes"]
-    assert predicted([*words, "--not-missing", "NA"], capsys) == ["no", "yes", "no"]
+    assert predicted([*args, "--missing", "NA"], capsys) == ["no", "yes", "yes"]
+    assert predicted([*args, "--not-missing", "NA"], capsys) == ["no", "yes", "no"]
     path.write_text("x,code,truth,old\n1,DE,no,no\n2,,yes,no\n3,NA,yes,no\n", encoding="utf-8")
     command = ["compare", path, "--target", "truth", "--a", "old", "--model-b", tmp_path / "m.pacbayes", "--json"]
-    assert "--missing NA" in refused(command, capsys)
+    assert "--missing NA" in error_of(command, capsys)
     assert json.loads(in_process([*command, "--missing", "NA"], capsys).out)["only_a"] == 2
     assert json.loads(in_process([*command, "--not-missing", "NA"], capsys).out)["only_a"] == 1
-    # Of numbers it is known: NA is none.
+    # In a numeric column, NA is always missing.
     path.write_text("x,code\nNA,DE\n", encoding="utf-8")
-    assert predicted(words, capsys) == ["no"]
+    assert predicted(args, capsys) == ["no"]
 
 
-def test_an_empty_text_is_not_taken_for_a_gap(tmp_path, capsys):
+def test_empty_strings_are_values(tmp_path, capsys):
     X, y = texts(["", "DE", "FR"])
-    words = [tmp_path / "m.pacbayes", tmp_path / "new.csv"]
-    X.head(20).to_csv(words[1], index=False)
+    args = [tmp_path / "m.pacbayes", tmp_path / "new.csv"]
+    X.head(20).to_csv(args[1], index=False)
     clf = from_python("preprocessor", X, y)
-    save(clf, words[0])
-    assert predicted(words, capsys) == clf.predict(X.head(20)).tolist()
-    # Where there were gaps too, an empty cell may be either.
+    save(clf, args[0])
+    assert predicted(args, capsys) == clf.predict(X.head(20)).tolist()
+    # With missing values in training, an empty cell is ambiguous.
     X, y = texts(["", None, "FR"])
     clf = from_python("preprocessor", X, y)
-    save(clf, words[0])
-    assert "--not-missing ''" in refused(["predict", *words], capsys)
+    save(clf, args[0])
+    assert "--not-missing ''" in error_of(["predict", *args], capsys)
     for option, value in (("--not-missing", ""), ("--missing", None)):
         new = X.head(20).assign(code=X["code"].head(20).replace({"": value, None: value}))
-        new.to_csv(words[1], index=False)
-        assert predicted([*words, option, ""], capsys) == clf.predict(new).tolist()
+        new.to_csv(args[1], index=False)
+        assert predicted([*args, option, ""], capsys) == clf.predict(new).tolist()
 
 
-def test_rows_that_are_no_table(tmp_path, capsys):
+def test_model_of_rows_that_are_not_a_table(tmp_path, capsys):
     from sklearn.feature_extraction.text import CountVectorizer
 
     rows, y = [["good day", "bad day"][i % 2] for i in range(100)], ["yes", "no"] * 50
@@ -158,12 +158,12 @@ def test_rows_that_are_no_table(tmp_path, capsys):
     ).fit(rows, y)
     save(clf, tmp_path / "m.pacbayes")
     (tmp_path / "new.csv").write_text("text\ngood day\n", encoding="utf-8")
-    error = refused(["predict", tmp_path / "m.pacbayes", tmp_path / "new.csv"], capsys)
+    error = error_of(["predict", tmp_path / "m.pacbayes", tmp_path / "new.csv"], capsys)
     assert "no table" in error
 
 
 def gapped(rows=400, seed=0):
-    """A table in which 999 means that a value is missing, and ? too, which says much about the class."""
+    """Table with the missing-value markers 999 and ?, of which ? is informative."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"x": rng.normal(size=rows), "code": rng.choice(["a", "b", "?"], rows)})
     frame["kind"] = np.where((frame["x"] > 0) | (frame["code"] == "?"), "yes", "no")
@@ -173,12 +173,12 @@ def gapped(rows=400, seed=0):
 
 @pytest.mark.parametrize("trained", ["csv", "parquet"])
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_a_model_remembers_what_was_missing(trained, ending, tmp_path, capsys):
+def test_missing_markers_are_stored_in_the_model(trained, ending, tmp_path, capsys):
     data, new, model = tmp_path / f"data.{trained}", tmp_path / f"new.{ending}", tmp_path / "m.pacbayes"
     getattr(gapped(), f"to_{trained}")(data, index=False)
-    words = ["certify", data, *QUICK, "--missing", "999", "--missing", "?", "--save", model, "--json"]
-    found = json.loads(in_process(words, capsys).out)
-    assert set(found["data"]["missing"]) == {"x", "code"}
+    args = ["certify", data, *QUICK, "--missing", "999", "--missing", "?", "--save", model, "--json"]
+    y_pred = json.loads(in_process(args, capsys).out)
+    assert set(y_pred["data"]["missing"]) == {"x", "code"}
     frame = gapped(300, seed=1)
     getattr(frame, f"to_{ending}")(new, index=False)
     plain = frame.replace({"x": {999.0: np.nan}, "code": {"?": np.nan}})
@@ -189,7 +189,7 @@ def test_a_model_remembers_what_was_missing(trained, ending, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("values", [["NA", "DE", "FR"]])
-def test_texts_of_a_parquet_file_that_stand_for_others_in_csv(values, tmp_path, capsys):
+def test_text_of_a_parquet_file_that_marks_missing_values_in_csv(values, tmp_path, capsys):
     X, y = texts(values)
     X.assign(kind=y).to_parquet(tmp_path / "data.parquet")
     model = tmp_path / "m.pacbayes"
@@ -202,11 +202,11 @@ def test_texts_of_a_parquet_file_that_stand_for_others_in_csv(values, tmp_path, 
     assert predicted([model, tmp_path / "new.csv"], capsys) == expected
     test = tmp_path / "test.csv"
     new.assign(kind=expected).to_csv(test, index=False)
-    words = ["certify", tmp_path / "data.parquet", *QUICK, "--test", test, "--json"]
-    assert json.loads(in_process(words, capsys).out)["test"]["errors"]["best"] == 0
+    args = ["certify", tmp_path / "data.parquet", *QUICK, "--test", test, "--json"]
+    assert json.loads(in_process(args, capsys).out)["test"]["errors"]["best"] == 0
 
 
-def test_a_model_of_a_csv_file_knows_that_such_texts_are_gaps(tmp_path, capsys):
+def test_missing_markers_of_csv_apply_to_parquet(tmp_path, capsys):
     X, y = texts(["NA", "DE", "FR"])
     X.assign(kind=y).to_csv(tmp_path / "data.csv", index=False)
     model = tmp_path / "m.pacbayes"
@@ -215,16 +215,16 @@ def test_a_model_of_a_csv_file_knows_that_such_texts_are_gaps(tmp_path, capsys):
     new.to_parquet(tmp_path / "new.parquet")
     expected = np.where(new["code"] == "NA", "yes", "no").tolist()
     assert predicted([model, tmp_path / "new.parquet"], capsys) == expected
-    error = refused(["predict", model, tmp_path / "new.parquet", "--not-missing", "NA"], capsys)
+    error = error_of(["predict", model, tmp_path / "new.parquet", "--not-missing", "NA"], capsys)
     assert "--not-missing" in error
 
 
-def test_gaps_in_a_column_without_a_name(tmp_path, capsys):
+def test_missing_values_in_an_unnamed_column(tmp_path, capsys):
     frame = gapped().replace({"code": {"?": "c"}})
     frame.insert(0, "", np.where(np.arange(400) % 5 == 0, np.nan, frame["x"]))
     frame.to_csv(tmp_path / "data.csv", index=False)
     model = tmp_path / "m.pacbayes"
-    words = ["certify", tmp_path / "data.csv", *QUICK, "--keep", "Unnamed: 0", "--save", model]
-    assert in_process(words, capsys).code == 0
+    args = ["certify", tmp_path / "data.csv", *QUICK, "--keep", "Unnamed: 0", "--save", model]
+    assert in_process(args, capsys).code == 0
     frame.head(30).to_csv(tmp_path / "new.csv", index=False)
     assert len(predicted([model, tmp_path / "new.csv"], capsys)) == 30

@@ -1,0 +1,167 @@
+"""Columns that identify rows, suggested options, unlabelled rows, separators, warnings about columns."""
+
+import re
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.cli.bad_files import good
+from tests.cli.running import as_json, error_of, in_process
+
+QUICK = ["--lambdas", "0.1,1"]
+
+
+def written(folder, frame, name="data.csv", **options):
+    frame.to_csv(folder / name, **({"index": False} | options))
+    return folder / name
+
+
+def pasted(error):
+    """The last options that an error suggests, as parsed by a shell."""
+    return shlex.split(error[error.rindex("leave") :].partition(" with ")[2].partition(", or ")[0])
+
+
+def test_row_numbers_are_rejected(tmp_path, capsys):
+    """In a file sorted by class, the row number predicts the class."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"passenger number": range(300), "noise": rng.normal(size=300)})
+    frame["kind"] = np.where(frame["passenger number"] < 150, "no", "yes")
+    path = written(tmp_path, frame)
+    error = error_of(["certify", path, *QUICK], capsys)
+    assert "column 'passenger number' looks like a row number" in error
+    assert pasted(error) == ["--drop", "passenger number"]
+    assert "--keep 'passenger number'" in error
+    # The bound of the posterior is above one half for noise; that of the primary rule is 0.499 by chance.
+    kept = as_json(["certify", path, "--keep", "passenger number", "--hedge", "1", *QUICK], capsys)
+    dropped = as_json(["certify", path, *pasted(error), "--hedge", "1", *QUICK], capsys)
+    bounds = [output["certificates"]["stochastic"]["bound"] for output in (kept, dropped)]
+    assert bounds[0] < 0.15 < 0.5 < bounds[1]
+    assert kept["data"]["options"]["keep"] == ["passenger number"]
+    assert dropped["data"]["numeric"] == ["noise"]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_index_columns_of_pandas_can_be_dropped(times, tmp_path, capsys):
+    """Without a name, and with the name that pandas gives it."""
+    path = tmp_path / "data.csv"
+    good().to_csv(path)
+    if times == 2:
+        pd.read_csv(path).to_csv(path)
+    error = error_of(["certify", path, *QUICK], capsys)
+    assert "column 'Unnamed: 0" in error
+    args = pasted(error)
+    assert args[:2] == ["--drop", "Unnamed: 0" if times == 1 else "Unnamed: 0.1"]
+    assert len(args) == 2 * times
+    assert as_json(["certify", path, *args, *QUICK], capsys)["data"]["numeric"] == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["cabin deck", "it's", "a;b", "$HOME", "*", "-x", "two\nlines", "größe", "--drop"])
+def test_suggested_options_can_be_pasted_into_a_shell(name, tmp_path, capsys):
+    path = written(tmp_path, good().assign(**{name: range(60)})[[name, "a", "kind"]])
+    error = error_of(["certify", path, *QUICK], capsys)
+    hint = re.search(r"leave it out with (--drop .*?), or ", error)[1]
+    args = _by_shell(hint)
+    assert args == ["--drop", name]
+    assert as_json(["certify", path, *args, *QUICK], capsys)["data"]["numeric"] == ["a"]
+
+
+def _by_shell(text):
+    import subprocess
+
+    result = subprocess.run(["bash", "-c", f"printf '%s\\0' {text}"], capture_output=True, check=True)
+    return result.stdout.decode().split("\0")[:-1]
+
+
+def test_all_unknown_columns_are_reported_together(tmp_path, capsys):
+    path = written(tmp_path, good())
+    options = ["--drop", "x", "--drop", "y", "--keep", "z", "--categorical", "u", "--target", "v"]
+    error = error_of(["certify", path, *options], capsys)
+    for stderr in ("--drop must name columns of the features, got 'x', 'y'", "--keep .* 'z'", "--categorical .* 'u'"):
+        assert re.search(stderr, error)
+    assert "target must be a column" in error
+    assert error.endswith("got 'v'; its columns are 'a', 'b', 'kind'")
+
+
+@pytest.mark.parametrize(("sep", "word"), [(";", ";"), ("\t", "tab"), ("\t", r"\t"), ("|", "|"), (" ", " ")])
+def test_separators(sep, word, tmp_path, capsys):
+    path = written(tmp_path, good(), sep=sep)
+    error = error_of(["certify", path], capsys)
+    if sep != " ":
+        assert f"give --sep {'tab' if word != sep else shlex.quote(sep)}" in error
+    other = written(tmp_path, good(80)[60:], "new.csv", sep=sep)
+    output = as_json(["certify", path, "--sep", word, "--test", other, "--save", tmp_path / "model", *QUICK], capsys)
+    expected = as_json(["certify", written(tmp_path, good(), "commas.csv"), *QUICK], capsys)
+    assert output["certificates"] == expected["certificates"]
+    assert output["test"]["rows"] == 20
+    result = in_process(["predict", tmp_path / "model", other, "--sep", word], capsys)
+    assert len(result.out.splitlines()) == 21
+
+
+@pytest.mark.parametrize("kind", ["text", "whole numbers", "truth values"])
+def test_unlabelled_rows_are_dropped_and_counted(kind, tmp_path, capsys):
+    frame = good(80)
+    yes = frame["kind"] == "yes"
+    frame["kind"] = {"text": frame["kind"], "whole numbers": yes.astype(int), "truth values": yes}[kind].astype(object)
+    whole = written(tmp_path, frame[20:], "whole.csv")
+    gaps = frame.assign(kind=[None] * 20 + frame["kind"].tolist()[20:])
+    path, test = written(tmp_path, gaps), written(tmp_path, gaps[15:40].assign(a=gaps["a"] + 0.01), "test.csv")
+    assert "leave such examples out with --skip-unlabelled" in error_of(["certify", path, *QUICK], capsys)
+    args = ["certify", path, "--skip-unlabelled", "--test", test, *QUICK]
+    output, stderr = as_json(args, capsys, with_remarks=True)
+    expected = as_json(["certify", whole, *QUICK], capsys)
+    assert output["certificates"] == expected["certificates"]
+    assert {name: output["data"]["sha256"][name] for name in ("rows", "labels")} == {
+        name: expected["data"]["sha256"][name] for name in ("rows", "labels")
+    }
+    assert (output["data"]["unlabelled_rows_dropped"], output["test"]["rows"]) == (20, 20)
+    assert "20 examples without a class left out; the certificate is about examples that have one." in stderr
+    assert f"{test}: 5 examples without a class left out." in stderr
+
+
+@pytest.mark.parametrize("text", ["a,b,kind\nx,y,yes\n", "a,b,kind\n,,yes\n", "a,b,kind\ninf,x,yes\n"])
+def test_all_invalid_columns_of_a_test_file_are_reported_together(text, tmp_path, capsys):
+    path = written(tmp_path, good())
+    (tmp_path / "test.csv").write_text(text, encoding="utf-8")
+    error = error_of(["certify", path, *QUICK, "--test", tmp_path / "test.csv"], capsys)
+    assert "column 'a' of" in error
+    assert "column 'b' of" in error
+
+
+@pytest.fixture
+def questionnaires():
+    """Questionnaires, sorted by question: rows of one person are not adjacent."""
+    rng = np.random.default_rng(0)
+    persons, items = 60, 8
+    who = np.tile(np.arange(persons), items)
+    anger = rng.integers(11, 40, persons)[who]
+    kind = np.where(anger + rng.normal(0, 8, who.size) > 25, "yes", "no")
+    return pd.DataFrame({"who": who, "anger": anger, "item": np.repeat(np.arange(items), persons), "class": kind})
+
+
+def run(frame, path, capsys, *args):
+    frame.to_csv(path, index=False)
+    return in_process(["certify", path, *QUICK, *args], capsys)
+
+
+def test_warning_for_a_subject_column(questionnaires, tmp_path, capsys):
+    result = run(questionnaires, tmp_path / "data.csv", capsys)
+    assert result.code == 0
+    stderr = [line for line in result.err.splitlines() if line.startswith("warning: Column")]
+    assert stderr == [
+        "warning: Column 'who' looks like a person or thing with several rows: 60 values, 8 rows each (more evenly "
+        "than by chance). If it is, the rows are not independent: use --group 'who'. Otherwise, ignore this warning."
+    ]
+    grouped = run(questionnaires, tmp_path / "data.csv", capsys, "--group", "who")
+    assert "looks like" not in grouped.err
+    assert "Column 'who' names 60 groups" in grouped.err
+
+
+def test_warning_for_target_leakage(questionnaires, tmp_path, capsys):
+    paid = np.where(questionnaires["class"] == "yes", "paid", "")
+    frame = questionnaires.drop(columns="who").assign(fee=paid)[["fee", "anger", "item", "class"]]
+    result = run(frame, tmp_path / "data.csv", capsys)
+    assert "warning: Column 'fee' alone determines the class of all 240 training rows." in result.err
+    assert "then drop it with --drop. If it is known before, ignore this warning." in result.err
+    dropped = run(frame, tmp_path / "data.csv", capsys, "--drop", "fee")
+    assert "alone determines" not in dropped.err
