@@ -1,4 +1,4 @@
-"""The table of exit codes on the page about the command line is that of the commands."""
+"""Exit codes of all commands, and their table on the command-line page."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import typer
-from tests.cli.running import in_process, refused
+from tests.cli.running import error_of, in_process
 
 from pacbayes import CertifiedClassifier, save
 from pacbayes.cli.app import app
@@ -15,7 +15,7 @@ from pacbayes.cli.app import app
 PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
 TARGET = ("--target", "kind")
 
-#: For every command the words that end with each exit code.
+#: Arguments that give each exit code, by command.
 RUNS = {
     "certify": {
         0: ("--counts", "counts.csv", "--fail-above", "5%"),
@@ -34,7 +34,7 @@ RUNS = {
     },
     "predict": {0: ("model.pacbayes", "rows.csv"), 2: ("none.pacbayes", "rows.csv")},
     "compare": {0: ("rows.csv", *TARGET, "--a", "good", "--b", "bad"), 2: ("rows.csv", *TARGET, "--a", "good")},
-    "plan": {0: ("--error", "0.05", "--target", "0.08"), 2: ("--error", "0.08", "--target", "0.05")},
+    "plan": {0: ("--error", "0.05", "--at-most", "0.08"), 2: ("--error", "0.08", "--at-most", "0.05")},
     "posterior": {0: ("risks.csv", "--m", "100"), 2: ("risks.csv", "--m", "0")},
     "bound": {0: ("--risk", "0.1", "--kl", "1", "--m", "100"), 2: ("--m", "100")},
     "datasets": {0: (), 2: ("wdbc",)},
@@ -72,10 +72,10 @@ def test_the_table_has_every_command():
 )
 def test_exit_codes(command, code, folder, capsys, monkeypatch):
     monkeypatch.chdir(folder)
-    words = (command, *RUNS[command][code])
+    args = (command, *RUNS[command][code])
     if code == 2:
-        refused(words, capsys)
+        error_of(args, capsys)
         return
-    done = in_process(words, capsys, as_given=True)
-    assert done.code == code, done.err
-    assert done.out
+    result = in_process(args, capsys, as_given=True)
+    assert result.code == code, result.err
+    assert result.out

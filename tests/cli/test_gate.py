@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from tests.cli.running import in_process, refused
+from tests.cli.running import error_of, in_process
 
 from pacbayes import CertifiedClassifier, Ledger, save
 
@@ -36,19 +36,19 @@ def ledger(tmp_path):
     return tmp_path / "ledger.json"
 
 
-def gate(folder, *words, capsys, data="holdout.csv"):
-    return in_process(["gate", folder / data, "--target", "kind", *words], capsys)
+def gate(folder, *args, capsys, data="holdout.csv"):
+    return in_process(["gate", folder / data, "--target", "kind", *args], capsys)
 
 
 PREDICTED = ("--predicted", "v2", "--id", "row")
 
 
 def test_predictions_of_two_versions(folder, ledger, capsys):
-    words = ("--id", "row", "--at-most", "5%", "--ledger", ledger)
-    failed = gate(folder, "--predicted", "v1", *words, capsys=capsys)
+    args = ("--id", "row", "--at-most", "5%", "--ledger", ledger)
+    failed = gate(folder, "--predicted", "v1", *args, capsys=capsys)
     assert failed.code == 3
     assert failed.out.startswith("Not passed: error rate at most 5.0 %. Attempt 1, at level 0.025; 50.0 % of delta")
-    passed = gate(folder, "--predicted", "v2", *words, "--name", "version 2", capsys=capsys)
+    passed = gate(folder, "--predicted", "v2", *args, "--name", "version 2", capsys=capsys)
     assert passed.code == 0, passed.err
     assert passed.out.startswith("Passed: error rate at most 5.0 %. Attempt 2")
     assert "no statement that passes in this ledger is false" in passed.out
@@ -63,8 +63,8 @@ def test_predictions_of_two_versions(folder, ledger, capsys):
 
 
 def test_no_count_is_printed(folder, ledger, capsys):
-    for words in ([], ["--json"], ["--ledger", ledger], ["--ledger", ledger, "--json"]):
-        done = gate(folder, *PREDICTED, "--at-most", "0.05", *words, capsys=capsys)
+    for args in ([], ["--json"], ["--ledger", ledger], ["--ledger", ledger, "--json"]):
+        done = gate(folder, *PREDICTED, "--at-most", "0.05", *args, capsys=capsys)
         assert not re.search(r"(?<![\d.])(5|295)(?![\d.])", done.out + done.err), done
     told = gate(folder, *PREDICTED, "--at-most", "0.06", "--ledger", ledger, "--tell", capsys=capsys)
     assert "5 errors on 300 rows" in told.out
@@ -72,13 +72,13 @@ def test_no_count_is_printed(folder, ledger, capsys):
 
 
 def test_a_saved_model(folder, ledger, capsys):
-    words = ("--model", folder / "model.pacbayes", "--at-most", "0.1", "--ledger", ledger)
-    done = gate(folder, *words, capsys=capsys)
+    args = ("--model", folder / "model.pacbayes", "--at-most", "0.1", "--ledger", ledger)
+    done = gate(folder, *args, capsys=capsys)
     assert done.code == 0, done.err
-    by_id = gate(folder, *words[:-1], ledger.with_name("ids.json"), "--id", "row", capsys=capsys)
+    by_id = gate(folder, *args[:-1], ledger.with_name("ids.json"), "--id", "row", capsys=capsys)
     assert by_id.code == 0, by_id.err
     assert Ledger(ledger).attempts[0].name == "model.pacbayes"
-    trained = gate(folder, *words, capsys=capsys, data="train.csv")
+    trained = gate(folder, *args, capsys=capsys, data="train.csv")
     assert trained.code == 2
     assert "was fitted with these rows" in trained.error
 
@@ -88,15 +88,15 @@ def test_a_model_that_fails_on_the_rows_fails(folder, ledger, capsys, monkeypatc
         raise RuntimeError("row 17 is too large")
 
     monkeypatch.setattr(CertifiedClassifier, "predict", fail)
-    words = ("--model", folder / "model.pacbayes", "--at-most", "0.1", "--ledger", ledger)
-    done = gate(folder, *words, capsys=capsys)
+    args = ("--model", folder / "model.pacbayes", "--at-most", "0.1", "--ledger", ledger)
+    done = gate(folder, *args, capsys=capsys)
     assert (done.code, "row 17" in done.out + done.err) == (3, False)
 
 
 @pytest.mark.parametrize(("share", "code"), [("0.9", 0), ("0.999", 3)])
 def test_recall_and_precision(folder, ledger, capsys, share, code):
-    words = ("--recall", share, "--precision", "0.5", "--positive", "ill", "--ledger", ledger)
-    assert gate(folder, *PREDICTED, *words, capsys=capsys).code == code
+    args = ("--recall", share, "--precision", "0.5", "--positive", "ill", "--ledger", ledger)
+    assert gate(folder, *PREDICTED, *args, capsys=capsys).code == code
 
 
 def test_without_a_ledger_it_is_one_attempt(folder, capsys):
@@ -107,7 +107,7 @@ def test_without_a_ledger_it_is_one_attempt(folder, capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("args", "message"),
     [
         (["--at-most", "0.05"], "either --model MODEL or --predicted COLUMN"),
         (["--predicted", "v2"], "must state --at-most, --recall or --precision"),
@@ -121,9 +121,9 @@ def test_without_a_ledger_it_is_one_attempt(folder, capsys):
         (["--model", "none.pacbayes", "--at-most", "0.05"], "no such model"),
     ],
 )
-def test_invalid_input_has_exit_code_2(folder, capsys, monkeypatch, tmp_path, words, message):
+def test_invalid_input_has_exit_code_2(folder, capsys, monkeypatch, tmp_path, args, message):
     monkeypatch.chdir(tmp_path)
-    refused(["gate", folder / "holdout.csv", "--target", "kind", *words], capsys, message)
+    error_of(["gate", folder / "holdout.csv", "--target", "kind", *args], capsys, message)
     assert not list(tmp_path.iterdir())
 
 
@@ -132,4 +132,4 @@ def test_an_edited_ledger_has_exit_code_2(folder, ledger, capsys):
     ledger.write_text(ledger.read_text().replace('"passed": true', '"passed": false'))
     done = gate(folder, *PREDICTED, "--at-most", "0.05", "--ledger", ledger, capsys=capsys)
     assert (done.code, "was edited" in done.error) == (2, True)
-    refused(["gate", "--history"], capsys, "--history must have --ledger")
+    error_of(["gate", "--history"], capsys, "--history must have --ledger")
