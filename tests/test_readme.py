@@ -44,7 +44,7 @@ def test_results_follow_from_the_measurements(tmp_path):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        check_commands=False,
+        check=False,
     )
     assert result.returncode == 0, result.stderr
     assert (tmp_path / "against.md").read_text() == (ROOT / "results" / "against.md").read_text()
