@@ -28,7 +28,7 @@ HELP = [[], ["--version"], *([name, "--help"] for name in ("certify", "predict",
 
 
 @pytest.mark.parametrize(
-    ("code", "wanted"),
+    ("code", "expected"),
     [
         (f"for words in {HELP}: app(args=words or ['--help'], standalone_mode=False)", []),
         ("app(args=['certify', '--lambdas', '1,2'], standalone_mode=False)", ["numpy", "sklearn", "numba", "pandas"]),
