@@ -123,7 +123,7 @@ def real_groups(splits: int) -> None:
             clf = CertifiedClassifier("svm", random_state=seed).fit(X, y, groups=clusters)
             fitted = clf._fitted
             rule_errors = fitted.predictions.count_rule_errors(fitted.predictions.rule_predictions, fitted.plan.split)
-            primary = fitted.plan.primary("soft")
+            primary = fitted.plan.fixed_rules.index(fitted.plan.primary_rules["soft"])
             bounds_of.append((clf.certificate_.bound, float(rule_errors[primary].upper(clf.certificate_.level)[0])))
         bet, chernoff = np.mean(bounds_of, axis=0)
         print(

@@ -62,10 +62,10 @@ def run(number: int, n: int) -> None:
     trees = [DecisionTreeClassifier(max_depth=3, random_state=i).fit(X[rows], y[rows]) for i, rows in enumerate(few)]
     print(f"{number} classifiers, {n} rows: {number * n / 1e6:.0f} MB stored, {3 * number * n / 1e6:.0f} MB checked")
     data = Dataset.checked(X, y)
-    members = Estimators(trees, [{"number": i} for i in range(number)], data.classes, elsewhere=True)
+    members = Estimators(trees, [{"number": i} for i in range(number)], data.classes, prefit=True)
     split = all_validate(data, "keep")
     plan = Plan(split, hedge=0.1, fixed_rules=prefit_rules(np.full(number, 1.0 / number), number))
-    predictions = measured("gather", lambda: predict_validation(members, plan, data))
+    predictions = measured("predict", lambda: predict_validation(members, plan, data))
     posteriors = measured("optimise", lambda: fit_posteriors(plan, predictions))
     certificates = measured("certify", lambda: dict(certify(plan, predictions, posteriors)))
     model = CertifiedClassifier(None, cv=None, voting="majority")._take(Fitted(members, plan, predictions, posteriors))
@@ -73,8 +73,8 @@ def run(number: int, n: int) -> None:
         path = Path(folder) / "model"
         measured("save", lambda: save(model, path))
         print(f"  {'the file':22}{path.stat().st_size / 1e6:18.0f} MB")
-        again = measured("load", lambda: load(path, max_bytes=10**11))
-    assert again.certificates_["majority"].bound == certificates["majority"].bound
+        loaded = measured("load", lambda: load(path, max_bytes=10**11))
+    assert loaded.certificates_["majority"].bound == certificates["majority"].bound
     print(f"  {certificates['majority']}")
 
 
