@@ -124,7 +124,8 @@ def real_groups(splits: int) -> None:
             fitted = clf._fitted
             rule_errors = fitted.predictions.count_rule_errors(fitted.predictions.rule_predictions, fitted.plan.split)
             primary = fitted.plan.fixed_rules.index(fitted.plan.primary_rules["soft"])
-            bounds_of.append((clf.certificate_.bound, float(rule_errors[primary].upper(clf.certificate_.level)[0])))
+            risk, level = rule_errors.risks[primary], clf.certificate_.level
+            bounds_of.append((clf.certificate_.bound, float(chernoff_upper([risk], rule_errors.m, level)[0])))
         bet, chernoff = np.mean(bounds_of, axis=0)
         print(
             f"{name}: {fitted.plan.split.m} groups, bet {bet:.4f}, Chernoff {chernoff:.4f}, ratio {bet / chernoff:.3f}"
