@@ -68,7 +68,9 @@ def run(number: int, n: int) -> None:
     predictions = measured("predict", lambda: predict_validation(members, plan, data))
     posteriors = measured("optimise", lambda: fit_posteriors(plan, predictions))
     certificates = measured("certify", lambda: dict(certify(plan, predictions, posteriors)))
-    model = CertifiedClassifier(None, cv=None, voting="majority")._take(Fitted(members, plan, predictions, posteriors))
+    model = CertifiedClassifier(None, cv=None, voting="majority")._set_fitted(
+        Fitted(members, plan, predictions, posteriors)
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         measured("save", lambda: save(model, path))
