@@ -132,8 +132,8 @@ def test_rows_of_one_unit_say_the_same():
     who = np.repeat(np.arange(50), 24)
     codes = who % 2
     weight = RNG.permutation(50)[who]
-    assert said_of(pd.DataFrame({"weight": weight}), codes, units=who, grouped=True) == []
-    assert len(said_of(pd.DataFrame({"weight": weight}), codes, grouped=True)) == 1
+    assert said_of(pd.DataFrame({"weight": weight}), codes, units=who, groups=np.arange(1200)) == []
+    assert len(said_of(pd.DataFrame({"weight": weight}), codes, groups=np.arange(1200))) == 1
     said = said_of(pd.DataFrame({"who": who, "weight": weight / 2.0}), codes)
     assert len(said) == 1
     assert said[0].startswith("Column 'who' looks like")
@@ -157,7 +157,7 @@ def test_subjects_in_any_order_are_named(case):
     (said,) = said_of(HONEST.assign(**{name: values}), CODES)
     assert said.startswith(f"Column '{name}' looks like a person or thing with several rows: ")
     assert f"use groups=X['{name}'] and drop it from X" in said
-    assert said_of(HONEST.assign(**{name: values}), CODES, grouped=True) == []
+    assert said_of(HONEST.assign(**{name: values}), CODES, groups=np.arange(ROWS)) == []
     X = np.column_stack([HONEST["a"], values]) if case != "text" else None
     if X is not None and name == "x":
         assert "Column 1 looks like" in said_of(X, CODES)[0]
@@ -255,7 +255,19 @@ def test_an_estimator_warns_before_it_is_fitted():
     who = np.tile(np.arange(50), 8)
     with pytest.warns(UserWarning, match=r"Column 1 looks like .*groups=X\[:, 1\]"):
         clf.fit(np.column_stack([HONEST["a"], who]), CODES)
-    clf.fit(np.column_stack([HONEST["a"], who]), CODES, groups=who)
+    with pytest.warns(UserWarning, match="Column 1 of X identifies the groups"):
+        clf.fit(np.column_stack([HONEST["a"], who]), CODES, groups=who + 7)
+
+
+def test_names_in_any_order_are_suggested_as_groups():
+    """1618 restaurants with about 17 rows each passed in silence: 13.6 % errors on random rows, 21.8 % on new names."""
+    rng = np.random.default_rng(0)
+    who = rng.choice(200, 3000, p=rng.dirichlet(np.ones(200)))
+    names = np.array([f"n{i}" for i in range(200)], dtype=object)[who]
+    (message,) = said_of(pd.DataFrame({"shop": names}), (who % 2) ^ (rng.random(3000) < 0.2))
+    assert message.startswith("Column 'shop' holds ")
+    assert "use groups=X['shop']" in message
+    assert said_of(pd.DataFrame({"shop": names}), rng.integers(0, 2, 3000)) == []
 
 
 def test_a_tenth_of_all_rows_must_come_again_in_a_column_with_a_name():

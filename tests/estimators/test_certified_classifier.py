@@ -32,6 +32,7 @@ from tests.estimators.models import certified, three_classes, two_classes, why_n
 
 from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, SVMs, load, load_dataset, save
 from pacbayes.bounds.binomial import binomial_upper
+from pacbayes.data.schema import UnseenCategoryWarning
 
 VOTINGS = ("soft", "stochastic", "majority", "best")
 SVMS = SVMs([0.1, 1.0], gamma=[0.05, 0.5])
@@ -497,7 +498,8 @@ def test_strings_and_missing_values_are_preprocessed_for_named_families(candidat
     assert np.array_equal(clf.classes_[probabilities.argmax(axis=1)], clf.predict(frame))
     # A single row, an unknown category, and another order.
     assert np.array_equal(clf.predict_proba(frame.iloc[[7]]), probabilities[[7]])
-    assert clf.predict(frame.iloc[[7]].assign(colour="violet")).shape == (1,)
+    with pytest.warns(UnseenCategoryWarning, match="1 of 1 examples hold a category .*'violet'"):
+        assert clf.predict(frame.iloc[[7]].assign(colour="violet")).shape == (1,)
     assert np.array_equal(clf.predict_proba(frame.iloc[::-1])[::-1], probabilities)
     save(clf, tmp_path / "model")
     assert np.array_equal(load(tmp_path / "model").predict_proba(frame), probabilities)

@@ -1,5 +1,6 @@
 """A saved model, and new examples for it: a file in the form the model takes, block by block, and its labels."""
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from pacbayes.data.duplicates import largest_overlap
 from pacbayes.data.number_format import NumberFormat
 from pacbayes.data.reading import file_kind, listed, read_frame
 from pacbayes.data.rejections import in_shell
+from pacbayes.data.schema import UnseenCategoryWarning
 from pacbayes.data.tables import MISSING_WORDS, TableReading
 
 if TYPE_CHECKING:
@@ -94,7 +96,10 @@ class NewRows:
                 raise ValueError(lacking(X, str(self._path), first))
             unseen.count(X)
             self.done = self._blocks.done
-            yield X
+            with warnings.catch_warnings():
+                # Counted here for the whole file.
+                warnings.simplefilter("ignore", UnseenCategoryWarning)
+                yield X
         self.notes += unseen.notes()
 
     def _fit(self, frame: "pd.DataFrame") -> ColumnFit:

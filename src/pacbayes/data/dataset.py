@@ -16,6 +16,7 @@ from pacbayes._utils.arrays import Codes, Labels, Rows, cached_property
 from pacbayes._utils.checks import check_not_masked, narrow_labels
 from pacbayes.data.duplicates import equal_labelled_rows
 from pacbayes.data.rows import csr_rows, pick_rows, row_hashes, row_hashes_or_none
+from pacbayes.data.spelling import check_spellings
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,9 +187,11 @@ def check_groups(groups: Any, n: int) -> Rows:
     if values.ndim != 1 or len(values) != n:
         raise ValueError(f"groups must hold one entry per row of X, shape ({n},), got shape {values.shape}")
     try:
-        codes, _ = pd.factorize(values)
+        codes, names = pd.factorize(values)
     except TypeError as error:
         raise TypeError(f"groups must be names or numbers: {error}") from None
+    if any(isinstance(name, str) for name in names):
+        check_spellings(names, "groups", "group")
     if (codes < 0).any():
         row = int(np.argmax(codes < 0))
         raise ValueError(f"groups must not contain missing values, got {values[row]} for row {row}")

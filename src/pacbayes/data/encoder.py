@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.preprocessing import TargetEncoder
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,9 +29,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
     """Encode the columns of a table as numbers; everything is determined on the rows of `fit`.
 
     Missing numbers become the median.  Dates become days since the first one, and year, month, day, weekday and hour
-    where these vary.  Categories become one column per level (a missing value is a level), above 30 levels the
-    cross-fitted mean of each class among the rows of a level [1]_, and free text the singular vectors of its hashed
-    n-grams [2]_.
+    where these vary.  Categories become one column per level (a missing value is a level), and above 30 levels the
+    cross-fitted mean of each class among the rows of a level [1]_; these and free text also the singular vectors of
+    their hashed n-grams [2]_.
 
     Parameters
     ----------
@@ -86,6 +86,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
         self.parts_: dict[str, list[str]] = {}
         self.levels_: dict[str, list[str]] = {}
         self.targets_: dict[str, list[Any]] = {}
+        self.idf_: dict[str, Any] = {}
         self.svd_: dict[str, Any] = {}
         cross_fitted: dict[str, FloatArray] = {}
         for column in self.schema_.columns:
@@ -105,11 +106,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
                 else:
                     self.targets_[name] = self._target_encoders(known, labels)
                     cross_fitted[name] = self._cross_fit(known, labels)
+                    # Names that share words, also with levels that these rows lack.
+                    self._fit_text(name, values)
             else:
-                grams = _grams(values)
-                size = min(_COMPONENTS, grams.shape[0] - 1)
-                if size > 0 and grams.nnz:
-                    self.svd_[name] = TruncatedSVD(size, random_state=0).fit(grams)
+                self._fit_text(name, values)
         return self._encoded(frame, cross_fitted)
 
     def transform(self, X: Any) -> Any:
@@ -118,6 +118,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
         return self._encoded(self.schema_.parse(X), {})
 
     def _encoded(self, frame: pd.DataFrame, cross_fitted: dict[str, FloatArray]) -> Any:
+        if len(self.medians_) == len(self.schema_.columns) and not self.first_ and not self.native:
+            numbers = frame.to_numpy(dtype=np.float64)
+            return np.where(np.isnan(numbers), np.array([*self.medians_.values()]), numbers)
         blocks: list[tuple[str, Any]] = []
         for column in self.schema_.columns:
             name, values = column.name, frame[column.name]
@@ -130,8 +133,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
             elif name in self.targets_:
                 means = cross_fitted[name] if name in cross_fitted else _means(self.targets_[name], _filled(values))
                 blocks.append((name, means))
-            elif name in self.svd_:
-                blocks.append((name, self.svd_[name].transform(_grams(values))))
+            if name in self.svd_:
+                blocks.append((f"{name} text", self.svd_[name].transform(self.idf_[name].transform(_grams(values)))))
         if not self.native:
             return (
                 np.hstack([block.reshape(len(frame), -1) for _, block in blocks])
@@ -159,6 +162,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
         """Categories for gradient boosting; levels without a row of `fit` are missing."""
         levels: Any = pd.Index(self.levels_[name], dtype=object)
         return pd.Categorical.from_codes(levels.get_indexer(_filled(values)), levels)
+
+    def _fit_text(self, name: str, values: Any) -> None:
+        grams = _grams(values)
+        size = min(_COMPONENTS, grams.shape[0] - 1)
+        if size > 0 and grams.nnz:
+            self.idf_[name] = TfidfTransformer().fit(grams)
+            self.svd_[name] = TruncatedSVD(size, random_state=0).fit(self.idf_[name].transform(grams))
 
     def _target_encoders(self, known: NDArray[Any], labels: Rows) -> list[Any]:
         """One encoder for each class, or for the second of two."""

@@ -314,8 +314,8 @@ _N_SAMPLED = 512
 _MAX_SUBJECT_WARNINGS, _MAX_NAMES = 3, 30
 
 
-def warn_of_columns(X: Any, codes: Rows, train: Rows, units: Rows | None = None, grouped: bool = False) -> None:
-    """Warn of target leakage in the training rows, and, unless `grouped`, of columns that identify subjects.
+def warn_of_columns(X: Any, codes: Rows, train: Rows, units: Rows | None = None, groups: Rows | None = None) -> None:
+    """Warn of target leakage in the training rows, and of columns that identify subjects, or the groups.
 
     The classes of other rows are not used.  One row of each unit, or of each suspected subject, counts, because the
     rows of a subject are not independent.  Sparse rows and rows that are not tables are skipped.
@@ -323,9 +323,16 @@ def warn_of_columns(X: Any, codes: Rows, train: Rows, units: Rows | None = None,
     subjects: dict[Any, str] = {}
     determined: set[Any] = set()
     minimum = (FEWEST, FEWEST_OTHERS) if units is not None else _MIN_SUSPECTED
-    for name, values in () if grouped else _columns(X):
+    for name, values in _columns(X):
         value_codes = _value_codes(values)
         if value_codes is None:
+            continue
+        if groups is not None:
+            if _same_partition(value_codes[train], groups[train]):
+                warn_caller(
+                    f"Column {name!r} of X identifies the groups: new groups have values that no training row had. "
+                    "Drop it from X."
+                )
             continue
         reason = subjects_by_times(np.bincount(value_codes[value_codes >= 0]), len(value_codes), name)
         if not reason and (reason_by_class := subjects_by_class(value_codes, codes, train)):
@@ -335,6 +342,12 @@ def warn_of_columns(X: Any, codes: Rows, train: Rows, units: Rows | None = None,
         if reason:
             subjects[name] = reason
             units = value_codes if units is None else units
+        elif values.dtype.kind == "O" and (reason := repeated_names(value_codes[train], codes[train])):
+            warn_caller(
+                f"Column {name!r} holds {reason}. If rows with one value belong together, use groups=X[{name!r}] and "
+                "drop it from X: else the certificate is about new rows with known values. Otherwise, ignore this "
+                "warning."
+            )
     one_per_unit = train if units is None else train[np.unique(units[train], return_index=True)[1]]
     leaking = {
         name: incomplete
@@ -477,6 +490,44 @@ def evenness(times: NDArray[np.int64]) -> float:
     kurtosis = float(weight @ (k - mean) ** 4) / variance**2
     freedom = 2.0 * (times.size - 1) / (kurtosis - 1.0)
     return float(chdtr(freedom, freedom * float(times.var(ddof=1)) / variance))
+
+
+#: Fewest distinct strings that may be names of subjects; and how many standard deviations their classes must differ.
+_MANY_NAMES, _N_SIGMA = 100, 6.0
+
+
+def repeated_names(value_codes: Rows, codes: Rows) -> str:
+    """Reason why strings may be names of subjects with several rows in any order; empty if not.
+
+    There are at least 100 of them, with at least two rows each on average, and their classes differ by more than chance
+    explains: the chi-squared statistic of the majority class is six standard deviations above its mean.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> names, classes = rng.integers(0, 200, 3000), rng.integers(0, 2, 3000)
+    >>> repeated_names(names, classes), repeated_names(names, (names % 3 == 0).astype(int) ^ (rng.random(3000) < 0.2))
+    ('', '200 strings that repeat (about 15 rows each) and tell classes apart')
+    """
+    present = value_codes >= 0
+    of_value, of_class = value_codes[present], codes[present] == np.bincount(codes).argmax()
+    times = np.bincount(of_value)
+    times, number = times[times > 0], int(np.count_nonzero(times))
+    if number < _MANY_NAMES or times.sum() < 2 * number or number**2 <= times.sum():
+        return ""
+    hits = np.bincount(of_value, weights=of_class)[np.bincount(of_value) > 0]
+    share = float(of_class.mean())
+    statistic = float((times * (hits / times - share) ** 2).sum()) / max(share * (1.0 - share), 1e-9)
+    if statistic < number - 1 + _N_SIGMA * math.sqrt(2.0 * (number - 1)):
+        return ""
+    return f"{number} strings that repeat (about {int(np.median(times))} rows each) and tell classes apart"
+
+
+def _same_partition(value_codes: Rows, groups: Rows) -> bool:
+    """Whether values are equal exactly within groups."""
+    if (value_codes < 0).any():
+        return False
+    return bool(np.array_equal(pd.factorize(value_codes)[0], pd.factorize(groups)[0]))
 
 
 def subjects_by_class(value_codes: Rows, codes: Rows, train: Rows) -> str:

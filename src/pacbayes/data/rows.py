@@ -79,27 +79,65 @@ def pickable_rows(X: Any) -> Any:
     >>> pickable_rows([["a"], ["b"]])
     [['a'], ['b']]
     """
-    rows = _missing_strings_to_nan(csr_rows(X))
+    rows = csr_rows(numpy_columns(X))
     array_only = hasattr(rows, "__array__") and not hasattr(rows, "__len__") and not sp.issparse(rows)
     return np.asarray(rows) if array_only else rows
 
 
-def _missing_strings_to_nan(X: Any) -> Any:
-    """Replace missing strings in a data frame by NaN, as in tables that are read from files.
+def numpy_columns(X: Any) -> Any:
+    """Convert tables of polars and pyarrow, and nullable or pyarrow-backed columns, to a data frame of NumPy types.
 
-    scikit-learn's encoders reject pandas' NA and treat None as a category.
+    Missing strings become NaN, as in tables that are read from files: scikit-learn's encoders reject pandas' NA and
+    treat None as a category.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": pd.array([True, False], dtype="boolean")})
+    >>> numpy_columns(X).dtypes.astype(str).tolist()
+    ['float64', 'bool']
     """
+    if type(X).__module__.partition(".")[0] in ("polars", "pyarrow"):
+        X = X.to_pandas()
     dtypes: Any = getattr(X, "dtypes", None)
     if not hasattr(dtypes, "items") or not hasattr(X, "columns"):
         return X
-    names = [name for name, dtype in dtypes.items() if dtype.name == "string" and str(dtype.na_value) == "<NA>"]
-    names += [name for name, dtype in dtypes.items() if dtype.name == "object" and any(v is None for v in X[name])]
-    if not names:
+    # Tables of numbers may have thousands of columns.
+    others = [i for i, dtype in enumerate(dtypes) if not (isinstance(dtype, np.dtype) and dtype.kind in "biufmM")]
+    made = {i: _numpy_column(X.iloc[:, i], dtypes.iloc[i]) for i in others}
+    made = {i: values for i, values in made.items() if values is not None}
+    if not made:
         return X
-    X = X.copy()
-    for name in names:
-        X[name] = X[name].astype(object).where(X[name].notna(), np.nan)
+    names, attrs = X.columns, X.attrs
+    X = X.copy().set_axis(range(len(names)), axis=1)
+    for i, values in made.items():
+        X[i] = values
+    X = X.set_axis(names, axis=1)
+    X.attrs = attrs
     return X
+
+
+def _numpy_column(column: Any, dtype: Any) -> Any:
+    """Values of a column in a NumPy type; None if they have one already."""
+    if isinstance(dtype, np.dtype):
+        if dtype.kind == "O" and any(value is None for value in column):
+            return column.where(column.notna(), np.nan)
+        return None
+    # Categories, moments with a time zone and sparse columns are types of pandas that scikit-learn knows.
+    if dtype.name == "category" or dtype.name.startswith(("datetime64", "period", "Sparse", "interval")):
+        return None
+    from pandas.api import types
+
+    if types.is_bool_dtype(dtype):
+        return column.astype(bool) if not column.isna().any() else column.astype(object).where(column.notna(), np.nan)
+    if types.is_numeric_dtype(dtype):
+        whole = types.is_integer_dtype(dtype) and not column.isna().any()
+        return column.astype("int64") if whole else column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if types.is_datetime64_any_dtype(dtype):
+        return column.astype("datetime64[ns]" if getattr(column.dt, "tz", None) is None else "datetime64[ns, UTC]")
+    values = column.to_numpy(dtype=object).copy()
+    values[column.isna().to_numpy()] = np.nan
+    return values
 
 
 def number_of_rows(X: Any) -> int:
@@ -130,6 +168,8 @@ def copy_rows(X: Any) -> Any:
 
 
 _HASH_BYTES = 8
+# From this number of rows on, distinct rows of integers are hashed once, if a sample of this size has few.
+_MANY_ROWS, _N_SAMPLED = 100_000, 5_000
 # Rows with equal digests are treated as equal: among a billion rows, the collision probability is 1e-21.
 _DIGEST_BYTES = 16
 # Rows of at most this many bytes are compared directly, which is many times faster.
@@ -146,8 +186,29 @@ def row_hashes(X: Any, key: bytes) -> NDArray[np.uint64]:
     the same NaN), dates in ISO 8601, and anything else as a string, both prefixed by a marker and their length.  The
     hash does not depend on the container, on the numeric type, or on other rows.
     """
-    digests = b"".join(_digests(X, hashlib.blake2b(digest_size=_HASH_BYTES, key=key)))
-    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+    first, inverse = _few_distinct_rows(X)
+    digests = b"".join(_digests(first, hashlib.blake2b(digest_size=_HASH_BYTES, key=key)))
+    hashes = np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+    return hashes if inverse is None else hashes[inverse]
+
+
+def _few_distinct_rows(X: Any) -> tuple[Any, Rows | None]:
+    """Distinct rows and the index of each row, if many rows of integers are few different ones; else the rows."""
+    table = _table(X) if not sp.issparse(X) and number_of_rows(X) >= _MANY_ROWS else None
+    if table is None or table.dtype.kind not in "iu" or table.ndim != 2 or not table.shape[1]:
+        return X, None
+    import pandas as pd  # imported here because most tables are small
+
+    sample = table[:: max(1, len(table) // _N_SAMPLED)]
+    if 10 * len(np.unique(sample, axis=0)) > len(sample):
+        return X, None
+    codes = np.zeros(len(table), dtype=np.int64)
+    for column in table.T:
+        values = pd.factorize(column)[0]
+        codes = pd.factorize(codes * (int(values.max()) + 1) + values)[0]
+    first = np.zeros(int(codes.max()) + 1, dtype=np.intp)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    return table[first], codes
 
 
 def equal_rows(X: Any) -> NDArray[np.int64]:

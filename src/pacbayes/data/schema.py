@@ -39,6 +39,8 @@ _DECIMAL, _THOUSANDS = (".", ","), (",", ".", "'", " ")
 # Blanks between thousands.
 _BLANKS = " \u00a0\u202f"
 _TIMES = ("", " %H:%M", " %H:%M:%S")
+# New categories that a warning names.
+_MOST_NAMED = 5
 #: Formats of dates, the first that reads a column counts; month first if both it and day first do.
 DATE_FORMATS = (
     "ISO8601",
@@ -146,6 +148,8 @@ class Column:
     has_missing: bool = False
     #: Format of dates that were strings.
     date_format: str = ""
+    #: Whether strings begin with a blank, which readers of files drop otherwise.
+    leading_blanks: bool = False
     #: Spellings of the categories; empty if they are not stored.
     levels: tuple[str, ...] = ()
 
@@ -175,6 +179,10 @@ class Schema:
     missing: tuple[str, ...] = ()
     numbers: NumberFormat = field(default=PLAIN_NUMBERS)
 
+    def __deepcopy__(self, memo: Any) -> Self:
+        # pandas copies the attributes of a frame in every operation.
+        return self
+
     @classmethod
     def of(
         cls,
@@ -185,14 +193,16 @@ class Schema:
         numbers: NumberFormat = PLAIN_NUMBERS,
     ) -> Self:
         """Decide the schema of a table; columns in `categorical` are categories whatever they hold."""
-        frame, markers = as_frame(table), marker_spellings(missing)
-        return cls(
-            tuple(
-                _column(frame.iloc[:, i], name, name in categorical, numbers) for i, name in enumerate(_names(frame))
-            ),
-            markers,
-            numbers,
-        )
+        frame, forced = as_frame(table), set(categorical)
+        incomplete = frame.isna().any().tolist()
+        columns = [
+            Column(name, NUMBER, has_missing=incomplete[i])
+            # Tables of numbers may have thousands of columns.
+            if isinstance(dtype, np.dtype) and dtype.kind in "iuf" and name not in forced
+            else _column(frame.iloc[:, i], name, name in forced, numbers)
+            for i, (name, dtype) in enumerate(zip(_names(frame), frame.dtypes, strict=True))
+        ]
+        return cls(tuple(columns), marker_spellings(missing), numbers)
 
     @property
     def names(self) -> list[str]:
@@ -210,6 +220,8 @@ class Schema:
         numbers.
         """
         frame = self.select(as_frame(table))
+        if _are_numbers(frame) and not self.kinds(CATEGORY, TEXT, DATE):
+            return _float_frame(frame)
         return pd.DataFrame(
             {column.name: self._values(frame.iloc[:, i], column) for i, column in enumerate(self.columns)},
             index=frame.index,
@@ -238,6 +250,22 @@ class Schema:
             raise ValueError(f"column {column.name!r} must hold numbers, got {value!r} in row {int(bad.argmax())}")
         return numbers
 
+    def numeric(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Copy of the table with numbers and truth values as float64; other columns as they are."""
+        if _are_numbers(frame) and not any(column.strings for column in self.columns):
+            return _float_frame(frame)
+        made = {
+            column.name: numbers_of(series)[0] if column.kind in (NUMBER, BOOLEAN) and not column.strings else series
+            for column, series in zip(self.columns, (frame.iloc[:, i] for i in range(frame.shape[1])), strict=True)
+        }
+        return pd.DataFrame(made, index=frame.index)
+
+    @property
+    def other_columns(self) -> "Schema":
+        """Schema of the columns that are not numbers, or hold strings: what a later file must be read by."""
+        other = (c for c in self.columns if c.strings or c.kind not in (NUMBER, BOOLEAN))
+        return replace(self, columns=tuple(other))
+
     def unseen(self, table: Any) -> dict[str, "pd.Series[Any]"]:
         """Values of each column that are categories without a training row, with their numbers of rows."""
         known = [column for column in self.columns if column.levels]
@@ -245,7 +273,8 @@ class Schema:
             return {}
         frame, new = as_frame(table), {}
         for column in known:
-            values = frame.iloc[:, self.names.index(column.name)] if column.name not in frame else frame[column.name]
+            # An array has positions instead of names.
+            values = frame[column.name] if column.name in frame else frame.iloc[:, int(column.name)]
             present = pd.Series(values_of(values), dtype=object).dropna()
             strange = present[~pd.Series(spellings(present.to_numpy())).isin(column.levels).to_numpy()]
             counts = strange.value_counts(sort=False)
@@ -254,6 +283,29 @@ class Schema:
             if len(counts):
                 new[column.name] = counts
         return new
+
+
+class UnseenCategoryWarning(UserWarning):
+    """New rows hold categories that no training row had."""
+
+
+def unseen_messages(counts: "dict[str, pd.Series[Any]]", rows: int) -> list[str]:
+    """List one sentence for each column with new categories.
+
+    Examples
+    --------
+    >>> unseen_messages({"colour": pd.Series({"pink": 2, "grey": 1})}, 10)
+    ["Column 'colour': 3 of 10 examples hold a category that was not in the training data ('pink', 'grey')."]
+    """
+    messages = []
+    for name, values in counts.items():
+        shown = [repr(str(value)[:40]) for value in values.index[:_MOST_NAMED]]
+        shown += ["..."] if len(values) > _MOST_NAMED else []
+        messages.append(
+            f"Column {name!r}: {int(values.sum())} of {rows} examples hold a category that was not in the training "
+            f"data ({', '.join(shown)})."
+        )
+    return messages
 
 
 # -- kinds -------------------------------------------------------------------------------------------------------------
@@ -280,6 +332,7 @@ def _column(series: "pd.Series[Any]", name: str, forced: bool, numbers: NumberFo
         strings or forced or is_category,
         tuple(sorted(set(map(str, distinct)).intersection(MISSING_WORDS))) if strings else (),
         has_missing,
+        leading_blanks=any(isinstance(value, str) and value.startswith(" ") for value in distinct),
     )
     if not forced and not is_category:
         kind = _kind_of_values(distinct, counts, numbers)
@@ -366,6 +419,16 @@ def as_frame(table: Any) -> pd.DataFrame:
     if values.ndim != 2:
         raise ValueError(f"rows must be a table of two dimensions, got shape {values.shape}")
     return pd.DataFrame(values)
+
+
+def _are_numbers(frame: pd.DataFrame) -> bool:
+    """Whether all columns have numeric types of NumPy; there may be thousands."""
+    return all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in frame.dtypes)
+
+
+def _float_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """Copy of a numeric table as one block: rows of thousands of blocks are picked slowly."""
+    return pd.DataFrame(frame.to_numpy(dtype=np.float64), index=frame.index, columns=frame.columns)
 
 
 def _names(frame: pd.DataFrame) -> list[str]:

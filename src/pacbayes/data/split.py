@@ -371,7 +371,7 @@ def split_rows(data: Dataset, choices: SplitOptions, number: int, seed: int) -> 
         split = plan_split(data.number, kind=choices.split, validation_size=size, seed=seed, unit=unit, units=units)
     _check_training_classes(split, data.codes, data.classes, number)
     if split.shared is not None:  # with independent splits, every row is a validation row of some classifier
-        warn_of_columns(data.rows, data.codes, split.shared[0], units, data.groups is not None)
+        warn_of_columns(data.rows, data.codes, split.shared[0], units, data.groups)
     if data.same is None:
         return split
     copies = _count_copies(data.same, split, number)

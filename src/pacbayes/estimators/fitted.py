@@ -22,10 +22,12 @@ from pacbayes.certificates.rules import FixedRule
 from pacbayes.certificates.thresholds import confidence, on_grid
 from pacbayes.certificates.voting import IntegerWeights, weighted_vote
 from pacbayes.data.duplicates import Overlap, overlap
+from pacbayes.data.encoder import TableEncoder
 from pacbayes.data.rows import hashed_rows, number_of_rows, row_hashes
 from pacbayes.ensemble.classifier_set import ClassifierSet
 from pacbayes.ensemble.cross_validation import CrossValidation
-from pacbayes.ensemble.members import Coding, Members
+from pacbayes.ensemble.members import Coding, CompositeMembers, Members
+from pacbayes.ensemble.svm_members import KernelSVMs
 from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions
 
 
@@ -49,6 +51,16 @@ class Fitted:
     def classifiers(self) -> ClassifierSet:
         """The classifiers with their validation predictions."""
         return ClassifierSet(self.members, self.predictions, self.plan.split)
+
+    @cached_property
+    def table_encoder(self) -> TableEncoder | None:
+        """The default preprocessor of the classifiers; None if they have another one, or none."""
+        members: Any = self.members.parts[0] if isinstance(self.members, CompositeMembers) else self.members
+        if isinstance(members, KernelSVMs):
+            step = members.preprocessor
+        else:
+            step = getattr(members[0], "named_steps", {}).get("preprocessor")
+        return step if isinstance(step, TableEncoder) else None
 
     @property
     def prior(self) -> FloatArray:

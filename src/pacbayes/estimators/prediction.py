@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes._utils.arrays import FloatArray, Labels
-from pacbayes._utils.checks import check_choice
+from pacbayes._utils.checks import check_choice, warn_caller
 from pacbayes._utils.values import fingerprint
 from pacbayes.certificates.batch import Batch
 from pacbayes.certificates.certificate import Certificate
@@ -27,6 +27,7 @@ from pacbayes.data.dataset import check_same_order
 from pacbayes.data.duplicates import Overlap, check_new_rows
 from pacbayes.data.preprocessing import naming_remedy
 from pacbayes.data.rows import number_of_rows
+from pacbayes.data.schema import UnseenCategoryWarning, unseen_messages
 from pacbayes.data.split import DISTINCT
 from pacbayes.ensemble.calibration import DECISIONS, PROBABILITIES, calibration_scores
 from pacbayes.ensemble.classifier_set import ClassifierSet
@@ -85,7 +86,9 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         check_is_fitted(self)
         voting = self._voting()
         with naming_remedy(X, self._advice.fill):
-            return self._fitted.predict(voting, self._validated(X))
+            rows = self._validated(X)
+            self._warn_unseen(rows)
+            return self._fitted.predict(voting, rows)
 
     def vote_share(self, X: Any) -> FloatArray:
         """Weight of the classifiers that vote for each class.
@@ -252,8 +255,17 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         check_is_fitted(self)
         batch = self._counted_batch()
         with naming_remedy(X, self._advice.fill):
-            batch.add(self._validated(X))
+            rows = self._validated(X)
+            self._warn_unseen(rows)
+            batch.add(rows)
         return batch.batch()
+
+    def _warn_unseen(self, rows: Any) -> None:
+        """Warn of categories that no training row had: the certificate is about rows like the validation rows."""
+        encoder = self._fitted.table_encoder
+        if encoder is not None:
+            for message in unseen_messages(encoder.schema_.unseen(rows), number_of_rows(rows)):
+                warn_caller(message, UnseenCategoryWarning)
 
     def _counted_batch(self) -> CountedBatch:
         """Accumulator of a batch that arrives in blocks; raise if batches cannot be certified."""

@@ -13,7 +13,7 @@ from pacbayes._utils.arrays import BoolArray
 from pacbayes._utils.checks import check_not_masked, narrow_labels
 from pacbayes.data.dataset import Dataset, check_complete, check_rows, check_same_kind, check_same_order
 from pacbayes.data.preprocessing import check_finite, naming_column
-from pacbayes.data.rows import check_table, check_values, number_of_rows, pickable_rows
+from pacbayes.data.rows import check_table, check_values, number_of_rows, numpy_columns, pickable_rows
 from pacbayes.data.tables import TableReading
 
 # Key in `DataFrame.attrs` of how the frame was read from a file.
@@ -52,6 +52,7 @@ def fit_input(
     TypeError: validation must be a boolean mask of 2 rows, got dtype int64
     """
     X_val, y_val, groups_val, slices_val = validation_set
+    X, X_val = numpy_columns(X), numpy_columns(X_val)
     arguments = {"X": X, "y": y, "groups": groups, "slices": slices, "validation": validation}
     arguments |= {"X_val": X_val, "y_val": y_val, "groups_val": groups_val, "slices_val": slices_val}
     for name, values in arguments.items():
@@ -108,6 +109,7 @@ def new_rows(estimator: Any, X: Any, numeric: bool, advice: Advice) -> Any:
 
 
 def _numbers(estimator: Any, X: Any, advice: Advice, **options: Any) -> Any:
+    X = numpy_columns(X)
     check_table(X)
     with naming_column(X, advice.encode):
         result = validate_data(estimator, X, dtype=np.float64, ensure_all_finite=False, **options)
