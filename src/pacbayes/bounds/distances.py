@@ -32,6 +32,7 @@ from pacbayes._utils.checks import (
 )
 from pacbayes.bounds.binary_kl import UpperRoot, kl_divergence, lower_root, upper_root
 from pacbayes.bounds.binomial_moments import log_square_moment, log_supremum, log_xi
+from pacbayes.bounds.chi_square import CHI2, DIVERGENCES, check_chi2, log_second_moment
 from pacbayes.bounds.distance import Distance
 
 # Digits of Catoni's C when it is chosen automatically: the bound is flat at its minimum, and the name stays short.
@@ -548,7 +549,7 @@ for _distance in (KL(), Pinsker(), CH(), Linear(), Squared()):
 DISTANCES = tuple(_REGISTRY)
 
 
-def log_constant(distance: str | Distance, m: int, constant: str = "exact") -> float:
+def log_constant(distance: str | Distance, m: int, constant: str = "exact", *, divergence: str = "kl") -> float:
     r"""Log of the constant :math:`I(m)` of a distance.
 
     .. math:: I(m) \ge \sup_{0\le l\le 1} \sum_{k=0}^m \binom{m}{k} l^k (1-l)^{m-k} e^{n\phi(k/m,\, l)},
@@ -578,6 +579,10 @@ def log_constant(distance: str | Distance, m: int, constant: str = "exact") -> f
         "paper" is the constant of Sahu and Hemachandra (2019): the same for linear, ``ln(2 sqrt(m))`` for squared,
         pinsker and kl, ``ln(0.9334 m)`` for ch.  The last is invalid at m = 1, where the exact constant is returned
         with a warning.
+    divergence : {"kl", "chi2"}
+        "chi2" is the constant :math:`I_2(m)` of the chi-square bound, for linear, squared and kl:
+        the supremum of the second moment of the one-sided distance, rounded up by less than 1e-9.  For m > 10 000 it is
+        an upper bound, less than four times the supremum.
 
     Returns
     -------
@@ -604,4 +609,6 @@ def log_constant(distance: str | Distance, m: int, constant: str = "exact") -> f
     >>> print(f"{log_constant('pinsker', 10**9):.6f}")
     5.477987
     """
+    if check_choice("divergence", divergence, DIVERGENCES) == CHI2:
+        return log_second_moment(check_chi2(get_distance(distance), constant), check_sample_size(m))
     return get_distance(distance).log_constant(m, constant)
