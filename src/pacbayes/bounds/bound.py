@@ -221,7 +221,8 @@ def bound(
     draws_share : float
         The share of `delta` for `n_draws`.
     distance : str or Distance
-        One of `DISTANCES`, the name of a registered distance, or an instance such as `pacbayes.bounds.Catoni`.
+        One of `DISTANCES`, "refined-pinsker" (`pacbayes.bounds.RefinedPinsker`), the name of another registered
+        distance, or an instance such as `pacbayes.bounds.Catoni`.
     delta : float
         The bound fails with probability at most `delta`.
     prior : array_like of shape (H,), optional

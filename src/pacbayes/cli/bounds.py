@@ -39,7 +39,7 @@ POSTERIOR_HELP = {
         "counts": "The column holds errors out of m, not risks.",
         "prior": "The column with the prior weights.  [default: uniform]",
         "names": "The column with the classifiers' names.  [default: the first with text, if any]",
-        "distance": "kl, pinsker, ch, linear, squared, or catoni(0.4) with a C fixed beforehand.",
+        "distance": "kl, pinsker, ch, linear, squared, refined-pinsker, or catoni(0.4) with a C fixed beforehand.",
         "delta": "The bound fails with at most this probability.",
         "constant": _CONSTANT,
         "method": "certified, fixed-point, ordered-subsets, ipopt or ccp.",
@@ -51,7 +51,8 @@ BOUND_HELP = {
         "m": _M,
         "risk": "Without a file: the average empirical risk of the posterior.",
         "kl": "Without a file: its divergence from the prior.",
-        "distance": "kl, pinsker, ch, linear, squared, or catoni(0.4); may be repeated.  [default: the first five]",
+        "distance": "kl, pinsker, ch, linear, squared, refined-pinsker, or catoni(0.4); may be repeated.  [default: "
+        "the first five]",
         "delta": "Each bound fails with at most this probability.",
         "constant": _CONSTANT,
     },
