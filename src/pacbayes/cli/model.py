@@ -15,6 +15,7 @@ from pacbayes._utils.checks import did_you_mean
 from pacbayes._utils.words import printable
 from pacbayes.certificates.metric_bounds import Cost
 from pacbayes.cli.options import in_words_of_options
+from pacbayes.cli.presets import check_paper_options, paper_parameters, scale_of, stochastic_svc
 from pacbayes.data.class_names import aligned, as_cells
 from pacbayes.data.encoder import TableEncoder
 
@@ -30,6 +31,7 @@ _MOST_LAMBDAS = 100_000
 def check(asked: SimpleNamespace, **prefit: bool) -> None:
     """Raise for arguments that are wrong or do not go together, before any file is read."""
     _check_candidates(asked)
+    check_paper_options(asked)
     # Any costs will do: their file is read later.
     costs = () if asked.cost is None else (Cost([[0, 1], [1, 0]], "ab"),)
     own = asked.validation is not None or asked.validation_column is not None
@@ -37,7 +39,7 @@ def check(asked: SimpleNamespace, **prefit: bool) -> None:
     model._validate_params()
     questions = {"metrics": (*metric_bounds_of(asked), *costs), "decision": _target(asked), "refit": asked.refit}
     recipe = replace(model._recipe(), **questions)
-    if asked.split == "shared":
+    if not stochastic_svc(asked):
         recipe = replace(recipe, candidates=[("svm", _machines(asked))])
     recipe.check_candidates()
     together = recipe.choices(groups=asked.group is not None, validation=own, **prefit)
@@ -62,10 +64,14 @@ def unfitted(asked: SimpleNamespace) -> Any:
         # SVMs use threads of their own; other classifiers are given one for each core.
         "n_jobs": asked.jobs if families(asked) == ["svm"] else asked.jobs or -1,
     }
-    if asked.split != "shared":
+    if stochastic_svc(asked):
         svms = _machines(asked)
-        lambdas = list(FEW_LAMBDAS) if svms.lambdas is None else svms.lambdas
-        return StochasticSVC(lambdas, kernel=svms.kernel, split=asked.split, **params)
+        of_paper = {"lambdas": list(FEW_LAMBDAS)} | paper_parameters(asked)
+        if svms.lambdas is not None:
+            of_paper["lambdas"] = svms.lambdas
+        if asked.scale is not None:
+            of_paper["scale"] = svms.scale
+        return StochasticSVC(kernel=svms.kernel, split=asked.split, **of_paper, **params)
     return CertifiedClassifier(metrics=metric_bounds_of(asked), decision=_target(asked), refit=asked.refit, **params)
 
 
@@ -75,7 +81,7 @@ def fitted(asked: SimpleNamespace, rows: "Data") -> Any:
     from pacbayes.estimators.rows import note_reading
 
     model = unfitted(asked).set_params(pos_label=positive_of(asked.positive, sorted(set(rows.y.tolist()))))
-    if asked.split != "shared":
+    if stochastic_svc(asked):
         if not rows.columns.plain:
             names = ", ".join(map(repr, dict.fromkeys((*rows.columns.categorical, *rows.columns.missing))))
             raise ValueError(
@@ -105,7 +111,7 @@ def candidates_of(asked: SimpleNamespace, preprocessor: Any) -> Any:
     from pacbayes.ensemble.families import Grid
     from pacbayes.ensemble.portfolio import AUTO, FAMILIES, classifier_by_name
 
-    settings = asked.lambdas is not None or asked.kernel is not None
+    settings = any(value is not None for value in (asked.lambdas, asked.kernel, asked.scale))
     if not settings and asked.candidates.strip() == "auto":
         return AUTO
     names = families(asked)
@@ -125,7 +131,8 @@ def _machines(asked: SimpleNamespace) -> Any:
     from pacbayes.ensemble.families import SVMs
 
     lambdas = None if asked.lambdas is None else parse_lambdas(asked.lambdas)
-    return SVMs(lambdas, kernel=asked.kernel or "rbf")
+    scale = {} if asked.scale is None else {"scale": scale_of(asked)}
+    return SVMs(lambdas, kernel=asked.kernel or "rbf", **scale)
 
 
 def _check_candidates(asked: SimpleNamespace) -> None:
@@ -142,9 +149,9 @@ def _check_candidates(asked: SimpleNamespace) -> None:
         raise ValueError(f"--candidates must name each family once, got {asked.candidates!r}")
     if not unknown and asked.grid is not None:
         raise ValueError("--grid is for the full name of a classifier; the grid of svm is --lambdas")
-    if "svm" not in names and (asked.lambdas is not None or asked.kernel is not None):
+    if "svm" not in names and any(value is not None for value in (asked.lambdas, asked.kernel, asked.scale)):
         others = f"the grid of {asked.candidates} is --grid FILE.json" if unknown else "other families have none"
-        raise ValueError(f"--lambdas and --kernel are for svm; {others}")
+        raise ValueError(f"--lambdas, --kernel and --scale are for svm; {others}")
     if asked.split == "independent" and names != ["svm"]:
         raise ValueError(f"--split independent is for --candidates svm, as in the paper, got {asked.candidates!r}")
 
