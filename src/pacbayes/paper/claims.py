@@ -206,8 +206,9 @@ def same_point(rows: list[Row]) -> Verdict:
     """All starts of the fixed-point iteration end in the same weights, for every data set and distance."""
     apart = [f"{describe(row['dataset'])} {row['distance']}" for row in rows if not row["largest_l1"] <= _SAME_WEIGHTS]
     text = (
-        f"{rows[0]['starts']} random starts for each of {len(rows)} cells, Σ|q − q'| at most "
-        f"{max(row['largest_l1'] for row in rows):.0e}; in general there are several (docs/conjecture.md)"
+        f"{rows[0]['starts']} random starts for each of {len(rows)} cells: weights at most "
+        f"{max(row['largest_l1'] for row in rows):.0e} apart (sum of absolute differences); in general there can be "
+        "several ends (docs/conjecture.md)"
     )
     return not apart, text + (f"; not {', '.join(apart)}" if apart else "")
 
