@@ -149,8 +149,12 @@ class _Search:
             above, k2 = 0.0, level
         else:
             other = (left.k2 + left.slope * left.above) * (1.0 - error)
-            above = max(other - level, 0.0) / (left.slope - right.slope) * (1.0 - 8 * EPS)
-            k2 = level - right.slope * above - 8 * EPS * (level + right.slope * above)
+            # The place of the vertex is uncertain if the slopes are nearly equal: take the smallest risk and the
+            # smallest K_2 that it can have.
+            apart = left.slope - right.slope
+            above, slack = (other - level) / apart, 8 * EPS * (other + level) / apart
+            k2 = level * (1.0 - 8 * EPS) - right.slope * (max(above, 0.0) + slack)
+            above -= slack
         # The vertex is neither left of the first point nor below the second.
         above = min(max(above, left.above * (1.0 - error)), right.above)
         k2 = max(k2, right.k2 * (1.0 - error), 1.0)
