@@ -131,8 +131,8 @@ def _machines(asked: SimpleNamespace) -> Any:
     from pacbayes.ensemble.families import SVMs
 
     lambdas = None if asked.lambdas is None else parse_lambdas(asked.lambdas)
-    scale = {} if asked.scale is None else {"scale": scale_of(asked)}
-    return SVMs(lambdas, kernel=asked.kernel or "rbf", **scale)
+    parameters: dict[str, Any] = {"kernel": asked.kernel or "rbf"} | scale_of(asked)
+    return SVMs(lambdas, **parameters)
 
 
 def _check_candidates(asked: SimpleNamespace) -> None:

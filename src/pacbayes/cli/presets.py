@@ -47,9 +47,10 @@ def check_paper_options(options: SimpleNamespace) -> None:
         raise ValueError(f"--scale must be true, false, auto or kernlab, got {options.scale!r}")
 
 
-def scale_of(options: SimpleNamespace) -> bool | str | None:
-    """Scaling of the columns for SVMs; None for the default."""
-    return {"true": True, "false": False}.get(options.scale, options.scale)
+def scale_of(options: SimpleNamespace) -> dict[str, bool | str]:
+    """Parameter `scale` of SVMs; empty for the default."""
+    scale: str | None = options.scale
+    return {} if scale is None else {"scale": {"true": True, "false": False}.get(scale, scale)}
 
 
 def paper_parameters(options: SimpleNamespace) -> dict[str, Any]:
