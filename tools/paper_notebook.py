@@ -23,7 +23,8 @@ def cells(page: str) -> list[tuple[str, str]]:
     parts = _BLOCK.split(page)
     for text, language, source in zip(parts[::3], [*parts[1::3], ""], [*parts[2::3], ""], strict=True):
         if text.strip():
-            # Links of the page are relative to docs/.
+            # Links of the page are relative to docs/; what is no page of the documentation is only named.
+            text = re.sub(r"\[([^\]]+)\]\((?:\.\./)?([\w./-]+\.csv|results/[\w./-]+)\)", r"\1 (`\2`)", text)
             moved = re.sub(r"\]\((?!http|#|notebooks/)", "](../", text.strip())
             rows.append(("markdown", moved.replace("](notebooks/", "](")))
         if language == "python":

@@ -11,7 +11,7 @@ from tests import oracles
 
 from pacbayes import DISTANCES, bound, log_constant
 from pacbayes.bounds import get_distance
-from pacbayes.bounds.bound import average_risk, divergence
+from pacbayes.bounds.bound import average_risk, kullback_leibler
 
 
 def true_bound(weights, risks, m, distance, delta, prior, constant):
@@ -59,7 +59,7 @@ def test_average_and_divergence_are_rounded_up(H):
         for p in (None, prior):
             L, K = oracles.risk_and_divergence(weights, risks, p)
             assert 0 <= mp.mpf(average_risk(weights, risks, float(weights.sum()))) - L <= 1e-13
-            kl = divergence(weights, float(weights.sum()), p, 1.0 if p is None else float(p.sum()))
+            kl = kullback_leibler(weights, float(weights.sum()), p, 1.0 if p is None else float(p.sum()))
             assert 0 <= mp.mpf(kl) - K <= 1e-12
 
 
@@ -143,7 +143,7 @@ def test_from_risk_and_divergence(distance):
         weights, risks, m, prior = random_problem(rng)
         weights = weights / weights.sum()
         total, prior_total = float(weights.sum()), 1.0 if prior is None else float(prior.sum())
-        L, K = average_risk(weights, risks, total), divergence(weights, total, prior, prior_total)
+        L, K = average_risk(weights, risks, total), kullback_leibler(weights, total, prior, prior_total)
         expected = bound(weights, risks, m, distance=distance, prior=prior)
         assert bound(risk=L, kl=K, m=m, distance=distance) == expected
 
@@ -170,12 +170,12 @@ def test_sampled_posteriors():
     ("arguments", "error"),
     [
         ({"risk": 0.1, "kl": 1.0}, "requires m"),
-        ({"risk": 0.1, "m": 10}, "or risk and kl"),
-        ({"kl": 0.1, "m": 10}, "or risk and kl"),
-        ({"m": 10}, "or risk and kl"),
-        ({"weights": [1.0], "m": 10}, "or risk and kl"),
-        ({"weights": [1.0], "risks": [0.1], "m": 10, "n_draws": 5}, "or risk and kl"),
-        ({"risk": 0.1, "kl": 1.0, "m": 10, "prior": [1.0]}, "or risk and kl"),
+        ({"risk": 0.1, "m": 10}, "or risk and one of kl and chi2"),
+        ({"kl": 0.1, "m": 10}, "or risk and one of kl and chi2"),
+        ({"m": 10}, "or risk and one of kl and chi2"),
+        ({"weights": [1.0], "m": 10}, "or risk and one of kl and chi2"),
+        ({"weights": [1.0], "risks": [0.1], "m": 10, "n_draws": 5}, "or risk and one of kl and chi2"),
+        ({"risk": 0.1, "kl": 1.0, "m": 10, "prior": [1.0]}, "or risk and one of kl and chi2"),
         ({"risk": 0.1, "kl": -1.0, "m": 10}, "kl must be"),
         ({"risk": 0.1, "kl": math.nan, "m": 10}, "kl must be"),
         ({"risk": 1.1, "kl": 0.0, "m": 10}, "risk must lie"),

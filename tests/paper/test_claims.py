@@ -1,5 +1,7 @@
 """The judges of claims say no where a claim is planted to be false; the emulation of the paper's search."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,9 +9,13 @@ from pacbayes import kl_roots, optimal_posterior
 from pacbayes.paper import claims
 from pacbayes.paper.bound_tables import COLUMNS, pick
 from pacbayes.paper.numbers import printed
+from pacbayes.paper.output import from_csv
 from pacbayes.paper.protocol import NINE, profile_risks
 from pacbayes.paper.runs import Run
 from pacbayes.paper.support import bisected_root, scheme_bound, subset_bounds
+from pacbayes.paper.tables import DESCRIPTIONS
+
+RESULTS = Path(__file__).parents[2] / "results"
 
 
 def view(bounds, errors, names=("banknote", "wdbc")):
@@ -60,6 +66,28 @@ def test_support_and_concentration():
     assert claims.full_support(rows[:1])[0]
     assert claims.high_hhi(rows)[0]
     assert not claims.high_hhi([rows[0] | {"hhi": 0.05}])[0]
+
+
+def test_different_ends_of_the_fixed_point():
+    rows = [{"dataset": "wdbc", "distance": "kl", "starts": 20, "largest_l1": far} for far in (1e-12, 1e-3)]
+    assert claims.same_point(rows[:1])[0]
+    holds, text = claims.same_point(rows)
+    assert not holds
+    assert text.endswith("; not Wdbc kl")
+
+
+def test_every_claim_names_the_tables_it_is_judged_on():
+    """A claim changes with the tables that it names, and with no other."""
+    read = {name: from_csv((RESULTS / f"{name}.csv").read_text(encoding="utf-8")) for name in DESCRIPTIONS}
+    used = set()
+    for number, row in enumerate(claims.judge(read.__getitem__)):
+        names = row["tables"].split()
+        assert set(names) <= set(DESCRIPTIONS)
+        used |= set(names)
+        assert row["claim"] == from_csv((RESULTS / "claims.csv").read_text(encoding="utf-8"))[number]["claim"]
+    asked = []
+    claims.judge(lambda name: asked.append(name) or read[name])
+    assert used == set(asked)
 
 
 @pytest.mark.parametrize(("p", "x"), [(0.1, 0.02), (0.3, 0.05), (0.001, 0.01), (0.0, 0.1)])

@@ -10,7 +10,7 @@ from pacbayes.paper.tables import DESCRIPTIONS
 
 FIGURES = {
     "constants-linear", "constants-squared", "risk-curves-independent", "risk-curves-shared", "risk-curves-overlapping",
-    "no-best-lambda", "robustness",
+    "no-best-lambda", "robustness", "posterior-over-lambda", "gibbs-curve", "bound-and-classifiers",
 }  # fmt: skip
 
 
@@ -46,6 +46,25 @@ def test_everything_quickly_and_a_second_time_from_the_cache(tmp_path, capsys, m
     reproduce("main", "fp-vs-solver", "ccp", "support-kl", "risk-curves", "--quick", "--out", str(tmp_path))
     changed = [name for name, content in first.items() if (tmp_path / name).read_bytes() != content]
     assert changed == []
+
+
+def test_one_data_set(tmp_path, capsys):
+    reproduce("main", "starts", "--dataset", "haberman", "--split", "shared", "--seeds", "1", "--out", str(tmp_path))
+    assert "training takes about 1 s on two cores" in capsys.readouterr().err
+    assert {row["dataset"] for row in read(tmp_path, "main")} == {"haberman"}
+    (row,) = [r for r in read(tmp_path, "main") if (r["distance"], r["constant"]) == ("kl", "paper")]
+    assert int(row["H"]) == 1990
+    assert all(row["converged"] == row["starts"] for row in read(tmp_path, "starts"))
+
+
+@pytest.mark.parametrize(
+    "arguments", [["main", "--dataset", "iris"], ["claims", "--dataset", "wdbc"], ["--dataset", "wdbc", "outline"]]
+)
+def test_data_sets_that_do_not_fit(arguments, tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["reproduce", *arguments, "--out", str(tmp_path)])
+    assert ended.value.code == 2
+    assert "--dataset" in capsys.readouterr().err
 
 
 def check_main(rows):

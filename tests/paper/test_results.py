@@ -9,6 +9,7 @@ few examples across the boundaries of a few machines.  Here they are the same to
 import csv
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -226,6 +227,35 @@ def test_robustness():
             theirs[name] for name in ("sample", "risk", "distance")
         )
         close(ours, theirs, ("left", "right", "bound"), SIZE)
+
+
+@pytest.mark.parametrize("name", ["starts", "divergences"])
+def test_one_data_set_of(space, name):
+    for ours in load(name)(replace(space, only=(SMALL,))).rows:
+        (theirs,) = committed(name, **{key: ours[key] for key in ("dataset", "distance", "delta") if key in ours})
+        if name == "starts":
+            assert int(theirs["converged"]) == ours["converged"] == ours["starts"]
+            assert max(float(theirs["largest_l1"]), ours["largest_l1"]) < 1e-8
+            assert max(float(theirs["most_above"]), ours["most_above"]) < 1e-9
+        else:
+            close(ours, theirs, ("kl", "chi2"), ours["m"])
+            assert max(float(theirs["kl_gap"]), float(theirs["chi2_gap"]), ours["chi2_gap"]) <= 1e-9
+
+
+def test_pictured_posteriors_are_those_of_the_main_table():
+    optima = {row["distance"]: row for row in committed("posteriors", kind="optimum")}
+    for distance, row in optima.items():
+        (of_main,) = committed("main", dataset=row["dataset"], split="independent", distance=distance, constant="paper")
+        assert float(row["bound"]) == pytest.approx(float(of_main["bound"]), abs=4 * float(of_main["bound_sd"]))
+        (whole,) = committed("posteriors", kind="size", distance=distance, H=row["H"])
+        assert whole["bound"] == row["bound"]
+        cumulated = [float(point[f"{distance}_cumulated"]) for point in committed("posteriors", kind="weight")]
+        assert cumulated == sorted(cumulated)
+        assert cumulated[-1] <= 1.0
+    curve = committed("posteriors", kind="curve")
+    risks, kls = ([float(point[name]) for point in curve] for name in ("risk", "kl"))
+    assert risks == sorted(risks, reverse=True)
+    assert kls == sorted(kls)
 
 
 @pytest.mark.parametrize("name", ["constants", "datasets", "outline"])

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from pacbayes._utils.arrays import EPS, SMALLEST, FloatArray, round_up, usual_float_errors
 from pacbayes._utils.checks import (
     check_between,
+    check_choice,
     check_distribution,
     check_level,
     check_number,
@@ -19,7 +20,8 @@ from pacbayes._utils.checks import (
     least_sample_size,
 )
 from pacbayes.bounds.binary_kl import upper_root
-from pacbayes.bounds.distance import Distance
+from pacbayes.bounds.chi_square import CHI2, DIVERGENCES, ChiSquareBound
+from pacbayes.bounds.distance import BoundFunction, Distance
 from pacbayes.bounds.distances import get_distance
 
 # Sums over classifiers are computed in blocks that stay in the cache, without large temporaries.
@@ -27,7 +29,7 @@ _BLOCK = 16_384
 # NumPy's pairwise sum of an aligned contiguous array of up to 2^27 terms has a relative error of at most 20 EPS; each
 # term carries a few roundings, and block sums are added exactly.
 _ERROR = 40.0
-_TWO_FORMS = "bound takes weights and risks (and prior), or risk and kl (and n_draws)"
+_TWO_FORMS = "bound takes weights and risks (and prior), or risk and one of kl and chi2 (and n_draws)"
 
 
 def average_risk(weights: FloatArray, risks: FloatArray, total: float) -> float:
@@ -56,7 +58,7 @@ def products_with_logs(weights: FloatArray) -> FloatArray:
     return weights * np.log(np.maximum(weights, SMALLEST))
 
 
-def divergence(
+def kullback_leibler(
     weights: FloatArray,
     total: float,
     prior: FloatArray | None,
@@ -71,7 +73,7 @@ def divergence(
 
     Examples
     --------
-    >>> print(f"{divergence(np.array([1.0, 0.0]), 1.0, None, 1.0):.6f}")
+    >>> print(f"{kullback_leibler(np.array([1.0, 0.0]), 1.0, None, 1.0):.6f}")
     0.693147
     """
     if prior is not None and bool(np.any((prior == 0.0) & (weights > 0.0))):
@@ -92,6 +94,32 @@ def divergence(
     # Both totals are sums of weights too, with relative errors of the same size.
     error = _ERROR * EPS * (math.fsum(sizes) / total + abs(log_prior_total) + 2.0)
     return max(kl + error, 0.0)
+
+
+def chi_square_divergence(weights: FloatArray, total: float, prior: FloatArray | None, prior_total: float) -> float:
+    r"""Chi-square divergence :math:`\sum_i q_i^2/p_i - 1` of the normalised distributions, rounded up.
+
+    None is the uniform prior.
+
+    Examples
+    --------
+    >>> print(f"{chi_square_divergence(np.array([1.0, 0.0]), 1.0, None, 1.0):.6f}")
+    1.000000
+    """
+    if prior is not None and bool(np.any((prior == 0.0) & (weights > 0.0))):
+        return math.inf
+    parts = []
+    for i in range(0, weights.size, _BLOCK):
+        q = weights[i : i + _BLOCK]
+        if prior is None:
+            parts.append(float(np.square(q).sum()))
+        else:
+            with np.errstate(over="ignore"):
+                parts.append(float((q * (q / np.maximum(prior[i : i + _BLOCK], SMALLEST))).sum()))
+    scale = float(weights.size) if prior is None else prior_total
+    # Squares below the smallest float are lost, but not next to the largest weight.
+    k2 = math.fsum(parts) / total * (scale / total)
+    return max(k2 * (1.0 + _ERROR * EPS) + weights.size * SMALLEST - 1.0, 0.0)
 
 
 def average_of_draws(risk: float, n_draws: int | None, delta: float, share: float) -> tuple[float, float]:
@@ -115,12 +143,21 @@ def average_of_draws(risk: float, n_draws: int | None, delta: float, share: floa
     return min(upper_root(average, x).rounded, 1.0), delta * (1.0 - share) * (1.0 - 4 * EPS)
 
 
-def check_divergence(value: float) -> float:
+def check_divergence(name: str, value: float) -> float:
     """Raise if a divergence is not a number of at least 0."""
-    number = check_number("kl", value, "a number of at least 0")
+    number = check_number(name, value, "a number of at least 0")
     if not number >= 0.0:
-        raise ValueError(f"kl must be a number of at least 0, got {value!r}")
+        raise ValueError(f"{name} must be a number of at least 0, got {value!r}")
     return number
+
+
+def bound_function(
+    distance: str | Distance, m: int, delta: float, constant: str, divergence: str
+) -> BoundFunction | ChiSquareBound:
+    """Create the bound as a function of the empirical risk and of the divergence."""
+    if divergence == CHI2:
+        return ChiSquareBound(get_distance(distance), m, delta, constant)
+    return get_distance(distance).bound_function(m, delta, constant)
 
 
 def bound(
@@ -130,12 +167,14 @@ def bound(
     *,
     risk: float | None = None,
     kl: float | None = None,
+    chi2: float | None = None,
     n_draws: int | None = None,
     draws_share: float = 0.1,
     distance: str | Distance = "kl",
     delta: float = 0.05,
     prior: ArrayLike | None = None,
     constant: str = "exact",
+    divergence: str = "kl",
 ) -> float:
     r"""PAC-Bayesian upper bound on the true risk of a posterior, from its weights or from its risk and divergence.
 
@@ -158,6 +197,9 @@ def bound(
     ch       :math:`L + \sqrt{r_{CH}(x)}`, `x` with :math:`2m - 1` for `m`
     ======== ============================================================
 
+    With the chi-square divergence, :math:`x = \sqrt{(1 + \chi^2) I_2(m)/\delta}`, equation (chi2) of
+    docs/mathematics.md.
+
     Parameters
     ----------
     weights : array_like of shape (H,), optional
@@ -168,23 +210,29 @@ def bound(
     m : int or array_like of int, shape (H,)
         Number of validation examples behind each risk: one number for all, or one per classifier.  If they differ, the
         smallest is used, for which the bound remains valid (equation (least-m) of docs/mathematics.md).
-    risk, kl : float, optional
-        Instead of `weights`, `risks` and `prior`: the average empirical risk `L` of the posterior and its divergence
-        `K` from the prior, computed elsewhere, for example for Gaussian weights of a network.
+    risk, kl, chi2 : float, optional
+        Instead of `weights`, `risks` and `prior`: the average empirical risk `L` of the posterior and one of its
+        divergences from the prior, `K` or :math:`\chi^2 = \sum_i q_i^2/p_i - 1`, for example for Gaussian weights of a
+        network.
     n_draws : int, optional
         `risk` is the average of `n_draws` independent draws from the posterior, made after it was fixed, instead of
         `L` itself: for example the mean empirical risk of as many drawn networks.  It is replaced by an upper
-        confidence bound on `L`, equation (draws) of docs/mathematics.md; `kl` must be exact.
+        confidence bound on `L`, equation (draws) of docs/mathematics.md; the divergence must be exact.
     draws_share : float
         The share of `delta` for `n_draws`.
     distance : str or Distance
-        One of `DISTANCES`, the name of a registered distance, or an instance such as `pacbayes.bounds.Catoni`.
+        One of `DISTANCES`, "refined-pinsker" (`pacbayes.bounds.RefinedPinsker`), the name of another registered
+        distance, or an instance such as `pacbayes.bounds.Catoni`.
     delta : float
         The bound fails with probability at most `delta`.
     prior : array_like of shape (H,), optional
         The prior `p`, uniform by default; normalised like `weights`.
     constant : {"exact", "paper"}
         The constant :math:`I(m)`; see `log_constant`.
+    divergence : {"kl", "chi2"}
+        The divergence from the prior: Kullback-Leibler, or chi-square (Renyi's of order 2) for the distances linear,
+        squared and kl.  The chi-square bound grows with :math:`\delta^{-1/4}` (squared) or :math:`\delta^{-1/2}`
+        (linear) and is larger for small `delta`.  Fix the divergence before validation.
 
     Returns
     -------
@@ -206,6 +254,8 @@ def bound(
     .. [2] M. Seeger, "PAC-Bayesian generalisation error bounds for Gaussian process classification", Journal of Machine
        Learning Research 3, 2002.
     .. [3] A. Maurer, "A note on the PAC Bayesian theorem", arXiv:cs/0411099, 2004.
+    .. [4] L. Begin, P. Germain, F. Laviolette and J.-F. Roy, "PAC-Bayesian bounds based on the Renyi divergence",
+       AISTATS, 2016.
 
     Examples
     --------
@@ -216,23 +266,27 @@ def bound(
     0.2393
     >>> print(f"{bound(risk=0.11, kl=0.0, m=500):.4f} {bound(risk=0.11, kl=0.0, m=500, n_draws=1000):.4f}")
     0.1663 0.2074
+    >>> print(f"{bound([0.5, 0.5], [0.10, 0.12], m=500, divergence='chi2'):.4f}")
+    0.1501
     """
     if m is None:
         raise TypeError("bound requires m, the number of validation examples")
+    chosen = CHI2 if chi2 is not None else check_choice("divergence", divergence, DIVERGENCES)
     with usual_float_errors():
-        if risk is None and kl is None:
+        if risk is kl is chi2 is None:
             if weights is None or risks is None or n_draws is not None:
                 raise TypeError(_TWO_FORMS)
             risks = check_risks(risks)
-            function = get_distance(distance).bound_function(least_sample_size(m, risks.size), delta, constant)
+            function = bound_function(distance, least_sample_size(m, risks.size), delta, constant, chosen)
             weights, total = check_distribution("weights", weights, risks.size)
             prior_total = 1.0
             if prior is not None:
                 prior, prior_total = check_distribution("prior", prior, risks.size)
-            return function(average_risk(weights, risks, total), divergence(weights, total, prior, prior_total))
-        if risk is None or kl is None or not weights is risks is prior is None:
+            of_weights = chi_square_divergence if chosen == CHI2 else kullback_leibler
+            return function(average_risk(weights, risks, total), of_weights(weights, total, prior, prior_total))
+        number = kl if chosen == "kl" else chi2
+        if risk is None or number is None or not weights is risks is prior is None or None not in (kl, chi2):
             raise TypeError(_TWO_FORMS)
         average, level = average_of_draws(risk, n_draws, check_level(delta), draws_share)
-        return get_distance(distance).bound_function(check_sample_size(m), level, constant)(
-            average, check_divergence(kl)
-        )
+        function = bound_function(distance, check_sample_size(m), level, constant, chosen)
+        return function(average, check_divergence(chosen, number))

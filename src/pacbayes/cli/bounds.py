@@ -39,7 +39,7 @@ POSTERIOR_HELP = {
         "counts": "The column holds numbers of errors, not risks.",
         "prior": "The column of prior weights.  [default: uniform]",
         "names": "The column of classifier names.  [default: the first text column, if any]",
-        "distance": "kl, pinsker, ch, linear, squared, or catoni(0.4) with a C fixed before validation.",
+        "distance": "kl, pinsker, ch, linear, squared, refined-pinsker, or catoni(0.4) with C fixed before validation.",
         "delta": "Maximum probability that the bound fails.",
         "constant": _CONSTANT,
         "method": "certified, fixed-point, ordered-subsets, ipopt or ccp.",
@@ -51,7 +51,8 @@ BOUND_HELP = {
         "m": _M,
         "risk": "Without a file: the mean empirical risk of the posterior.",
         "kl": "Without a file: the divergence of the posterior from the prior.",
-        "distance": "kl, pinsker, ch, linear, squared, or catoni(0.4); may be repeated.  [default: the first five]",
+        "distance": "kl, pinsker, ch, linear, squared, refined-pinsker, or catoni(0.4); may be repeated.  [default: "
+        "the first five]",
         "delta": "Maximum probability that each bound fails.",
         "constant": _CONSTANT,
     },

@@ -25,6 +25,7 @@ from pacbayes.cli.options import (
     parse_hedge,
     parse_size,
 )
+from pacbayes.cli.presets import apply_preset
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +42,7 @@ EXAMPLES = (
     "pacbayes certify",
     "pacbayes certify data.csv --target class --test new.csv --save model.pacbayes",
     "pacbayes certify data.csv --lambdas 0.1:20:0.01 --kernel linear --report report.html",
+    "pacbayes certify data.csv --preset paper",
     "pacbayes certify data.csv --candidates auto",
     "pacbayes certify data.csv --candidates logistic --json",
     "pacbayes certify data.csv --max-error 0.05 --save model.pacbayes",
@@ -110,12 +112,17 @@ HELP = {
         "lambdas": "For svm, with C = 1/lambda: 0.1:20:0.01 is 0.1, 0.11, ... 19.99; or 0.1,1,10.  [default: 26 "
         "values from 0.001 to 100, evenly spaced on the log scale]",
         "kernel": "For svm: rbf, linear, or nystroem, an approximation of rbf for many rows.  [default: rbf]",
+        "scale": "For svm: true, false, auto, or kernlab: as the R package does.  [default: auto; true with "
+        "--split independent]",
         "grid": 'Parameter grid of a classifier given by its full name, such as {"C": [0.1, 1, 10]}.',
         "seed": "Random seed; fix it before you see results.",
         "jobs": "Number of threads.  [default: all cores]",
         "checkpoint": "Store finished work here, and resume from it after an interruption.",
     },
     "Advanced options": {
+        "preset": "paper: the settings of Sahu and Hemachandra (2019): 1990 SVMs with a split for each, delta 0.01, "
+        "the paper's constant, the posterior alone. Other options override them.",
+        "constant": "With --preset paper or --split independent: exact or paper.",
         "voting": "soft: the class with the highest mean probability; majority: weighted majority vote; best: a single "
         "classifier; stochastic: a random classifier for each row, as in the paper. auto is soft, or stochastic with "
         "--split independent. Choose before you see results.",
@@ -131,6 +138,7 @@ _Columns = Annotated[list[str] | None, typer.Option(metavar="COLUMN")]
 
 
 def certify(
+    context: typer.Context,
     data: Annotated[Path | None, typer.Argument(dir_okay=False)] = None,
     target: Column = None,
     group: Column = None,
@@ -170,10 +178,13 @@ def certify(
     refit: bool = False,
     lambdas: Annotated[str | None, typer.Option(metavar="START:STOP:STEP")] = None,
     kernel: str | None = None,
+    scale: str | None = None,
     grid: Annotated[Path | None, typer.Option(metavar="FILE.json", dir_okay=False)] = None,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     jobs: Annotated[int | None, typer.Option(min=1)] = None,
     checkpoint: Annotated[Path | None, typer.Option(metavar="FOLDER")] = None,
+    preset: Name = None,
+    constant: str = "exact",
     voting: str = "auto",
     hedge: Annotated[str, typer.Option(parser=parse_hedge, metavar="SHARE")] = "auto",
     prior: str = "uniform",
@@ -188,7 +199,12 @@ def certify(
     The exit code is 3 if --max-error, --recall, --precision or --fpr was not reached, or if the bound is above
     --fail-above.
     """
-    _certify(SimpleNamespace(**locals()))
+    # Before any other local variable: the names are those of the parameters above.
+    args = SimpleNamespace(**{name: value for name, value in locals().items() if name != "context"})
+    sources = {name: context.get_parameter_source(name) for name in vars(args)}
+    explicit = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+    apply_preset(args, explicit)
+    _certify(args)
 
 
 def _certify(args: SimpleNamespace) -> None:

@@ -15,6 +15,7 @@ from pacbayes._utils.checks import did_you_mean
 from pacbayes._utils.words import printable
 from pacbayes.certificates.metric_bounds import Cost
 from pacbayes.cli.options import option_name
+from pacbayes.cli.presets import check_paper_options, paper_parameters, scale_of, stochastic_svc
 from pacbayes.data.class_names import aligned, as_cells
 from pacbayes.data.encoder import TableEncoder
 
@@ -30,6 +31,7 @@ _MAX_LAMBDAS = 100_000
 def check(args: SimpleNamespace, **prefit: bool) -> None:
     """Raise for invalid or incompatible arguments, before any file is read."""
     _check_candidates(args)
+    check_paper_options(args)
     # A placeholder: the file is read later.
     costs = () if args.cost is None else (Cost([[0, 1], [1, 0]], "ab"),)
     user_split = args.validation is not None or args.validation_column is not None
@@ -37,7 +39,7 @@ def check(args: SimpleNamespace, **prefit: bool) -> None:
     model._validate_params()
     guarantees = {"metrics": (*metric_names(args), *costs), "decision": _decision(args), "refit": args.refit}
     recipe = replace(model._recipe(), **guarantees)
-    if args.split == "shared":
+    if not stochastic_svc(args):
         recipe = replace(recipe, candidates=[("svm", _svms(args))])
     recipe.check_candidates()
     choices = recipe.choices(groups=args.group is not None, validation=user_split, **prefit)
@@ -62,10 +64,14 @@ def make_estimator(args: SimpleNamespace) -> Any:
         # SVMs choose their number of threads; other classifiers use all cores by default.
         "n_jobs": args.jobs if families(args) == ["svm"] else args.jobs or -1,
     }
-    if args.split != "shared":
+    if stochastic_svc(args):
         svms = _svms(args)
-        lambdas = list(FEW_LAMBDAS) if svms.lambdas is None else svms.lambdas
-        return StochasticSVC(lambdas, kernel=svms.kernel, split=args.split, **params)
+        paper = {"lambdas": list(FEW_LAMBDAS)} | paper_parameters(args)
+        if svms.lambdas is not None:
+            paper["lambdas"] = svms.lambdas
+        if args.scale is not None:
+            paper["scale"] = svms.scale
+        return StochasticSVC(kernel=svms.kernel, split=args.split, **paper, **params)
     return CertifiedClassifier(metrics=metric_names(args), decision=_decision(args), refit=args.refit, **params)
 
 
@@ -75,7 +81,7 @@ def fit_estimator(args: SimpleNamespace, data: "Data") -> Any:
     from pacbayes.estimators.rows import note_reading
 
     model = make_estimator(args).set_params(pos_label=parse_positive(args.positive, sorted(set(data.y.tolist()))))
-    if args.split != "shared":
+    if stochastic_svc(args):
         if not data.columns.plain:
             names = ", ".join(map(repr, dict.fromkeys((*data.columns.categorical, *data.columns.missing))))
             raise ValueError(
@@ -105,7 +111,7 @@ def candidates_of(args: SimpleNamespace, preprocessor: Any) -> Any:
     from pacbayes.ensemble.families import Grid
     from pacbayes.ensemble.portfolio import AUTO, FAMILIES, classifier_by_name
 
-    has_svm_options = args.lambdas is not None or args.kernel is not None
+    has_svm_options = any(value is not None for value in (args.lambdas, args.kernel, args.scale))
     if not has_svm_options and args.candidates.strip() == "auto":
         return AUTO
     names = families(args)
@@ -125,7 +131,8 @@ def _svms(args: SimpleNamespace) -> Any:
     from pacbayes.ensemble.families import SVMs
 
     lambdas = None if args.lambdas is None else parse_lambdas(args.lambdas)
-    return SVMs(lambdas, kernel=args.kernel or "rbf")
+    parameters: dict[str, Any] = {"kernel": args.kernel or "rbf"} | scale_of(args)
+    return SVMs(lambdas, **parameters)
 
 
 def _check_candidates(args: SimpleNamespace) -> None:
@@ -142,9 +149,9 @@ def _check_candidates(args: SimpleNamespace) -> None:
         raise ValueError(f"--candidates contains duplicates: got {args.candidates!r}")
     if not unknown and args.grid is not None:
         raise ValueError("--grid requires the full name of a classifier in --candidates; for svm, use --lambdas")
-    if "svm" not in names and (args.lambdas is not None or args.kernel is not None):
+    if "svm" not in names and any(value is not None for value in (args.lambdas, args.kernel, args.scale)):
         hint = f"; for {args.candidates}, use --grid FILE.json" if unknown else ""
-        raise ValueError(f"--lambdas and --kernel require svm in --candidates{hint}")
+        raise ValueError(f"--lambdas, --kernel and --scale require svm in --candidates{hint}")
     if args.split == "independent" and names != ["svm"]:
         raise ValueError(f"--split independent requires --candidates svm, as in the paper, got {args.candidates!r}")
 

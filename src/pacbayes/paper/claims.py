@@ -19,6 +19,8 @@ Verdict = tuple[bool, str]
 Read = Callable[[str], list[Row]]
 # How many times the index of uniform weights is high, and what counts as the same bound.
 _HIGH, _SAME = 10, 1e-5
+# Two ends of an iteration with tolerance 1e-9 are the same up to this distance.
+_SAME_WEIGHTS = 1e-7
 # "O(10^-k)" names an order of magnitude: it is granted up to so many times that number.
 _ORDER = 10
 # What the paper says of the distance between two posteriors.
@@ -130,7 +132,11 @@ TABLE_CLAIMS: dict[str, Callable[[View], Verdict]] = {
 def _table_claims(rows: list[Row], datasets: list[str], splits: list[str]) -> list[Row]:
     views = {"paper": view_of(printed("main"), None, datasets)}
     views |= {split: view_of(rows, split, datasets) for split in splits}
-    return [_verdict(claim, on, verdict(view)) for claim, verdict in TABLE_CLAIMS.items() for on, view in views.items()]
+    return [
+        _verdict("main", claim, on, verdict(view))
+        for claim, verdict in TABLE_CLAIMS.items()
+        for on, view in views.items()
+    ]
 
 
 def _grid_claims(rows: list[Row], small: list[Row], datasets: list[str], splits: list[str]) -> list[Row]:
@@ -143,10 +149,14 @@ def _grid_claims(rows: list[Row], small: list[Row], datasets: list[str], splits:
         changes = [f"{describe(n)} {number(old[n, 'kl'][1], 4)} → {number(new[n, 'kl'][1], 4)}" for n in asked]
         good = all(new[n, "kl"][1] < old[n, "kl"][1] for n in asked)
         claim = "the grid of small λ lowers the test errors of Spambase, Mammographic, Wdbc and Banknote"
-        result.append(_verdict(claim, on, (good, "; ".join(changes))))
+        result.append(_verdict("main small-lambda", claim, on, (good, "; ".join(changes))))
     by_split = {s: [r for r in rows if r["split"] == s and r["constant"] == "paper"] for s in splits}
-    result += [_verdict("the posteriors have full support", s, full_support(mine)) for s, mine in by_split.items()]
-    return result + [_verdict("the posteriors have a high HHI", s, high_hhi(mine)) for s, mine in by_split.items()]
+    result += [
+        _verdict("main", "the posteriors have full support", s, full_support(mine)) for s, mine in by_split.items()
+    ]
+    return result + [
+        _verdict("main", "the posteriors have a high HHI", s, high_hhi(mine)) for s, mine in by_split.items()
+    ]
 
 
 def full_support(rows: list[Row]) -> Verdict:
@@ -167,7 +177,7 @@ def high_hhi(rows: list[Row]) -> Verdict:
 def _solver_claims(read: Read) -> list[Row]:
     fixed = read("fp-vs-solver")
     done = sum(r["fixed_point_converged"] for r in fixed)
-    result = [_verdict("the fixed-point iteration always converges", "", (
+    result = [_verdict("fp-vs-solver", "the fixed-point iteration always converges", "", (
         done == len(fixed), f"{done} of {len(fixed)} cells, {largest_distance(fixed)} from the certified minimum; for "
         "squared, Pinsker and ch proved to converge, to a fixed point that need not be the least (docs/mathematics.md)",
     ))]  # fmt: skip
@@ -175,18 +185,32 @@ def _solver_claims(read: Read) -> list[Row]:
     letters = {letter: sum(r["ipopt_letter"] == letter for r in many) for letter in "ERMT"}
     text = ", ".join(f"{letter} {count}" for letter, count in letters.items() if count) or "none"
     outside = sum(r["ipopt_letter"] == "E" and r["pushed_risk"] > 1.0 for r in many)
-    result.append(_verdict("Ipopt fails for kl and many classifiers", "", (
+    result.append(_verdict("fp-vs-solver", "Ipopt fails for kl and many classifiers", "", (
         any(letters.values()), f"of {len(many)} cells with H > 200 in the paper's formulation: {text}. {outside} of "
         "the E come of a start outside the domain, not of the problem (docs/paper-notes.md); T is our time limit",
     )))  # fmt: skip
     procedure = [r for r in read("ccp") if r["paper_low"] is not None]
     better = sum(r["fixed_point"] < r["paper_low"] for r in procedure)
     above = max((r["one-sided_above"] for r in procedure), default=0.0)
-    result.append(_verdict("the fixed point is better than the convex-concave procedure", "", (
+    result.append(_verdict("ccp", "the fixed point is better than the convex-concave procedure", "", (
         above > _SAME, f"below every end of the procedure as printed on {better} of {len(procedure)} data sets, but it "
         f"cannot leave its start; with one inequality all its ends are within {above:.1e} of the certified minimum",
     )))  # fmt: skip
+    result.append(
+        _verdict("starts", "the fixed point is the same from different starts", "", same_point(read("starts")))
+    )
     return result + [_distance_claim(read(f"support-{distance}"), distance) for distance in _SUPPORT_ORDERS]
+
+
+def same_point(rows: list[Row]) -> Verdict:
+    """All starts of the fixed-point iteration end in the same weights, for every data set and distance."""
+    apart = [f"{describe(row['dataset'])} {row['distance']}" for row in rows if not row["largest_l1"] <= _SAME_WEIGHTS]
+    text = (
+        f"{rows[0]['starts']} random starts for each of {len(rows)} cells: weights at most "
+        f"{max(row['largest_l1'] for row in rows):.0e} apart (sum of absolute differences); in general there can be "
+        "several ends (docs/conjecture.md)"
+    )
+    return not apart, text + (f"; not {', '.join(apart)}" if apart else "")
 
 
 def _distance_claim(rows: list[Row], distance: str) -> Row:
@@ -196,15 +220,15 @@ def _distance_claim(rows: list[Row], distance: str) -> Row:
     far = max((row["distance_l2"] for row in solved), default=0.0)
     text = f"at most {far:.1e} on the {len(solved)} data sets where Ipopt ended well; read as less than {_ORDER} times"
     claim = f"Ipopt's posterior on H and the one on H* are O({order:g}) apart, {distance}"
-    return _verdict(claim, "", (far < _ORDER * order, f"{text} {order:g}"))
+    return _verdict(f"support-{distance}", claim, "", (far < _ORDER * order, f"{text} {order:g}"))
 
 
 def _curve_claims(rows: list[Row], splits: list[str]) -> list[Row]:
     curves = {split: [r for r in rows if (r["kind"], r["split"]) == ("curve", split)] for split in splits}
-    result = [_verdict("validation risks rise with λ", split, rise(curves[split])) for split in splits]
+    result = [_verdict("risk-curves", "validation risks rise with λ", split, rise(curves[split])) for split in splits]
     if any(row["dataset"] == TURNING for row in rows):
         claim = f"{describe(TURNING)}'s risks are stable for λ ≤ 15 and vary beyond"
-        result += [_verdict(claim, split, turn(curves[split])) for split in splits]
+        result += [_verdict("risk-curves", claim, split, turn(curves[split])) for split in splits]
     return result
 
 
@@ -227,21 +251,23 @@ def _sample_claims(rows: list[Row], sides: list[Row]) -> list[Row]:
     shares = [row for row in rows if row["kind"] == "partition"]
     most = max(shares, key=lambda row: float(row["share"]))
     text = (
-        f"with machines solved to tolerance, λ = {most['lambda']:g} is first in up to {most['share']:.0%} of the "
+        f"with SVMs solved to tolerance, λ = {most['lambda']:g} is first in up to {most['share']:.0%} of the "
         f"samples ({len(shares)} partitions): small λ have the least errors, and the tie rule takes the smallest"
     )
     claim = "no λ has the least training error in 75 % of the samples"
-    result = [_verdict(claim, "", (most["share"] < ALMOST_ALL, text))]
+    result = [_verdict("no-best-lambda", claim, "", (most["share"] < ALMOST_ALL, text))]
     for kind in METRICS:
         chosen = [row for row in sides if row["risk"] == kind]
         held = sum(row["holds"] for row in chosen)
         claim = f"the bounds hold on most samples of Transfusion, {kind} risk"
-        result.append(_verdict(claim, "", (held > len(chosen) / 2, f"{held} of {len(chosen)}")))
+        result.append(_verdict("robustness", claim, "", (held > len(chosen) / 2, f"{held} of {len(chosen)}")))
     return result
 
 
-def _verdict(claim: str, on: str, verdict: Verdict) -> Row:
-    return {"claim": claim, "judged_on": on or "all", "holds": "yes" if verdict[0] else "no", "numbers": verdict[1]}
+def _verdict(tables: str, claim: str, on: str, verdict: Verdict) -> Row:
+    """Create a row; `tables` are the names of the tables that the claim is judged on."""
+    holds = "yes" if verdict[0] else "no"
+    return {"claim": claim, "judged_on": on or "all", "holds": holds, "numbers": verdict[1], "tables": tables}
 
 
 def _list(names: Iterable[str]) -> str:
@@ -257,13 +283,15 @@ def claims_text(space: Workspace, rows: list[Row]) -> str:
     lines, last = [], ""
     for row in rows:
         claim = "" if row["claim"] == last else row["claim"]
-        lines.append([claim, row["judged_on"], f"**{row['holds']}**", row["numbers"]])
+        command = f"`pacbayes reproduce {row['tables']}`" if claim else ""
+        lines.append([claim, row["judged_on"], f"**{row['holds']}**", row["numbers"], command])
         last = row["claim"]
     text = (
         "# The paper's claims\n\nGenerated by `pacbayes reproduce claims`. Claims about the tables of bounds are "
         "judged on the paper's own printed table (“paper”) and on ours for three split schemes: “independent” is what "
         "the paper describes, “overlapping” our hypothesis about its main table, whose numbers it explains best "
         "([protocols](../results/protocols.md)); bounds are valid for independent and shared splits only. "
-        f"H = {space.grid.size}, means over seeds ([main](../results/main.md)).\n\n"
+        f"H = {space.grid.size}, means over seeds ([main](../results/main.md)). The last column computes the table "
+        "that a claim is judged on; `python tools/results.py` judges all claims from the tables in `results/`.\n\n"
     )
-    return text + markdown_table(["claim", "judged on", "holds", "numbers"], lines)
+    return text + markdown_table(["claim", "judged on", "holds", "numbers", "check"], lines)

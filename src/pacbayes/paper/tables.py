@@ -25,6 +25,9 @@ DESCRIPTIONS = {
     "risk-curves": "validation and test error against lambda",
     "no-best-lambda": "Mammographic: no lambda is best on every sample",
     "robustness": "Transfusion: both sides of the linear and squared bound over samples",
+    "starts": "the fixed point from 20 random starts: does it end in one point?",
+    "posteriors": "pictures: weight over lambda, the Gibbs curve, bounds by number of classifiers",
+    "divergences": "smallest bounds by KL and by chi-square, at delta .01 and .05",
     "protocols": "what the protocol's open choices change",
     "outline": "the paper's outline of its results, each cell with a verdict",
     "claims": "each claim of the paper, yes or no",
@@ -37,8 +40,14 @@ _MODULES = {
     "theory": ("constants", "outline"),
     "open_choices": ("datasets", "protocols"),
     "figures": ("risk-curves", "no-best-lambda", "robustness"),
+    "posterior_tables": ("starts", "posteriors", "divergences"),
     "claims": ("claims",),
 }
+#: Tables with rows for each data set, which can be computed for one of them.
+BY_DATASET = (
+    "main", "small-lambda", "concentration", "fp-vs-solver", "ccp", "support-squared", "support-kl", "support-pinsker",
+    "support-ch", "risk-curves", "starts", "posteriors", "divergences",
+)  # fmt: skip
 
 
 def load(name: str) -> Callable[[Workspace], Output]:

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from pacbayes._utils.arrays import SMALLEST, FloatArray
 from pacbayes._utils.checks import check_choice, import_optional
 from pacbayes.bounds.binary_kl import kl_divergence, kl_roots
-from pacbayes.bounds.bound import average_risk, divergence
+from pacbayes.bounds.bound import average_risk, kullback_leibler
 from pacbayes.posteriors.paper_schemes import start_weights
 from pacbayes.posteriors.posterior import Posterior, Problem
 
@@ -71,7 +71,7 @@ class _Round:
         """Empirical risk L, threshold (K + c)/m and bound of weights."""
         problem = self.problem
         risk = average_risk(weights, problem.risks, 1.0)
-        kl = divergence(weights, 1.0, problem.prior, problem.prior_total)
+        kl = kullback_leibler(weights, 1.0, problem.prior, problem.prior_total)
         x = problem.function.threshold(kl)
         return risk, x, float(kl_roots(risk, x)[1])
 

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.checks import check_choice, import_optional
-from pacbayes.bounds.bound import average_risk, divergence
+from pacbayes.bounds.bound import average_risk, kullback_leibler
 from pacbayes.bounds.distance import BoundFunction
 from pacbayes.bounds.distances import ch_polynomial
 from pacbayes.posteriors.paper_schemes import start_weights
@@ -173,7 +173,7 @@ def _lifted(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: 
         casadi.dot(risks / size, v) - risk,
         casadi.dot(v, casadi.log(v / (size * prior))) / size - kl,
     )
-    first_risk, first_kl = average_risk(weights, risks, 1.0), divergence(weights, 1.0, prior, 1.0)
+    first_risk, first_kl = average_risk(weights, risks, 1.0), kullback_leibler(weights, 1.0, prior, 1.0)
     bounded = function.distance.name == "kl"
     return Program(
         variables=casadi.vertcat(v, risk, kl, r),
@@ -203,7 +203,10 @@ def _paper(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: f
         objective, constraints = r, casadi.vertcat(casadi.sum1(q) - 1.0, excess, r - risk)
     else:
         objective, constraints = _value(casadi, function, risk, kl), casadi.sum1(q) - 1.0
-    first_risk, first_kl = average_risk(weights, risks, weights.sum()), divergence(weights, weights.sum(), prior, 1.0)
+    first_risk, first_kl = (
+        average_risk(weights, risks, weights.sum()),
+        kullback_leibler(weights, weights.sum(), prior, 1.0),
+    )
     return Program(
         variables=casadi.vertcat(q, r),
         objective=objective,

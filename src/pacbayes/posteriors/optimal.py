@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 
 from pacbayes._utils.arrays import usual_float_errors
 from pacbayes._utils.checks import check_choice, check_tolerance
+from pacbayes.bounds.chi_square import CHI2, DIVERGENCES
 from pacbayes.bounds.distance import Distance
 from pacbayes.posteriors.ccp import ccp
 from pacbayes.posteriors.certified_search import CertifiedSearch
+from pacbayes.posteriors.chi_square import optimal_chi_square
 from pacbayes.posteriors.ipopt import ipopt
 from pacbayes.posteriors.paper_schemes import fixed_point, ordered_subsets
 from pacbayes.posteriors.posterior import Posterior, Problem
@@ -71,6 +73,7 @@ def optimal_posterior(
     constant: str = "exact",
     method: str = "certified",
     tol: float = DEFAULT_TOL,
+    divergence: str = "kl",
     **options: Any,
 ) -> Posterior:
     r"""Posterior with the smallest PAC-Bayesian bound.
@@ -95,6 +98,8 @@ def optimal_posterior(
     tol : float
         certified and ordered-subsets: the absolute gap between bound and lower bound; fixed-point: the Euclidean norm
         of the last change of the weights; ipopt: Ipopt's `tol`; ccp: the decrease of the bound in a round.
+    divergence : {"kl", "chi2"}
+        As for `bound`; "chi2" has the method "certified" and ``max_evaluations=10_000``.
     **options
         certified: ``max_evaluations=100_000``.  fixed-point: ``start="random"`` ("prior", or an array),
         ``random_state=0``, ``max_iter=10_000``.  ordered-subsets: ``size_tol=1e-6``, ``max_evaluations=100_000``.
@@ -107,7 +112,7 @@ def optimal_posterior(
     -------
     Posterior
         The weights, their bound (recomputed by `bound`), and for "certified" a `lower_bound` on the bounds of all
-        posteriors.
+        posteriors.  With ``divergence="chi2"`` also `chi2`.
 
     See Also
     --------
@@ -136,5 +141,12 @@ def optimal_posterior(
     solve = METHODS[name]
     check_options(f"method {name!r}", solve, options)
     accuracy = check_tolerance(tol)
+    if check_choice("divergence", divergence, DIVERGENCES) == CHI2:
+        if name != "certified":
+            raise ValueError(f"divergence='chi2' has the method 'certified' only, got {method!r}")
+        with usual_float_errors():
+            return optimal_chi_square(
+                risks, m, accuracy, distance=distance, delta=delta, prior=prior, constant=constant, **options
+            )
     with usual_float_errors():
         return solve(Problem.checked(risks, m, distance, delta, prior, constant), accuracy, **options)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pacbayes._utils.arrays import EPS, FloatArray
 from pacbayes._utils.checks import check_choice, check_distribution
-from pacbayes.bounds.bound import average_risk, divergence
+from pacbayes.bounds.bound import average_risk, kullback_leibler
 from pacbayes.posteriors.certified_search import CertifiedSearch, Minimum
 from pacbayes.posteriors.gibbs import GibbsCurve
 from pacbayes.posteriors.posterior import Posterior, Problem
@@ -65,7 +65,7 @@ def fixed_point(
     function, curve, groups = problem.function, problem.curve, problem.groups
     weights = start_weights(start, random_state, problem)
     risk = average_risk(weights, problem.risks, 1.0)
-    kl = divergence(weights, 1.0, problem.prior, problem.prior_total)
+    kl = kullback_leibler(weights, 1.0, problem.prior, problem.prior_total)
     # ||q' - q||^2 of two Gibbs posteriors is a sum over groups, weighted by the sum of (p_i / mass)^2 of each group.
     squares = groups.concentration()
     trace = [function(risk, kl)]

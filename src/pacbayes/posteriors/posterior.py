@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pacbayes._utils.arrays import FloatArray, cached_property, usual_float_errors
 from pacbayes._utils.checks import check_risks, least_sample_size
 from pacbayes._utils.words import card, format_up
-from pacbayes.bounds.bound import average_risk, divergence, products_with_logs
+from pacbayes.bounds.bound import average_risk, kullback_leibler, products_with_logs
 from pacbayes.bounds.distance import BoundFunction, Distance
 from pacbayes.bounds.distances import get_distance
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve, Groups, check_prior, group_risks
@@ -233,7 +233,7 @@ class Problem:
         """
         total = float(weights.sum())
         risk = average_risk(weights, self.risks, total)
-        kl = divergence(weights, total, self.prior, self.prior_total, products)
+        kl = kullback_leibler(weights, total, self.prior, self.prior_total, products)
         return Values(self.function(risk, kl), risk, kl)
 
     def posterior(self, weights: FloatArray, values: Values | None = None, **fields: Any) -> Posterior:

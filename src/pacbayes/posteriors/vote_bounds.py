@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from pacbayes._utils.arrays import EPS, BoolArray, FloatArray, cached_property, round_up, usual_float_errors
 from pacbayes._utils.checks import check_choice, check_distribution
 from pacbayes.bounds.binary_kl import lower_root
-from pacbayes.bounds.bound import divergence
+from pacbayes.bounds.bound import kullback_leibler
 from pacbayes.bounds.distance import BoundFunction
 from pacbayes.bounds.distances import get_distance
 from pacbayes.posteriors.error_rows import (
@@ -190,7 +190,7 @@ class VoteProblem:
         total = float(weights.sum())
         tandem = self.tandem_risk(weights, total)
         gibbs = gibbs_risks(weights, self.risks, total)
-        kl = divergence(weights, total, self.prior, self.prior_total)
+        kl = kullback_leibler(weights, total, self.prior, self.prior_total)
         bound, mu = self.bound_of(tandem, kl, *gibbs)
         return VoteValues(bound, tandem, gibbs[1], kl, mu)
 

@@ -1,0 +1,63 @@
+"""`pacbayes certify --preset paper`: options with the settings of Sahu and Hemachandra (2019)."""
+
+from collections.abc import Collection
+from types import SimpleNamespace
+from typing import Any
+
+#: Names of the presets.
+PRESETS = ("paper",)
+# Options of what is certified and trained that the posterior alone does not have.
+_WITHOUT = (
+    "candidates", "grid", "kernel", "refit", "hedge", "prior", "metrics", "by_class", "slice_", "cost", "positive",
+    "max_error", "recall", "precision", "fpr", "predictions", "primary", "validation", "validation_column", "group",
+)  # fmt: skip
+_SPELLINGS = {"slice_": "slice"}
+
+
+def apply_preset(options: SimpleNamespace, explicit: Collection[str]) -> None:
+    """Fill in the options of a preset that were not given; raise for options that it does not have."""
+    if options.preset is None:
+        return
+    from pacbayes._utils.checks import check_choice
+    from pacbayes.estimators.svc import PAPER_SETTINGS
+
+    check_choice("--preset", options.preset, PRESETS)
+    wrong = [name for name in _WITHOUT if name in explicit and (name, getattr(options, name)) != ("candidates", "svm")]
+    if wrong:
+        option = _SPELLINGS.get(wrong[0], wrong[0]).replace("_", "-")
+        raise ValueError(f"--{option} is not for --preset paper, which certifies the posterior over SVMs alone")
+    settings: dict[str, Any] = {
+        name: PAPER_SETTINGS[name] for name in ("split", "validation_size", "delta", "constant", "scale", "voting")
+    }
+    for name, value in (settings | {"hedge": PAPER_SETTINGS["hedge"], "candidates": "svm"}).items():
+        if name not in explicit:
+            setattr(options, name, value)
+
+
+def stochastic_svc(options: SimpleNamespace) -> bool:
+    """Whether the options describe a `StochasticSVC`: the paper's preset, or a split for each SVM."""
+    return options.preset is not None or options.split != "shared"
+
+
+def check_paper_options(options: SimpleNamespace) -> None:
+    """Raise for options of `StochasticSVC` without it."""
+    if options.constant != "exact" and not stochastic_svc(options):
+        raise ValueError("--constant paper is for --preset paper and --split independent")
+    if options.scale not in ("true", "false", "auto", "kernlab", None):
+        raise ValueError(f"--scale must be true, false, auto or kernlab, got {options.scale!r}")
+
+
+def scale_of(options: SimpleNamespace) -> dict[str, bool | str]:
+    """Parameter `scale` of SVMs; empty for the default."""
+    scale: str | None = options.scale
+    return {} if scale is None else {"scale": {"true": True, "false": False}.get(scale, scale)}
+
+
+def paper_parameters(options: SimpleNamespace) -> dict[str, Any]:
+    """Parameters of `StochasticSVC` that other estimators do not have, and its grid."""
+    from pacbayes.estimators.svc import PAPER_LAMBDAS
+
+    parameters: dict[str, Any] = {"constant": options.constant}
+    if options.preset is not None:
+        parameters |= {"cv": None, "lambdas": PAPER_LAMBDAS}
+    return parameters
