@@ -70,7 +70,7 @@ def test_constant_and_scale_without_the_preset(file, capsys):
         (["--constant", "paper"], "--constant paper is for"),
         (["--candidates", "svm", "--split", "independent", "--constant", "best"], "constant"),
         (["--candidates", "svm", "--scale", "yes"], "--scale must be"),
-        (["--candidates", "forest", "--scale", "true"], "--scale are for svm"),
+        (["--candidates", "forest", "--scale", "true"], "--scale require svm"),
     ],
 )
 def test_what_does_not_fit(file, arguments, error, capsys):
