@@ -265,7 +265,7 @@ def test_files_of_other_monitors_are_rejected(tmp_path):
         Monitor(0.06).resume(tmp_path / "watch.json")
     with pytest.raises(ValueError, match=r"alpha 0\.01 there, 0\.02 here"):
         Monitor(0.05, 0.02).resume(tmp_path / "watch.json")
-    with pytest.raises(ValueError, match="resume needs a monitor without rows, this one has 1"):
+    with pytest.raises(ValueError, match="resume requires a monitor that has seen no rows, but this one has seen 1"):
         Monitor(0.05).update_errors([1]).resume(tmp_path / "watch.json")
 
 

@@ -132,4 +132,4 @@ def test_an_edited_ledger_has_exit_code_2(folder, ledger, capsys):
     ledger.write_text(ledger.read_text().replace('"passed": true', '"passed": false'))
     done = gate(folder, *PREDICTED, "--at-most", "0.05", "--ledger", ledger, capsys=capsys)
     assert (done.code, "was edited" in done.error) == (2, True)
-    error_of(["gate", "--history"], capsys, "--history must have --ledger")
+    error_of(["gate", "--history"], capsys, "--history requires --ledger")

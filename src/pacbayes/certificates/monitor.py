@@ -395,7 +395,7 @@ class Monitor:
         """
         stored = Monitor.load(path)
         if self.rows:
-            raise ValueError(f"resume needs a monitor without rows, this one has {self.rows}")
+            raise ValueError(f"resume requires a monitor that has seen no rows, but this one has seen {self.rows}")
         for name in ("bound", "alpha", "unit"):
             if getattr(stored, name) != getattr(self, name):
                 raise ValueError(

@@ -216,7 +216,7 @@ def _print_history(ledger: Path | None, note: "Note", json: bool) -> None:
     from pacbayes.report.tables import TextTable
 
     if ledger is None or not ledger.exists():
-        raise ValueError("--history must have --ledger FILE, a file that pacbayes gate wrote")
+        raise ValueError("--history requires --ledger FILE, where FILE was written by pacbayes gate")
     attempts = Ledger(ledger).attempts
     if json:
         print_json([attempt.to_dict() for attempt in attempts])

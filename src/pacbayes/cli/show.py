@@ -25,14 +25,14 @@ class BestEffortStream:
 
     def write(self, text: str) -> int:
         """Write text, if possible."""
-        self._try(lambda: self._stream.write(text))
+        self._write_or_ignore(lambda: self._stream.write(text))
         return len(text)
 
     def flush(self) -> None:
         """Flush the buffer, if possible."""
-        self._try(self._stream.flush)
+        self._write_or_ignore(self._stream.flush)
 
-    def _try(self, write: Callable[[], object]) -> None:
+    def _write_or_ignore(self, write: Callable[[], object]) -> None:
         try:
             write()
         except OSError:

@@ -266,7 +266,7 @@ class _FoldWork:
     used: Rows
 
     def unit(self, u: int) -> tuple[_Part, int]:
-        """Part and fold of a unit."""
+        """Part and fold of a unit of work."""
         return self.parts[u // self.used.size], int(self.used[u % self.used.size])
 
     def assemble(self, n_svms: int, results: list[tuple[Predictions, NDArray[np.float32]]]) -> Iterator[OutOfFold]:

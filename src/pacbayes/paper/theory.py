@@ -136,7 +136,7 @@ def _constant(distance: str, m: int = 1840) -> str:
     return f"m = {m}: {power(exact)} exact, {power(paper)} the paper's"
 
 
-def _two_minima(distance: str) -> str:
+def _describe_two_minima(distance: str) -> str:
     """Return what two starts of the fixed-point iteration and the certificate find where there are two minima."""
     H, m, a, b = _TWO_MINIMA[distance]
     risks = [a] + [b] * (H - 1)
@@ -176,7 +176,7 @@ def _squared() -> list[Row]:
     return [
         _row("squared", "constant", "Σ C(m,k) 2^−m exp(m(k/m−½)²), approximated by 2√m", "right; 2√m is far above",
              _constant("squared")),
-        _row("squared", "convexity", "possibly quasi-convex", "**no**", _two_minima("squared")),
+        _row("squared", "convexity", "possibly quasi-convex", "**no**", _describe_two_minima("squared")),
         _row("squared", "solver", "a unique minimum", "on the nine data sets, not in general",
              "as above: two starts, two minima"),
         _row("squared", "fixed point", "matches the solver", "on the nine data sets", "[support](support-squared.md)"),
@@ -186,7 +186,7 @@ def _squared() -> list[Row]:
 def _kl() -> list[Row]:
     return [
         _row("kl", "constant", "2√m (Maurer)", "valid, not the least", _constant("kl")),
-        _row("kl", "convexity", "non-convex, difference of convex functions", "right", _two_minima("kl")),
+        _row("kl", "convexity", "non-convex, difference of convex functions", "right", _describe_two_minima("kl")),
         _row("kl", "fixed point", "qᵢ = pᵢ exp{...}, no normalisation", "as printed it leaves the simplex",
              "normalised it has the same fixed points"),
         _row("kl", "solver", "several minima, errors for large H", "errors: those of a start outside the domain",
@@ -199,7 +199,7 @@ def _kl() -> list[Row]:
 def _pinsker() -> list[Row]:
     return [
         _row("pinsker", "constant", "2√m", "valid, not the least", _constant("pinsker")),
-        _row("pinsker", "convexity", "possibly quasi-convex", "**no**", _two_minima("pinsker")),
+        _row("pinsker", "convexity", "possibly quasi-convex", "**no**", _describe_two_minima("pinsker")),
         _row("pinsker", "solver", "a unique minimum", "on the nine data sets, not in general", "as above"),
         _row("pinsker", "fixed point", "matches the solver", "on the nine data sets", "[support](support-pinsker.md)"),
     ]  # fmt: skip
@@ -211,7 +211,7 @@ def _ch() -> list[Row]:
         _row("ch", "constant", "0.9334 m", "invalid at m = 1, elsewhere far above",
              f"{_constant('ch')}; m = 1: {true:.4f} exact, 0.9334 the paper's"),
         _row("ch", "convexity", "shown to be non-convex", "non-convex, but not by the printed example",
-             _two_minima("ch")),
+             _describe_two_minima("ch")),
         _row("ch", "fixed point", "2√r / (dr/dR) in the exponent", "right, but the printed derivative lacks a ½",
              "R = 0.1: 0.62396 printed, 0.95525 true ([notes](../docs/paper-notes.md))"),
         _row("ch", "solver", "a unique minimum", "on the nine data sets, not in general", "as above"),

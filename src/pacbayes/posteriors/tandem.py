@@ -417,7 +417,7 @@ class TandemSearch:
         return round_down(tandem_bound(self.function, min(max(tandem, 0.0), 1.0), kl), 160)
 
     def _between(self, a: Line, b: Line, gap: float, tol: float) -> float | None:
-        """Choose kappa of the next line, between two lines whose vertex is lower than the best bound by `gap`."""
+        """Choose kappa for the next line, between two lines that intersect at least `gap` below the best bound."""
         high, low, best = a.kappa, b.kappa, self._best.kappa
         step = min(max(math.sqrt(_GOAL * tol / gap), _NEAR), 0.5)
         if low == 0.0 and high == math.inf:

@@ -172,7 +172,7 @@ def _to_gaussians(gamma, values, power, bits):
 
 @compiled()
 def pairs_between(A, columns, kind, gamma, out, power, bits, start, top, bottom):
-    """Set out[i, j] to the value of row i of A and column j of `columns`, for a tile of columns and a range of rows."""
+    """Compute out[i, j] from row i of A and column j of `columns`, for a tile of columns and a range of rows."""
     stop, spare = min(start + TILE, out.shape[1]), np.empty(TILE)
     for i in range(top, bottom, 2):
         # The last of an odd number of rows is paired with itself.
@@ -190,7 +190,7 @@ def pairs_between(A, columns, kind, gamma, out, power, bits, start, top, bottom)
 
 @compiled()
 def pairs_within(A, columns, kind, gamma, out, power, bits, start, top, bottom):
-    """Set out[i, j] and out[j, i] to the value of rows i and j of A; `columns` is A transposed.
+    """Compute out[i, j] and out[j, i] from rows i and j of A; `columns` is A transposed.
 
     For a tile of columns and rows up to its end, from a multiple of `TILE` on.  Only one triangle is computed: the
     terms of (a, b) and (b, a) are equal, and so are their sums.

@@ -17,7 +17,7 @@ from pacbayes._utils.threads import one_core, parallel_for
 from pacbayes.svm.kernel import load_compiled
 from pacbayes.svm.path import SVMPath, solve_path
 
-# Time of a change per new row, relative to that of a coefficient in a matrix product.
+# Cost of updating one changed coefficient per new row, relative to one coefficient of a matrix product.
 _CHANGE_WORK = 16
 # Most SVMs per part of a matrix product.
 _SVMS_PER_PART = 64

@@ -319,7 +319,7 @@ class _PathSolver:
         # The active-set method: whether it continues with the next stage, the last stage it tried, the stage before
         # which it is not tried again, and its consecutive failures.
         self._continues, self._tried, self._suspended_until, self._failures = False, -1, 0, 0
-        # Changes and steps of its last solution.
+        # Changed variables and iterations of the most recent solution.
         self._last_work = (0, 0)
         # Trials of SMO in its place: the stage of the last one, the stage of the next, and the consecutive failures.
         self._trial, self._next_trial, self._failed_trials = -1, 0, 0
