@@ -73,7 +73,7 @@ ARGUMENTS = {
     "{data} --candidates sklearn.os.System": "under sklearn",
     "{data} --candidates sklearn.linear_model.LinearRegression": "must be a classifier",
     "{data} --candidates sklearn.ensemble.VotingClassifier": "cannot be created without arguments",
-    "{data} --candidates logistic --kernel linear": "--lambdas and --kernel require svm in --candidates",
+    "{data} --candidates logistic --kernel linear": "--lambdas, --kernel and --scale require svm in --candidates",
     "{data} --candidates {tree} --kernel linear": "require svm in --candidates; for {tree}, use --grid",
     "{data} --candidates forrest": "did you mean 'forest'",
     "{data} --candidates svm,forrest": "must be auto, some of .*; got 'svm,forrest'; did you mean 'forest'",
