@@ -91,7 +91,7 @@ def test_only_auto_depends_on_the_size():
     from pacbayes.ensemble.portfolio import PORTFOLIO
 
     def candidates(text):
-        return candidates_of(SimpleNamespace(candidates=text, lambdas=None, kernel=None), None)
+        return candidates_of(SimpleNamespace(candidates=text, lambdas=None, kernel=None, scale=None), None)
 
     assert candidates("auto") == "auto"
     assert candidates(",".join(PORTFOLIO)) == list(PORTFOLIO)
