@@ -11,8 +11,9 @@ import pytest
 from tests.cli.running import in_process
 
 from pacbayes._utils.files import write_file
-from pacbayes.data.class_names import as_cells
-from pacbayes.data.reading import divide_columns, read_frame
+from pacbayes.data.io import open_table
+from pacbayes.data.spelling import as_cells
+from pacbayes.data.targets import labels_of
 
 FORMULAS = ("=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1")
 
@@ -89,9 +90,9 @@ def test_a_long_label_makes_no_wide_array():
 def test_a_long_label_in_a_file_makes_no_wide_array(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("x,class\n" + "1,a\n2,b\n" * 50_000 + "3," + "c" * 1_000_000 + "\n")
-    frame = read_frame(path)
+    frame = open_table(path).read(strings=["class"])
     tracemalloc.start()
-    labels = divide_columns(frame, "class", path)[1]
+    labels = labels_of(frame["class"], "data.csv")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert labels.dtype == object

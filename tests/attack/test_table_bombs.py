@@ -25,12 +25,11 @@ FREE = 100 * MB
 CHILD = """
 import resource, sys
 from pathlib import Path
-from pacbayes.data.blocks import FileBlocks
-from pacbayes.data.reading import read_frame
+from pacbayes.data.io import open_table
 from pacbayes._utils import memory
 
 def read(path):
-    for block in FileBlocks(path) if sys.argv[1] == "blocks" else [read_frame(path)]:
+    for block in open_table(path).blocks() if sys.argv[1] == "blocks" else [open_table(path).read()]:
         pass
 
 read(Path(sys.argv[2]))

@@ -99,7 +99,7 @@ def test_catoni_and_cross_validation_prior(files, capsys):
 def test_mixed_columns_are_preprocessed_on_training_rows(mixed_file, capsys):
     result = in_process(["certify", mixed_file, *QUICK], capsys)
     assert "2 numeric columns ('x', 'age'), 1 categorical ('colour'); " in result.err
-    assert "Learnt on the training part only: medians for missing numbers, one column per category" in result.err
+    assert "Learnt on the training part only: medians for missing numbers; 'colour': one column for each" in result.err
     prepare, X, y = mixed(200)
     clf = quick(preprocessor=prepare).fit(X, y)
     output = as_json(["certify", mixed_file, *QUICK], capsys)

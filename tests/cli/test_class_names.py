@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.cli.running import error_of, in_process
 
 from pacbayes import CertifiedClassifier, load_dataset, save
+from pacbayes.data.spelling import spelling
 
 NAMES = [
     *("-", "+", "=", "@", "'", "''", "'-", "''-", "=1+1", "'=1+1", "@x", "-x", "'-x", "1", "01", "1.0", "-1", ""),
@@ -43,13 +44,13 @@ def compared(predicted, y, path, capsys, *args):
     return output["only_a"], output["both"], output["only_b"]
 
 
-@given(names=st.lists(st.sampled_from(NAMES), min_size=2, max_size=6, unique=True))
+@given(names=st.lists(st.sampled_from(NAMES), min_size=2, max_size=6, unique_by=spelling))
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(names=["-", "a"])
 @example(names=["-", "'-", "''-"])
 @example(names=["=1+1", "'=1+1"])
-@example(names=["", "'", " a", "a"])
-@example(names=["1", "01", "1.0"])
+@example(names=["", "'", " a"])
+@example(names=["1", "02", "3.0"])
 def test_class_names_survive_a_round_trip(names, tmp_path, capsys):
     predicted, y = written_by_predict(names, tmp_path, capsys)
     assert compared(predicted, y, tmp_path / "t.parquet", capsys) == (y.size, 0, 0)
@@ -96,48 +97,33 @@ def test_predictions_outside_the_classes_are_counted(tmp_path, capsys):
     assert predicted in result.err
 
 
-@pytest.mark.parametrize("classes", [["1", "01", "2"], ["1", "1.0"], ["True", "TRUE"], ["0", "-0", "x"]])
-def test_spellings_of_one_number_are_rejected_as_classes(classes, tmp_path, capsys):
+@pytest.mark.parametrize("classes", [["1", "01", "2"], ["1", "1.0"], ["True", "TRUE"], ["0", "-0", "x"], ["P7", "p7 "]])
+def test_two_spellings_of_a_class_are_rejected(classes, tmp_path, capsys):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=90), "truth": rng.choice(classes, 90)})
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.assign(p=frame["truth"])[["p", "truth"]].to_csv(tmp_path / "p.csv", index=False)
-    commands = [["certify", tmp_path / "t.csv", "--lambdas", "1", "--json"]]
-    commands.append(["certify", "--predictions", tmp_path / "p.csv", "--json"])
-    if "x" in classes:  # text classes stay as written
-        for args in commands:
-            assert json.loads(in_process(args, capsys).out)["data"]["classes"] == sorted(classes)
-        return
-    for args in commands:
+    for args in (["certify", tmp_path / "t.csv", "--lambdas", "1"], ["certify", "--predictions", tmp_path / "p.csv"]):
         error = error_of(args, capsys)
         assert "column 'truth'" in error
-        assert f"holds both {sorted(classes)[0]!r} and {sorted(classes)[1]!r}" in error
+        assert "holds both" in error
     with pytest.raises(ValueError, match="holds both"):
         load_dataset(tmp_path / "t.csv")
 
 
-def test_spellings_of_one_number_in_a_test_file(tmp_path, capsys):
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_classes_of_a_test_file_in_another_spelling(suffix, tmp_path, capsys):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=120), "truth": rng.choice(["1", "2"], 120)})
+    frame["x"] += 9.0 * (frame["truth"] == "1")
     frame.to_csv(tmp_path / "t.csv", index=False)
-    frame.assign(x=frame["x"] + 1.0, truth=["01", "1", "2"] * 40).to_csv(tmp_path / "new.csv", index=False)
-    assert "holds both '01' and '1'" in error_of(
-        ["certify", tmp_path / "t.csv", "--lambdas", "1", "--test", tmp_path / "new.csv"], capsys
+    new = frame.assign(x=frame["x"] + 0.01, truth=frame["truth"].map({"1": "01", "2": "2.0"}))
+    path = tmp_path / f"new{suffix}"
+    new.to_csv(path, index=False) if suffix == ".csv" else new.to_parquet(path)
+    output = json.loads(
+        in_process(["certify", tmp_path / "t.csv", "--lambdas", "1", "--test", path, "--json"], capsys).out
     )
-
-
-def test_text_classes_in_a_test_file(tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"x": rng.normal(size=160), "truth": ["01", "1"] * 80})
-    frame["x"] += 9.0 * (frame["truth"] == "01")
-    frame[:120].to_parquet(tmp_path / "t.parquet")
-    frame[120:].to_csv(tmp_path / "new.csv", index=False)
-    args = ["certify", tmp_path / "t.parquet", "--lambdas", "1", "--test", tmp_path / "new.csv", "--json"]
-    result = in_process(args, capsys)
-    assert result.code == 0, result.err
-    output = json.loads(result.out)
-    assert output["data"]["classes"] == ["01", "1"]
-    assert (output["test"]["rows"], output["test"]["errors"]["best"]) == (40, 0)
+    assert (output["test"]["rows"], output["test"]["errors"]["best"]) == (120, 0)
 
 
 def test_spellings_of_one_number_in_predictions(tmp_path, capsys):
@@ -147,17 +133,6 @@ def test_spellings_of_one_number_in_predictions(tmp_path, capsys):
     compare = ["compare", tmp_path / "t.csv", "--target", "truth", "--a", "p", "--b", "q"]
     for args in (compare, ["certify", "--predictions", tmp_path / "t.csv", "--target", "truth"]):
         assert "holds both '01' and '1'" in error_of(args, capsys)
-
-
-def test_compare_with_a_model_of_text_classes(tmp_path, capsys):
-    _, y = written_by_predict(["1", "01", "2"], tmp_path, capsys)
-    # The true class is 1 where the model predicts 01.
-    truth = np.where(y == "01", "1", y)
-    frame = pd.read_csv(tmp_path / "new.csv").assign(x=lambda rows: rows["x"] + 1e-3, truth=truth, other=truth)
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    args = ["compare", tmp_path / "t.csv", "--target", "truth", "--a", "other", "--model-b", tmp_path / "m.pacbayes"]
-    output = json.loads(in_process([*args, "--json"], capsys).out)
-    assert (output["only_b"], output["unknown_classes"]) == (12, [0, 12])
 
 
 def test_certify_predictions_reads_the_output_of_predict(tmp_path, capsys):

@@ -154,4 +154,4 @@ def test_two_spellings_of_a_group_are_rejected(tmp_path, capsys, ours, theirs):
     rows.to_csv(tmp_path / "one.csv", index=False)
     rows.assign(who=[theirs, "y"] * 20, a=rows["a"] + 1).to_csv(tmp_path / "two.csv", index=False)
     args = ["certify", tmp_path / "one.csv", "--group", "who", "--validation", tmp_path / "two.csv"]
-    assert "look like one group: write them alike" in error_of(args, capsys)
+    assert "if they are one group, write them alike" in error_of(args, capsys)

@@ -143,7 +143,7 @@ def test_few_rows_that_are_all_wrong(model, tmp_path, capsys):
     result = in_process(["watch", model, written(tmp_path, frame), "--target", "kind", "--json"], capsys)
     assert json.loads(result.out)["errors"] == 1
     assert "is any of the true classes" in error_of(
-        ["watch", model, written(tmp_path, frame.assign(kind="No")), "--target", "kind"], capsys
+        ["watch", model, written(tmp_path, frame.assign(kind="maybe")), "--target", "kind"], capsys
     )
 
 

@@ -4,3 +4,14 @@
 def write(path, text):
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def checked(frame, keep=(), categorical=()):
+    """The schema of columns that can be used."""
+    from pacbayes.data.leakage import reject_columns
+    from pacbayes.data.rejections import in_shell
+    from pacbayes.data.schema import Schema
+
+    schema = Schema.of(frame, categorical=categorical)
+    reject_columns(frame, schema, (*keep, *categorical), in_shell)
+    return schema

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn import datasets as toys
+from tests.data.own_file import checked
 
 from pacbayes import load_dataset
 from pacbayes.data import DATASETS
-from pacbayes.data.columns import read_columns
 from pacbayes.data.leakage import CHANCE, looks_like_row_id, unsorted_identifier
 
 RNG = np.random.default_rng(0)
@@ -53,10 +53,10 @@ def test_identifiers(case):
     assert looks_like_row_id(values, len(values)) != ""
     frame = pd.DataFrame({"id": values, "a": [0.5, 0.25, 0.75, *[0.1] * (len(values) - 3)]})
     with pytest.raises(ValueError, match=r"column 'id' looks like a row number or an identifier: .*--keep id"):
-        read_columns(frame)
+        checked(frame)
     with pytest.raises(ValueError, match=r"column 'id' looks like a row number or an identifier: .*--keep id"):
-        read_columns(frame.assign(word=["x", "y", *["z"] * (len(values) - 2)]))
-    assert read_columns(frame, keep=["id"])[0].numeric == ("id", "a")
+        checked(frame.assign(word=["x", "y", *["z"] * (len(values) - 2)]))
+    assert checked(frame, keep=["id"]).kinds("number", "boolean") == ("id", "a")
 
 
 @pytest.mark.parametrize("name", ["id", "ID", "customer", "CustomerID", "patient_no", "nr", "key", "SubjectNr"])
@@ -64,13 +64,13 @@ def test_identifiers_in_any_order_by_their_name(name):
     numbers = RNG.choice(1_000_000, 60, replace=False)
     frame = pd.DataFrame({name: numbers, "a": RNG.random(60)})
     with pytest.raises(ValueError, match=rf"column '{name}' looks like .* 60 distinct .*--drop {name}.*--keep {name}"):
-        read_columns(frame)
-    assert read_columns(frame.rename(columns={name: "income"}))[0].numeric == ("income", "a")
+        checked(frame)
+    assert checked(frame.rename(columns={name: "income"})).kinds("number", "boolean") == ("income", "a")
     nearly = frame.assign(**{name: np.concatenate([numbers[:58], numbers[:2]])})
     with pytest.raises(ValueError, match=rf"column '{name}' looks like .* 58 distinct"):
-        read_columns(nearly)
+        checked(nearly)
     repeated = frame.assign(**{name: RNG.integers(0, 40, 60)})
-    assert read_columns(repeated)[0].numeric == (name, "a")
+    assert checked(repeated).kinds("number", "boolean") == (name, "a")
 
 
 def test_long_numbers_of_one_length_are_identifiers():
@@ -84,14 +84,14 @@ def test_long_numbers_of_one_length_are_identifiers():
 @pytest.mark.parametrize("name", DATASETS)
 def test_no_shipped_data_set_is_refused(name):
     bunch = load_dataset(name, as_frame=True)
-    assert read_columns(bunch.data)[0].numeric == tuple(bunch.feature_names)
+    assert checked(bunch.data).kinds("number", "boolean") == tuple(bunch.feature_names)
 
 
 @pytest.mark.parametrize("name", TOYS)
 def test_no_toy_data_set_of_scikit_learn_is_refused(name):
     options = {"scaled": False} if name == "load_diabetes" else {}
     frame = getattr(toys, name)(as_frame=True, **options).frame
-    assert read_columns(frame)[0].numeric == tuple(frame.columns)
+    assert checked(frame).kinds("number", "boolean") == tuple(frame.columns)
 
 
 @pytest.mark.parametrize(("n", "possible"), [(10, 10), (30, 60), (60, 250), (150, 1500)])
@@ -108,11 +108,11 @@ def test_false_alarms_are_as_rare_as_said(n, possible):
 def test_a_text_of_its_own_for_each_row(rows):
     frame = pd.DataFrame({"name": [f"n{i}" for i in range(rows)], "a": np.arange(rows) % 2})
     with pytest.raises(ValueError, match=f"column 'name' looks like a name.*{rows} distinct.*--drop name.*--keep name"):
-        read_columns(frame)
-    assert read_columns(frame, keep=["name"])[0].categorical == ("name",)
-    assert read_columns(frame, categorical=["name"])[0].categorical == ("name",)
+        checked(frame)
+    assert checked(frame, keep=["name"]).kinds("category", "text") == ("name",)
+    assert checked(frame, categorical=["name"]).kinds("category", "text") == ("name",)
     twice = frame.assign(name=[f"n{i % (rows // 2)}" for i in range(rows)])
-    assert read_columns(twice)[0].categorical == ("name",)
+    assert checked(twice).kinds("category", "text") == ("name",)
 
 
 def test_all_wrong_columns_at_once():
@@ -121,23 +121,19 @@ def test_all_wrong_columns_at_once():
             "row number": range(60),
             "empty": np.nan,
             "day": [f"2024-01-{i % 28 + 1:02d}" for i in range(60)],
-            "mixed": ["?", *range(59)],
+            "mixed": ["?", *(i % 7 for i in range(59))],
             "remark": [f"free text {i}" for i in range(60)],
+            "code": [f"c{i}" for i in range(60)],
             "infinite": [np.inf, *[0.5] * 59],
             "good": [i % 7 for i in range(60)],
         }
     )
-    with pytest.raises(ValueError, match=r"^6 columns cannot be used: ") as caught:
-        read_columns(frame)
-    said = str(caught.value)
-    for name in frame.columns.drop("good"):
-        assert f"column {name!r} " in said
-    assert said.endswith("--drop 'row number' --drop empty --drop day --drop mixed --drop remark --drop infinite")
-    assert "good" not in said
-    with pytest.raises(
-        ValueError, match=r"^3 columns cannot be used: .*--drop 'row number' --drop empty --drop infinite"
-    ):
-        read_columns(frame[["row number", "empty", "infinite", "good"]])
+    with pytest.raises(ValueError, match=r"^4 columns cannot be used: ") as caught:
+        checked(frame)
+    message = str(caught.value)
+    for name in ("row number", "empty", "infinite", "code"):
+        assert f"column {name!r} " in message
+    assert message.endswith("--drop 'row number' --drop empty --drop code --drop infinite")
 
 
 def test_library_refuses_keeps_and_drops(tmp_path):
@@ -155,15 +151,16 @@ def test_library_refuses_keeps_and_drops(tmp_path):
 def test_library_names_everything_that_is_wrong(tmp_path):
     rows = "".join(f"{i},{i % 7},word,{i % 2}\n" for i in range(30))
     (tmp_path / "own.csv").write_text("id,a,text,y\n" + rows, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"2 columns cannot be used.*'id'.*'text' must hold numbers.*drop=\['text'\]"):
+    with pytest.raises(ValueError, match=r"column 'id' looks like a row number"):
         load_dataset(tmp_path / "own.csv")
+    with pytest.raises(ValueError, match=r"not: 'text' \('text' holds 'word'\); use as_frame=True.*drop=\['text'\]"):
+        load_dataset(tmp_path / "own.csv", drop=["id"])
+    assert load_dataset(tmp_path / "own.csv", drop=["id"], as_frame=True).data["text"].tolist() == ["word"] * 30
 
 
 def test_library_reads_other_separators_and_skips_examples_without_a_class(tmp_path):
     path = tmp_path / "own.csv"
     path.write_text("a;y\n1;0\n2;\n1;1\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="if they are separated by ';' give sep=';'"):
-        load_dataset(path)
     with pytest.raises(ValueError, match="leave such examples out with skip_unlabelled=True"):
         load_dataset(path, sep=";")
     bunch = load_dataset(path, sep=";", skip_unlabelled=True)

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests.data.own_file import checked
 
 from pacbayes import load_dataset
-from pacbayes.data.columns import read_columns
 from pacbayes.data.leakage import runs_of_rows
 
 RNG = np.random.default_rng(0)
@@ -42,10 +42,10 @@ def test_subjects(case):
         with pytest.raises(
             ValueError, match=r"column 'who' has \d+ values in runs of .* rows.*--group who, or .*--keep who"
         ) as caught:
-            read_columns(table)
+            checked(table)
         # Without it nobody would know of the subjects.
         assert "--drop" not in str(caught.value)
-    assert "who" in read_columns(frame, keep=["who"])[1]
+    assert "who" in checked(frame, keep=["who"]).names
 
 
 @pytest.mark.parametrize("case", MEASURED)
@@ -56,8 +56,8 @@ def test_measurements(case):
 def test_the_name_decides_where_a_file_is_sorted():
     frame = pd.DataFrame({"a": RNG.random(VISITS.sum()), "patient_id": np.repeat(np.arange(60), VISITS)})
     with pytest.raises(ValueError, match="column 'patient_id' has 60 values in runs of about 4 rows"):
-        read_columns(frame)
-    assert read_columns(frame.rename(columns={"patient_id": "age"}))[0].numeric == ("a", "age")
+        checked(frame)
+    assert checked(frame.rename(columns={"patient_id": "age"})).kinds("number", "boolean") == ("a", "age")
 
 
 @pytest.mark.parametrize("number", [200, 1000])

@@ -9,8 +9,8 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.attack.small_models import model
 
 from pacbayes import SVMs
+from pacbayes.data.schema import Column, Schema
 from pacbayes.data.split import DISTINCT, EXAMPLE, GROUP, Split
-from pacbayes.data.tables import TableReading, TextColumn
 from pacbayes.ensemble import validation as validation_module
 from pacbayes.ensemble.calibration import DECISIONS, LABELS, PAIRS, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
@@ -24,7 +24,7 @@ TWO_CLASSES = Calibration(PAIRS, 75, 1.0, np.zeros(2), np.zeros(2))
 TREE = DecisionTreeClassifier()
 SVM_SET = model("two")._fitted.members
 TREE_SET = Estimators([TREE], [{}], SVM_SET.classes)
-COLUMN = TextColumn(1, ("NA",))
+COLUMN = Column("land", "category", True, ("NA",), levels=("de", "na"))
 
 
 def bytes_of(*values):
@@ -56,7 +56,7 @@ VALUES = (
     CompositeMembers((SVM_SET, TREE_SET), ("svm", "trees")),
     SVM_SET,
     COLUMN,
-    TableReading((COLUMN,), (2,), ("", "?")),
+    Schema((COLUMN,), ("", "?")),
 )
 WRONG = {
     "ValidationPredictions": {
@@ -111,10 +111,8 @@ WRONG = {
         "rows": [np.zeros((0, 0)), np.zeros((5, 3)), np.full_like(SVM_SET.rows, np.nan)],
         "preprocessor": [1],
     },
-    "TextColumn": {"place": [1.0, True], "words": [("NA", 1)], "has_both": [1]},
-    "TableReading": {
-        "text": [(1,)], "unclear": [(0.5,)], "missing": [["?"]], "spaces": [None], "signs": [None]
-    },
+    "Column": {"name": [1], "kind": ["label", None], "words": [("NA", 1)], "has_missing": [1], "levels": [["a"]]},
+    "Schema": {"columns": [["x"], ("x",)], "missing": ["NA", (1,)], "numbers": [None, "."]},
 }  # fmt: skip
 
 

@@ -19,8 +19,8 @@ from pacbayes.certificates.primary import resolve_distances
 from pacbayes.certificates.rules import BestSingle, FixedRule, PosteriorDraws, PosteriorVote, Rule, SoftVote
 from pacbayes.certificates.thresholds import ConfidenceGrid, ThresholdGrid
 from pacbayes.certificates.voting import PRIMARY, SOFT, VOTINGS
+from pacbayes.data.schema import Schema
 from pacbayes.data.split import Split
-from pacbayes.data.tables import TableReading
 from pacbayes.ensemble.cross_validation import CrossValidation
 
 
@@ -73,8 +73,8 @@ class Plan:
     slice_column: str = ""
     #: Sorted hashes of all rows, to detect them among new rows; None for rows that cannot be hashed, or too many.
     row_fingerprints: NDArray[np.int64] | None = None
-    #: How the columns of a table are parsed.
-    reading: TableReading | None = None
+    #: How the columns of a table were read.
+    schema: Schema | None = None
 
     def __post_init__(self) -> None:
         read_only(self.prior, self.row_fingerprints)

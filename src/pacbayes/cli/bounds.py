@@ -197,9 +197,10 @@ class _Table:
     """A file with a row for each classifier; error messages name the option that requires a column."""
 
     def __init__(self, path: Path, sep: str | None) -> None:
-        from pacbayes.data.reading import listed, read_frame
+        from pacbayes.data.io import ReadOptions, open_table
+        from pacbayes.data.rejections import in_shell, listed
 
-        self.frame, self.path = read_frame(path, sep=sep), str(path)
+        self.frame, self.path = open_table(path, ReadOptions(sep, hint=in_shell)).read(), str(path)
         self.columns = f"its columns are {listed(list(self.frame.columns))}"
 
     def column(self, name: str, option: str, or_else: str = "") -> "pd.Series[Any]":

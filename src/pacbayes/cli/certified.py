@@ -20,7 +20,8 @@ from pacbayes.certificates.voting import POSTERIOR, PRIMARY, SOFT
 from pacbayes.cli.data import TARGET_HINT, Choices, Data
 from pacbayes.cli.interrupted import on_interrupt_report
 from pacbayes.cli.show import Note, print_json, print_lines, print_tables
-from pacbayes.data.reading import listed
+from pacbayes.data.rejections import listed
+from pacbayes.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, TEXT
 from pacbayes.data.split import GROUP
 from pacbayes.ensemble.members import CompositeMembers
 from pacbayes.ensemble.svm_members import KernelSVMs
@@ -218,9 +219,11 @@ def _data_as_dict(data: Data, choices: Choices) -> dict[str, Any]:
         "rows": len(data.y),
         "target": data.target,
         "classes": data.class_names,
-        "numeric": data.columns.numeric,
-        "categorical": data.columns.categorical,
-        "missing": data.columns.missing,
+        "numeric": data.schema.kinds(NUMBER, BOOLEAN),
+        "categorical": data.schema.kinds(CATEGORY),
+        "dates": data.schema.kinds(DATE),
+        "text": data.schema.kinds(TEXT),
+        "missing": data.missing,
         "options": asdict(choices),
         "groups": None if data.groups is None else len(set(data.groups.tolist())),
         "unlabelled_rows_dropped": data.skipped,

@@ -157,6 +157,7 @@ def certify(
     duplicates: str = "keep",
     missing: Texts = None,
     sep: Separator = None,
+    encoding: Name = None,
     decimal: Sign = None,
     thousands: Sign = None,
     validation: File = None,
@@ -209,8 +210,11 @@ def certify(
 
 def _certify(args: SimpleNamespace) -> None:
     """Read the data, fit, write files and print."""
+    from pacbayes._utils.memory import check_libraries
     from pacbayes.cli.show import Note, warnings_as_notes
 
+    # Before pandas and SciPy are imported: OpenBLAS waits forever for memory while it is loaded.
+    check_libraries()
     note = Note(args.quiet)
     if args.counts is not None:
         from pacbayes.cli.counts import certify_counts_file
@@ -258,9 +262,10 @@ def _exit_if_failed(certificate: "Certificate", fail_above: float | None) -> Non
 
 def _choices(args: SimpleNamespace) -> "Choices":
     from pacbayes.cli.data import Choices
-    from pacbayes.data.number_format import NumberFormat
+    from pacbayes.data.schema import NumberFormat
 
-    values = vars(args) | {"slice": args.slice_, "signs": NumberFormat.given(args.decimal, args.thousands)}
+    numbers = NumberFormat.of_options(args.decimal, args.thousands)
+    values = vars(args) | {"slice": args.slice_, "numbers": numbers}
     options: dict[str, Any] = {
         field.name: values[field.name] for field in fields(Choices) if values[field.name] is not None
     }

@@ -1,16 +1,16 @@
 """`pacbayes compare`: bounds on the difference in error rate between two models."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pacbayes.cli.options import SHARE, Column, Input, Model, Quiet, Separator, Sign, Texts, named_columns
+from pacbayes.cli.options import SHARE, Column, Input, Model, Name, Quiet, Separator, Sign, Texts, named_columns
 
 if TYPE_CHECKING:
-    from pacbayes.cli.new_rows import Cells
+    from pacbayes.data.io import ReadOptions
 
 _ASSUMPTIONS = (
     "Assumes that the {units} are independent draws from the population that the difference is about, and that neither "
@@ -52,6 +52,7 @@ def compare(
     missing: Texts = None,
     not_missing: Texts = None,
     sep: Separator = None,
+    encoding: Name = None,
     decimal: Sign = None,
     thousands: Sign = None,
     trust: bool = False,
@@ -65,9 +66,8 @@ def compare(
     """
     from pacbayes._utils.checks import check_level, warn_of_level
     from pacbayes.certificates.difference import certify_difference
-    from pacbayes.cli.new_rows import TARGET, Cells, in_one_spelling, no_class, read_labels
+    from pacbayes.cli.new_rows import TARGET, LabelColumns, in_spelling_of, no_class, read_options
     from pacbayes.cli.show import Note, print_json, print_lines, print_tables, warnings_as_notes
-    from pacbayes.data.number_format import NumberFormat
     from pacbayes.report.tables import TextTable
 
     level = check_level(delta)
@@ -76,21 +76,20 @@ def compare(
             raise ValueError(f"exactly one of --{option} COLUMN and --model-{option} MODEL is required")
     note = Note(quiet)
     columns = named_columns({TARGET: target, "--a": a, "--b": b, "--group": group})
-    signs = NumberFormat.given(decimal, thousands)
-    cells = Cells(missing or (), not_missing or (), sep, signs, list(columns.values()))
-    labels, is_text = read_labels(data, columns, cells, _MISSING_HINT)
+    options = read_options(sep, encoding, decimal, thousands, missing)
+    labels = LabelColumns(data, columns, options, not_missing or (), _MISSING_HINT).read()
     y_true, names = labels[target], _names(a if a is not None else str(model_a), b if b is not None else str(model_b))
     # Notes on the file are the same for both models.
     note_once = cache(note)
     with warnings_as_notes(note):
         warn_of_level(level)
         predicted = [
-            (f"--{option}", labels[column], False)
+            (f"--{option}", labels[column])
             if column is not None
-            else (f"--{option}", *_predicted(model, data, cells, trust, note_once, group))
+            else (f"--{option}", _predicted(model, data, options, columns, not_missing or (), trust, note_once))
             for option, column, model in (("a", a, model_a), ("b", b, model_b))
         ]
-    predictions = in_one_spelling(y_true, predicted, is_text)
+    predictions = [in_spelling_of(y_true, values, option) for option, values in predicted]
     unknown = [no_class(y_pred, y_true, name) for y_pred, name in zip(predictions, names, strict=True)]
     groups = None if group is None else labels[group]
     errors = [y_pred != y_true for y_pred in predictions]
@@ -114,12 +113,20 @@ def compare(
 
 
 def _predicted(
-    model: Path | None, data: Path, cells: "Cells", trust: bool, note: Callable[[str], None], group: str | None
-) -> tuple[Any, bool]:
-    """Predictions of a saved model, as text, and whether its classes are strings."""
+    model: Path | None,
+    data: Path,
+    options: "ReadOptions",
+    columns: dict[str, str],
+    not_missing: Sequence[str],
+    trust: bool,
+    note: Callable[[str], None],
+) -> Any:
+    """Predictions of a saved model for the rows of a file, as text."""
+    import numpy as np
+
     from pacbayes.certificates.difference import certified_by_groups
-    from pacbayes.cli.new_rows import load_saved, unknown_rows
-    from pacbayes.data.class_names import as_labels
+    from pacbayes.cli.new_rows import LabelColumns, NewRows, labelled_blocks, load_saved
+    from pacbayes.data.spelling import as_labels
 
     assert model is not None
     loaded = load_saved(model, trust)
@@ -128,11 +135,15 @@ def _predicted(
             f"{str(model)!r} abstains on some rows (--max-error), on which it is neither right nor wrong: compare "
             "predictions on the rows that it accepts, as columns --a and --b"
         )
-    if group is None and certified_by_groups(loaded):
+    if "--group" not in columns and certified_by_groups(loaded):
         raise ValueError(f"--group is required: {str(model)!r} was certified by groups")
     hint = "compare on rows that were used to train, tune or choose neither model"
-    X = unknown_rows(loaded, model, data, cells, note, hint)
-    return as_labels(loaded.predict(X)), all(isinstance(label, str) for label in loaded.classes_.tolist())
+    rows = NewRows(data, loaded, options, not_missing, list(columns.values()))
+    labels = LabelColumns(data, columns, options, not_missing, _MISSING_HINT)
+    parts = [as_labels(loaded.predict(X)) for X in labelled_blocks(loaded, rows, labels, (model, data), hint)]
+    for line in rows.notes:
+        note(line)
+    return np.concatenate(parts)
 
 
 def _names(a: str, b: str) -> tuple[str, str]:

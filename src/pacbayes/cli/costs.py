@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.data.reading import read_frame
+from pacbayes.data.io import open_table
 
 if TYPE_CHECKING:
     from pacbayes.certificates.metric_bounds import Cost
@@ -22,7 +22,7 @@ def read_cost(path: Path | None, labels: NDArray[Any]) -> "Cost | None":
     from pacbayes.certificates.metric_bounds import Cost
 
     try:
-        frame = read_frame(path)
+        frame = open_table(path).read()
         table = frame.set_index(frame.columns[0])
         rows, columns = ([str(name) for name in names] for names in (table.index, table.columns))
         if len(set(rows)) < len(rows) or sorted(rows) != sorted(columns):

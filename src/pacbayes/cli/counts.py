@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from pacbayes._utils.arrays import Rows
 from pacbayes.cli.costs import read_cost
 from pacbayes.cli.model import metric_names, parse_positive
-from pacbayes.cli.new_rows import in_one_spelling
+from pacbayes.cli.new_rows import in_spelling_of
 from pacbayes.cli.show import Note, print_json, print_lines, warnings_as_notes
-from pacbayes.data.class_names import as_labels
-from pacbayes.data.reading import columns_of, file_kind, read_frame
+from pacbayes.data.io import ReadOptions, open_table
+from pacbayes.data.rejections import in_shell
+from pacbayes.data.spelling import as_labels, check_spellings
+from pacbayes.data.targets import similar_columns
 
 if TYPE_CHECKING:
     from pacbayes.certificates import Certificate
@@ -55,23 +57,24 @@ def read_counts(path: Path, sep: str | None) -> tuple[Rows, NDArray[Any]]:
 
     Several rows of one pair, such as those of several partitions, are added.
     """
-    frame = read_frame(path, sep=sep, as_written=_COLUMNS[:2])
+    file = open_table(path, ReadOptions(sep, hint=in_shell))
     for name in _COLUMNS:
-        if name not in frame.columns:
+        if name not in file.columns:
             raise ValueError(
                 f"{str(path)!r} must have the columns {', '.join(_COLUMNS)}, and lacks {name!r}; "
-                f"{columns_of(frame, [name])}"
+                f"{similar_columns(file.columns, [name])}"
             )
+    frame = file.read(verbatim=_COLUMNS[:2])
     for name in _COLUMNS:
         if frame[name].isna().any():
             row = int(frame[name].isna().to_numpy().argmax()) + 1
             raise ValueError(f"column {name!r} of {str(path)!r} has a missing value in row {row}")
-    is_text = file_kind(path, sep) is None and all(isinstance(label, str) for label in frame["true"].tolist())
     counts = frame["count"].to_numpy()
     if counts.dtype.kind not in "iu" or counts.min() < 0:
         raise ValueError(f"column 'count' of {str(path)!r} must hold numbers of rows")
     true = as_labels(frame["true"])
-    (predicted,) = in_one_spelling(true, [("column 'predicted'", as_labels(frame["predicted"]), False)], is_text)
+    check_spellings(set(true.tolist()), f"column 'true' of {str(path)!r}")
+    predicted = in_spelling_of(true, as_labels(frame["predicted"]), "column 'predicted'")
     classes, codes = np.unique(np.concatenate([true, predicted]).astype(str), return_inverse=True)
     confusion = np.zeros((classes.size, classes.size), dtype=np.int64)
     np.add.at(confusion, (codes[: true.size], codes[true.size :]), counts.astype(np.int64))

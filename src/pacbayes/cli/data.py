@@ -7,19 +7,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes._utils.checks import check_choice, did_you_mean
-from pacbayes.cli.new_rows import lacking
-from pacbayes.data.blocks import ColumnFit
+from pacbayes._utils.checks import check_choice, did_you_mean, narrow_labels
+from pacbayes.cli.new_rows import FeatureReader, lacking
 from pacbayes.data.bundled import DATASETS
-from pacbayes.data.class_names import as_labels, spelling_of
-from pacbayes.data.columns import Columns, check_classes, read_columns
 from pacbayes.data.dataset import looks_like_regression
 from pacbayes.data.duplicates import overlap
-from pacbayes.data.number_format import NumberFormat
-from pacbayes.data.reading import columns_of, divide_columns, file_kind, labelled, listed, read_frame, target_of
-from pacbayes.data.rejections import in_shell
+from pacbayes.data.io import ReadOptions, TextFile, open_table
+from pacbayes.data.leakage import reject_columns
+from pacbayes.data.rejections import in_shell, listed
 from pacbayes.data.rows import hashed_rows
-from pacbayes.data.tables import TableReading
+from pacbayes.data.schema import (
+    BOOLEAN,
+    CATEGORY,
+    DATE,
+    MISSING_WORDS,
+    NUMBER,
+    PLAIN_NUMBERS,
+    TEXT,
+    NumberFormat,
+    Schema,
+    marker_spellings,
+)
+from pacbayes.data.spelling import aligned, check_spellings, spelling
+from pacbayes.data.targets import check_classes, has_label, labels_of, similar_columns, target_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,19 +51,26 @@ class Choices:
     missing: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     sep: str | None = None
+    encoding: str | None = None
     skip_unlabelled: bool = False
     group: str | None = None
     slice: str | None = None
-    #: How numbers are written, None for as usual.
-    signs: NumberFormat | None = None
+    #: Format of numbers; None if it is detected.
+    numbers: NumberFormat | None = None
     #: A file with the examples that count errors, or a column that says which do.
     validation: Path | None = None
     validation_column: str | None = None
 
     @property
-    def as_text(self) -> list[str]:
-        """The columns beside the features that are read as they are written."""
-        return [name for name in (self.group, self.validation_column) if name is not None]
+    def strings(self) -> list[str]:
+        """Columns that are read as strings, if their names are given."""
+        names = (self.target, self.group, self.slice, self.validation_column)
+        return [*self.categorical, *(name for name in names if name is not None)]
+
+    @property
+    def options(self) -> ReadOptions:
+        """How a file is read."""
+        return ReadOptions(self.sep, self.encoding, self.numbers, self.missing, in_shell)
 
     @property
     def are_for_files(self) -> bool:
@@ -63,13 +80,13 @@ class Choices:
 
 @dataclass(frozen=True)
 class Data:
-    """Rows to certify with; columns are float64 or objects."""
+    """Rows to certify with; columns are float64, dates or strings."""
 
     name: str
     X: "pd.DataFrame"
     y: NDArray[Any]
     class_names: list[str]
-    columns: Columns
+    schema: Schema
     target: str
     notes: list[str]
     path: Path | None = None
@@ -80,12 +97,21 @@ class Data:
     groups: NDArray[Any] | None = None
     #: The entries of the column of slices, which is a feature too unless it was dropped.
     slices: "pd.Series[Any] | None" = None
-    #: How a file was read, which a model remembers.
-    reading: TableReading = field(default_factory=TableReading)
+    #: Number of missing values by column.
+    missing: dict[str, int] = field(default_factory=dict)
+    #: Labels of the codes in each column of a table of predictions.
+    labels: dict[str, NDArray[Any]] = field(default_factory=dict)
+    #: Columns that are categories whatever they hold.
+    categorical: tuple[str, ...] = ()
     #: What is said of the columns where details are wanted.
     details: tuple[str, ...] = ()
     #: Which examples count errors, where the user says it.
     validation: NDArray[Any] | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether all columns are numbers without missing values, so that there is nothing to preprocess."""
+        return not self.missing and not self.schema.other_columns.columns
 
 
 def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
@@ -96,8 +122,9 @@ def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
         return _read_path(path, choices)
     if choices.are_for_files:
         raise ValueError(
-            "--target, --drop, --keep, --categorical, --missing, --sep, --decimal, --thousands, --skip-unlabelled, "
-            "--slice, --group, --validation and --validation-column are for a file: certify data.csv ..."
+            "--target, --drop, --keep, --categorical, --missing, --sep, --encoding, --decimal, --thousands, "
+            "--skip-unlabelled, --slice, --group, --validation and --validation-column are for a file: "
+            "certify data.csv ..."
         )
     return _read_named(check_choice("--dataset", "wdbc" if dataset is None else dataset, DATASETS))
 
@@ -107,52 +134,57 @@ def _read_named(name: str) -> Data:
 
     bunch = load_dataset(name, as_frame=True)
     facts = DATASETS[name]
-    features = tuple(bunch.feature_names)
     notes = [f"Data set {name}: {facts.title}; {_sizes(bunch.data, bunch.target_names)}."]
-    columns = Columns(features, (), {})
     y = np.array(bunch.target_names, dtype=object)[bunch.target.to_numpy()]
-    return Data(name, bunch.data, y, [str(one) for one in bunch.target_names], columns, "target", notes)
+    return Data(name, bunch.data, y, [str(one) for one in bunch.target_names], Schema.of(bunch.data), "target", notes)
 
 
 def _read_path(path: Path, choices: Choices) -> Data:
-    as_text = (*choices.categorical, *choices.as_text)
-    frame = read_frame(path, choices.missing, as_text, choices.sep, signs=choices.signs)
-    _check_names(frame, choices, path)
-    frame, validates = _validating(frame, choices, path)
-    sliced = None if choices.slice is None else _check_slice(frame[choices.slice], path)
+    file = open_table(path, choices.options)
+    _check_names(file.columns, choices, path)
+    apart = (*choices.drop, choices.group, choices.validation_column)
+    target = target_of([name for name in file.columns if name not in apart], choices.target, str(path), in_shell)
+    if target in choices.keep:
+        raise ValueError(f"--keep must name columns of the features, got the target {target!r}")
+    frame, validation = _with_validation(file.read([*choices.strings, target]), target, choices, path)
+    kept = has_label(frame, target, str(path)) if choices.skip_unlabelled else np.ones(len(frame), dtype=bool)
+    frame, skipped = frame[kept].reset_index(drop=True), int((~kept).sum())
+    slices = None if choices.slice is None else _check_slice(frame[choices.slice], path)
     frame = frame.drop(columns=list(choices.drop))
-    apart = [] if choices.group is None else [choices.group]
-    target = target_of(frame.drop(columns=apart), choices.target, path, in_shell)
-    _check_features(target, choices)
-    # Which of the examples have a class: what else is known of them must be picked by the same.
-    kept = frame[target].notna().to_numpy() if choices.skip_unlabelled else np.ones(len(frame), dtype=bool)
-    frame, skipped = labelled(frame, target, path) if choices.skip_unlabelled else (frame, 0)
-    slices = None if sliced is None else sliced[kept].reset_index(drop=True)
     frame, groups = take_groups(frame, choices, path)
-    validation = None if validates is None else validates.to_numpy()[kept]
-    features, y = divide_columns(frame, target, path, in_shell, choices.sep)
-    y = _classes(y, target, choices)
-    columns, X = read_columns(features, [name for name in choices.categorical if name != target], choices.keep)
+    y = _classes(labels_of(frame.pop(target), str(path), in_shell, target in choices.categorical), target)
+    is_text = isinstance(file, TextFile)
+    schema = Schema.of(
+        frame,
+        categorical=choices.categorical,
+        missing=(*(MISSING_WORDS if is_text else ()), *choices.missing),
+        numbers=file.format.numbers if file.format else choices.numbers or PLAIN_NUMBERS,
+    )
+    reject_columns(frame, schema, (*choices.keep, *choices.categorical), in_shell)
+    if all(frame.iloc[:, i].nunique(dropna=False) < 2 for i in range(frame.shape[1])):
+        raise ValueError("every feature is the same in all examples: there is nothing to tell the classes apart by")
+    X = schema.numeric(frame)
+    missing = {str(name): int(count) for name, count in X.isna().sum().items() if count}
     names = [str(one) for one in sorted(set(y.tolist()))]
     notes = [f"{path}: {_sizes(X, names)}."]
+    if file.format is not None and str(file.format) != _USUAL:
+        notes.append(f"Read with {file.format}.")
     if choices.target is None:
         notes.append(f"The class is the last column, {target!r}{TARGET_HINT}.")
     if choices.skip_unlabelled:
         notes.append(left_out(skipped))
-    notes.append(_kinds(columns))
+    notes.append(_kinds(schema, missing))
     if groups is not None:
         notes.append(f"Column {choices.group!r} names {len(set(groups.tolist()))} groups and is not a feature.")
     if validation is not None:
+        validation = validation[kept]
         notes.append(f"{int(validation.sum())} examples count errors, as {_where(choices)} says; the others train.")
-    made = TableReading.of(X)
-    assert made is not None
-    reading = made.of_file(choices.missing, cells=file_kind(path, choices.sep) is not None, signs=choices.signs)
     return Data(
         str(path),
         X,
         y,
         names,
-        columns,
+        schema,
         target,
         notes,
         path,
@@ -160,16 +192,15 @@ def _read_path(path: Path, choices: Choices) -> Data:
         choices.group,
         groups,
         slices,
-        reading,
-        () if columns.plain else (_LEARNT,),
-        validation,
+        missing,
+        categorical=tuple(name for name in choices.categorical if name != target),
+        details=_columns_made(schema, missing),
+        validation=validation,
     )
 
 
-def _classes(labels: NDArray[Any], target: str, choices: Choices) -> NDArray[Any]:
-    """Return the classes, as text where --categorical names their column, or raise if they are probably none."""
-    if target in choices.categorical:
-        labels = as_labels(labels)
+def _classes(labels: NDArray[Any], target: str) -> NDArray[Any]:
+    """Check that labels are classes."""
     check_classes(labels, target)
     n_classes = np.unique(labels).size
     if looks_like_regression(labels, n_classes):
@@ -190,65 +221,35 @@ _SIDES = {"true": True, "yes": True, "1": True, "validation": True, "valid": Tru
 _SIDES |= {"false": False, "no": False, "0": False, "training": False, "train": False}
 
 
-def _validating(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[pd.DataFrame, pd.Series[bool] | None]":
-    """Return the examples, those of a file of validation examples behind the others, and which count errors."""
+def _with_validation(
+    frame: "pd.DataFrame", target: str, choices: Choices, path: Path
+) -> "tuple[pd.DataFrame, NDArray[Any] | None]":
+    """Rows, with those of a validation file behind the others, and the mask of the validation rows."""
     import pandas as pd
 
     if choices.validation is not None:
         if choices.validation_column is not None:
             raise ValueError("give --validation FILE or --validation-column NAME, not both")
-        as_text = (*choices.categorical, *choices.as_text)
-        other = read_frame(choices.validation, choices.missing, as_text, choices.sep, signs=choices.signs)
+        other = open_table(choices.validation, choices.options).read([*choices.strings, target])
         lacks = [name for name in frame.columns if name not in other.columns and name not in choices.drop]
         if lacks:
             raise ValueError(
                 f"--validation: {str(choices.validation)!r} must have the columns of {str(path)!r}, but lacks "
                 f"{listed(lacks)}{did_you_mean(lacks, other.columns)}"
             )
-        other = other.reindex(columns=frame.columns)
-        if choices.group is not None:
-            frame, other = _groups_alike(frame, other, choices.group)
-        both = pd.concat([frame, other], ignore_index=True)
-        return both, pd.Series([False] * len(frame) + [True] * len(other))
+        both = pd.concat([frame, other.reindex(columns=frame.columns)], ignore_index=True)
+        return both, np.arange(len(both)) >= len(frame)
     if choices.validation_column is None:
         return frame, None
-    elsewhere = (choices.target, choices.group, choices.slice, *choices.drop, *choices.keep, *choices.categorical)
-    if choices.validation_column in elsewhere:
-        raise ValueError(
-            f"--validation-column must name a column that is nothing else, got {choices.validation_column!r}"
-        )
     column = frame[choices.validation_column]
-    sides = column.astype(str).str.strip().str.lower().map(_SIDES)
+    sides = column.map(lambda value: _SIDES.get(spelling(value)))
     if sides.isna().any():
         place = int(sides.isna().to_numpy().argmax())
         raise ValueError(
             f"--validation-column: column {choices.validation_column!r} must hold true and false, 1 and 0, yes and no, "
             f"or validation and train, got {column.iloc[place]!r} in example {place + 1}"
         )
-    return frame.drop(columns=choices.validation_column), sides.astype(bool)
-
-
-def _groups_alike(ours: "pd.DataFrame", theirs: "pd.DataFrame", name: str) -> "tuple[pd.DataFrame, pd.DataFrame]":
-    """Return two files with the names of groups as text, or raise if they write one group in two ways.
-
-    One patient on both sides would be taken for two.
-    """
-
-    def meant(text: str) -> str | float:
-        try:
-            return float(text)
-        except ValueError:
-            return " ".join(text.split()).lower()
-
-    texts = [one.assign(**{name: one[name].astype(str).where(one[name].notna())}) for one in (ours, theirs)]
-    known = {meant(text): text for text in texts[0][name].dropna().unique()}
-    for text in texts[1][name].dropna().unique():
-        if known.get(meant(text), text) != text:
-            raise ValueError(
-                f"--group: {known[meant(text)]!r} and {text!r} in column {name!r} of the two files look like one "
-                "group: write them alike"
-            )
-    return texts[0], texts[1]
+    return frame.drop(columns=choices.validation_column), sides.to_numpy(dtype=bool)
 
 
 def take_groups(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[pd.DataFrame, NDArray[Any] | None]":
@@ -262,6 +263,7 @@ def take_groups(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[p
             f"column {name!r} of {str(path)!r} lacks a value in example {int(column.isna().to_numpy().argmax()) + 1}: "
             "every example must have a group"
         )
+    check_spellings(column.unique(), f"--group: column {name!r}", "group")
     return frame.drop(columns=name), column.to_numpy()
 
 
@@ -270,6 +272,7 @@ def _check_slice(column: "pd.Series[Any]", path: Path) -> "pd.Series[Any]":
     if column.isna().any():
         place = int(column.isna().to_numpy().argmax()) + 1
         raise ValueError(f"--slice: column {column.name!r} of {str(path)!r} lacks a value in example {place}")
+    check_spellings(column.unique(), f"--slice: column {column.name!r}", "slice")
     number = column.nunique()
     if number > _MOST_SLICES:
         raise ValueError(
@@ -278,28 +281,33 @@ def _check_slice(column: "pd.Series[Any]", path: Path) -> "pd.Series[Any]":
     return column.astype(str)
 
 
-def _check_names(frame: "pd.DataFrame", choices: Choices, path: Path) -> None:
+def _check_names(columns: list[str], choices: Choices, path: Path) -> None:
     """Raise for all names of columns that the file does not have, and for a column both dropped and used."""
     wrong = []
     for option, names in (("drop", choices.drop), ("keep", choices.keep), ("categorical", choices.categorical)):
-        unknown = [name for name in dict.fromkeys(names) if name not in frame.columns]
+        unknown = [name for name in dict.fromkeys(names) if name not in columns]
         if unknown:
             wrong.append(f"--{option} must name columns of the features, got {listed(unknown)}")
-    if choices.group is not None and choices.group not in frame.columns:
+    if choices.group is not None and choices.group not in columns:
         wrong.append(f"--group must name a column of {str(path)!r}, got {choices.group!r}")
-    if choices.validation_column is not None and choices.validation_column not in frame.columns:
+    if choices.validation_column is not None and choices.validation_column not in columns:
         wrong.append(f"--validation-column must name a column of {str(path)!r}, got {choices.validation_column!r}")
-    if choices.slice is not None and choices.slice not in frame.columns:
+    if choices.slice is not None and choices.slice not in columns:
         wrong.append(f"--slice must name a column of {str(path)!r}, got {choices.slice!r}")
-    if choices.target is not None and choices.target not in frame.columns:
+    if choices.target is not None and choices.target not in columns:
         wrong.append(f"target must be a column of {str(path)!r}, got {choices.target!r}")
     if wrong:
         one_each = (choices.group, choices.validation_column, choices.slice, choices.target)
         asked = [*choices.drop, *choices.keep, *choices.categorical, *(name for name in one_each if name is not None)]
-        unknown = [name for name in asked if name not in frame.columns]
-        raise ValueError(f"{'; '.join(wrong)}; {columns_of(frame, unknown)}")
+        unknown = [name for name in asked if name not in columns]
+        raise ValueError(f"{'; '.join(wrong)}; {similar_columns(columns, unknown)}")
     if choices.target is not None and choices.target in choices.drop:
         raise ValueError(f"--drop must not name the target, got {choices.target!r}")
+    others = (choices.target, choices.group, choices.slice, *choices.drop, *choices.keep, *choices.categorical)
+    if choices.validation_column is not None and choices.validation_column in others:
+        raise ValueError(
+            f"--validation-column must name a column that is nothing else, got {choices.validation_column!r}"
+        )
     if choices.group is not None and choices.group in (
         choices.target,
         *choices.drop,
@@ -312,11 +320,6 @@ def _check_names(frame: "pd.DataFrame", choices: Choices, path: Path) -> None:
         raise ValueError(f"--drop must not name columns of --keep or --categorical, got {listed(both)}")
 
 
-def _check_features(target: str, choices: Choices) -> None:
-    if target in choices.keep:
-        raise ValueError(f"--keep must name columns of the features, got the target {target!r}")
-
-
 def left_out(skipped: int) -> str:
     """Sentence about the examples that --skip-unlabelled leaves out."""
     return f"{_skipped(skipped)}; the certificate is about examples that have one."
@@ -327,28 +330,28 @@ def _skipped(number: int) -> str:
 
 
 def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, NDArray[Any]]":
-    """Return the rows and labels of a test file with the columns of the data that are certified."""
-    as_text = [data.target] if data.y.dtype.kind in "OU" else []
-    of_text, signs = data.columns.categorical, choices.signs
-    frame = read_frame(path, choices.missing, as_text, choices.sep, of_text, data.reading.spaces, signs)
-    if data.target not in frame.columns:
+    """Rows and labels of a test file, read as the data that is certified."""
+    numbers = choices.numbers or (None if data.schema.numbers == PLAIN_NUMBERS else data.schema.numbers)
+    markers = (*data.schema.missing, *marker_spellings(choices.missing))
+    file = open_table(path, ReadOptions(choices.sep, choices.encoding, numbers, markers, in_shell))
+    if data.target not in file.columns:
         raise ValueError(f"the test file {str(path)!r} must have the class in a column {data.target!r}")
+    reader = FeatureReader(data.schema.other_columns, list(data.X.columns), repr(str(path)), isinstance(file, TextFile))
+    frame = file.read([data.target], reader.strings, reader.leading_blanks)
     if choices.skip_unlabelled:
-        frame, skipped = labelled(frame, data.target, path)
-        data.notes.append(f"{path}: {_skipped(skipped)}.")
-    features, labels = divide_columns(frame, data.target, path, in_shell, choices.sep)
-    if data.target in choices.categorical:
-        labels = as_labels(labels)
-    # Numbers that are none of the classes where these are text, too.
-    strange = bool(as_text) and spelling_of(labels.tolist()) is not None and not set(labels) & set(data.y)
-    if (labels.dtype.kind in "biuf") != (data.y.dtype.kind in "biuf") or strange:
+        kept = has_label(frame, data.target, str(path))
+        frame = frame[kept].reset_index(drop=True)
+        data.notes.append(f"{path}: {_skipped(int((~kept).sum()))}.")
+    texts = labels_of(frame[data.target], str(path), in_shell, as_text=True).tolist()
+    known = {spelling(label): label for label in set(data.y.tolist())}
+    if not any(spelling(text) in known for text in set(texts)):
         raise ValueError(
             f"column {data.target!r} of the test file {str(path)!r} must hold classes like {data.y[0]!s}, got "
-            f"{labels[0]!s}"
+            f"{texts[0]!s}"
         )
-    cells = file_kind(path, choices.sep) is not None
-    X = ColumnFit(list(data.X.columns), data.reading, repr(str(path)), cells).fit(features)
-    if data.columns.plain and X.isna().to_numpy().any():
+    labels = np.asarray(narrow_labels(aligned(texts, known.values(), str(path)).tolist()))
+    X = reader.read(frame)
+    if data.plain and X.isna().to_numpy().any():
         raise ValueError(lacking(X, str(path)))
     return X, labels
 
@@ -369,20 +372,36 @@ def _sizes(X: "pd.DataFrame", classes: Any) -> str:
     return f"{len(X)} examples, {X.shape[1]} features, {len(classes)} classes ({shown})"
 
 
-_LEARNT = (
-    "Learnt on the training part only: medians for missing numbers, one column per category (a missing value is one of "
-    "them)."
-)
+# The format that is not worth a line.
+_USUAL = "separator ',', encoding utf-8"
+_MADE = {
+    DATE: "days, and year, month, day, weekday and hour where these vary",
+    CATEGORY: "one column for each of up to 30 categories, means of the classes for more",
+    TEXT: "30 components of hashed n-grams",
+}
 
 
-def _kinds(columns: Columns) -> str:
-    kinds = f"{_counted(len(columns.numeric), 'numeric column')}{_named(columns.numeric)}, "
-    kinds += f"{len(columns.categorical)} categorical{_named(columns.categorical)}"
-    if columns.plain:
-        return f"{kinds}, no missing values."
-    absent = _counted(sum(columns.missing.values()), "missing value")
-    gaps = f"{absent} in {_counted(len(columns.missing), 'column')}{_named(tuple(columns.missing))}"
-    return f"{kinds}; {gaps if columns.missing else 'no missing values'}."
+def _columns_made(schema: Schema, missing: dict[str, int]) -> tuple[str, ...]:
+    """One line on what the training rows make of the columns."""
+    made = [f"{listed(schema.kinds(kind), 5)}: {what}" for kind, what in _MADE.items() if schema.kinds(kind)]
+    parts = ["medians for missing numbers", *made]
+    return (f"Learnt on the training part only: {'; '.join(parts)}.",) if made or missing else ()
+
+
+def _kinds(schema: Schema, missing: dict[str, int]) -> str:
+    numeric = schema.kinds(NUMBER, BOOLEAN)
+    kinds = f"{_counted(len(numeric), 'numeric column')}{_named(numeric)}, "
+    kinds += ", ".join(
+        f"{len(names)} {word}{_named(names)}"
+        for kind, word in ((CATEGORY, "categorical"), (DATE, "of dates"), (TEXT, "of text"))
+        if (names := schema.kinds(kind)) or kind == CATEGORY
+    )
+    mixed = tuple(column.name for column in schema.columns if column.kind == NUMBER and column.strings)
+    strings = f"; numbers with strings, which count as missing, in{_named(mixed)}" if mixed else ""
+    if not missing:
+        return f"{kinds}, no missing values{strings}."
+    absent = _counted(sum(missing.values()), "missing value")
+    return f"{kinds}; {absent} in {_counted(len(missing), 'column')}{_named(tuple(missing))}{strings}."
 
 
 def _counted(number: int, what: str) -> str:

@@ -1,5 +1,6 @@
 """`pacbayes gate`: pass or fail for a model in a release pipeline, with a ledger for all models on the same rows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pacbayes.certificates.ledger import Statement
-    from pacbayes.cli.new_rows import Cells
     from pacbayes.cli.show import Note
+    from pacbayes.data.io import ReadOptions
 
 EXAMPLES = (
     "pacbayes gate holdout.csv --target class --model model.pacbayes --at-most 0.05 --ledger ledger.json",
@@ -75,6 +76,7 @@ def gate(
     missing: Texts = None,
     not_missing: Texts = None,
     sep: Separator = None,
+    encoding: Name = None,
     decimal: Sign = None,
     thousands: Sign = None,
     trust: bool = False,
@@ -90,9 +92,8 @@ def gate(
     """
     from pacbayes.certificates.ledger import DEFAULT_DELTA, Ledger, Statement
     from pacbayes.certificates.sentences import price_of_counts
-    from pacbayes.cli.new_rows import Cells
+    from pacbayes.cli.new_rows import read_options
     from pacbayes.cli.show import Note, print_json, print_lines, warnings_as_notes
-    from pacbayes.data.number_format import NumberFormat
 
     if history:
         _print_history(ledger, Note(quiet), json)
@@ -107,10 +108,9 @@ def gate(
         raise ValueError("--id must name a column that identifies the rows: a ledger refuses other rows")
     statement = Statement(at_most, recall, precision, positive)
     columns = named_columns({"--target": target, "--predicted": predicted, "--id": id_})
-    signs = NumberFormat.given(decimal, thousands)
-    note, cells = Note(quiet), Cells(missing or (), not_missing or (), sep, signs, list(columns.values()))
+    note, options = Note(quiet), read_options(sep, encoding, decimal, thousands, missing)
     with warnings_as_notes(note):
-        rows = _Rows.read(data, columns, cells, note, model, trust)
+        rows = _Rows.read(data, columns, (options, not_missing or ()), note, model, trust)
         if ledger is None:
             level = delta or DEFAULT_DELTA
             found = _one_attempt(statement, rows, level)
@@ -142,7 +142,6 @@ class _Rows:
     """Validation rows with their labels as strings, and a model that predicts them, or its predictions."""
 
     y_true: "NDArray[Any]"
-    is_text: bool
     y_pred: "NDArray[Any] | None" = None
     ids: "NDArray[Any] | None" = None
     X: Any = None
@@ -150,22 +149,37 @@ class _Rows:
 
     @classmethod
     def read(
-        cls, data: Path, columns: dict[str, str], cells: "Cells", note: "Note", model: Path | None, trust: bool
+        cls,
+        data: Path,
+        columns: dict[str, str],
+        reading: "tuple[ReadOptions, Sequence[str]]",
+        note: "Note",
+        model: Path | None,
+        trust: bool,
     ) -> "_Rows":
         """Read a file, and a saved model; raise if the model was fitted with these rows."""
         from pacbayes.certificates.ledger import check_not_trained_on
-        from pacbayes.cli.new_rows import TARGET, in_one_spelling, load_saved, read_labels, unknown_rows
+        from pacbayes.cli.new_rows import TARGET, LabelColumns, NewRows, in_spelling_of, labelled_blocks, load_saved
 
-        labels, is_text = read_labels(data, columns, cells, _GAP)
-        rows = cls(labels[columns[TARGET]], is_text)
+        options, not_missing = reading
+        collected = LabelColumns(data, columns, options, not_missing, _GAP)
+        loaded = None
+        if model is None:
+            labels, X = collected.read(), None
+        else:
+            loaded = load_saved(model, trust)
+            new_rows = NewRows(data, loaded, options, not_missing, list(columns.values()))
+            way = "use rows that no model was trained on"
+            X = _joined(list(labelled_blocks(loaded, new_rows, collected, (model, data), way)))
+            labels = collected.columns()
+            for line in new_rows.notes:
+                note(line)
+        rows = cls(labels[columns[TARGET]], X=X, model=loaded)
         if "--id" in columns:
             rows.ids = labels[columns["--id"]]
-        if model is None:
-            predictions = labels[columns["--predicted"]]
-            rows.y_pred = in_one_spelling(rows.y_true, [("--predicted", predictions, False)], is_text)[0]
+        if loaded is None:
+            rows.y_pred = in_spelling_of(rows.y_true, labels[columns["--predicted"]], "--predicted")
             return rows
-        rows.model = load_saved(model, trust)
-        rows.X = unknown_rows(rows.model, model, data, cells, note, "use rows that no model was trained on")
         check_not_trained_on(rows.model, rows.X)
         return rows
 
@@ -173,16 +187,23 @@ class _Rows:
         """Predict the rows, in the spelling of the true classes."""
         import numpy as np
 
-        from pacbayes.cli.new_rows import in_one_spelling
-        from pacbayes.data.class_names import as_labels
+        from pacbayes.cli.new_rows import in_spelling_of
+        from pacbayes.data.spelling import as_labels
 
         if self.y_pred is not None:
             return self.y_pred
-        of_text = all(isinstance(label, str) for label in self.model.classes_.tolist())
         # With all classes: the predictions of a few rows may all be wrong.
         predictions = np.concatenate([as_labels(self.model.predict(self.X)), as_labels(self.model.classes_)])
-        (aligned,) = in_one_spelling(self.y_true, [("--model", predictions, of_text)], self.is_text)
-        return np.asarray(aligned[: self.y_true.size])
+        return np.asarray(in_spelling_of(self.y_true, predictions, "--model")[: self.y_true.size])
+
+
+def _joined(blocks: list[Any]) -> Any:
+    """All rows of blocks of data frames, or of arrays."""
+    import numpy as np
+    import pandas as pd
+
+    is_frame = isinstance(blocks[0], pd.DataFrame)
+    return pd.concat(blocks, ignore_index=True) if is_frame else np.concatenate(blocks)
 
 
 def _one_attempt(statement: "Statement", rows: _Rows, delta: float) -> dict[str, Any]:

@@ -16,8 +16,7 @@ from pacbayes._utils.words import printable
 from pacbayes.certificates.metric_bounds import Cost
 from pacbayes.cli.options import option_name
 from pacbayes.cli.presets import check_paper_options, paper_parameters, scale_of, stochastic_svc
-from pacbayes.data.class_names import aligned, as_cells
-from pacbayes.data.encoder import TableEncoder
+from pacbayes.data.spelling import aligned, as_cells
 
 if TYPE_CHECKING:
     from pacbayes.cli.data import Data
@@ -78,22 +77,24 @@ def make_estimator(args: SimpleNamespace) -> Any:
 def fit_estimator(args: SimpleNamespace, data: "Data") -> Any:
     """Fit the requested estimator."""
     from pacbayes.cli.costs import read_cost
-    from pacbayes.estimators.rows import note_reading
+    from pacbayes.data.encoder import TableEncoder
+    from pacbayes.estimators.rows import with_source
 
     model = make_estimator(args).set_params(pos_label=parse_positive(args.positive, sorted(set(data.y.tolist()))))
     if stochastic_svc(args):
-        if not data.columns.plain:
-            names = ", ".join(map(repr, dict.fromkeys((*data.columns.categorical, *data.columns.missing))))
+        if not data.plain:
+            names = ", ".join(map(repr, dict.fromkeys((*data.schema.other_columns.names, *data.missing))))
             raise ValueError(
                 f"--split independent requires numeric columns without missing values, unlike {names}: use --drop, or "
                 "--split shared"
             )
     else:
         cost = read_cost(args.cost, data.y)
-        preprocessor = None if data.columns.plain else TableEncoder(categorical=list(data.columns.categorical))
+        encoder = TableEncoder(categorical=list(data.categorical), numbers=data.schema.numbers)
+        preprocessor = None if data.plain else encoder
         metrics = model.metrics if cost is None else (*model.metrics, cost)
         model.set_params(candidates=candidates_of(args, preprocessor), preprocessor=preprocessor, metrics=metrics)
-    X = note_reading(data.X, data.reading)
+    X = with_source(data.X, data.schema)
     return model.fit(X, data.y, groups=data.groups, slices=data.slices, validation=data.validation)
 
 

@@ -1,32 +1,40 @@
-"""A saved model, and new examples for it: a file in the form the model takes, block by block, and its labels."""
+"""A saved model, and new rows for it: a file in the form that the model takes, block by block, with its labels."""
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pacbayes.certificates.difference import warn_of_overlap
-from pacbayes.data.blocks import ColumnFit, FileBlocks
-from pacbayes.data.class_names import aligned, as_labels, check_spellings, from_cells, spelling_of
-from pacbayes.data.duplicates import largest_overlap
-from pacbayes.data.number_format import NumberFormat
-from pacbayes.data.reading import file_kind, listed, read_frame
-from pacbayes.data.rejections import in_shell
-from pacbayes.data.schema import UnseenCategoryWarning
-from pacbayes.data.tables import MISSING_WORDS, TableReading
+import numpy as np
+
+from pacbayes.data.io import ReadOptions, TextFile, open_table
+from pacbayes.data.rejections import in_shell, listed
+from pacbayes.data.schema import (
+    DATE,
+    MISSING_WORDS,
+    PLAIN_NUMBERS,
+    Column,
+    NumberFormat,
+    Schema,
+    UnseenCategoryWarning,
+    days_of,
+    marker_spellings,
+    numbers_of,
+    unseen_messages,
+    values_of,
+)
+from pacbayes.data.spelling import aligned, as_labels, check_spellings, from_cells
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TARGET = "--target"
-# So many new categories of a column are named.
-_NAMED = 5
 
 
 def load_saved(path: Path, trust: bool, sha256: str | None = None) -> Any:
-    """Return a model, or raise in the words of the command line."""
+    """Load a model; raise in the words of the command line."""
     from pacbayes._utils.memory import check_libraries
     from pacbayes.files import UntrustedTypesError, load
 
@@ -43,228 +51,338 @@ def load_saved(path: Path, trust: bool, sha256: str | None = None) -> Any:
         ) from None
 
 
-@dataclass(frozen=True)
-class Cells:
-    """What the options say of the cells of a file."""
+def read_options(
+    sep: str | None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    missing: Sequence[str] | None = None,
+) -> ReadOptions:
+    """Options of the command line that say how a file is read."""
+    return ReadOptions(sep, encoding, NumberFormat.of_options(decimal, thousands), tuple(missing or ()), in_shell)
 
-    missing: Sequence[str]
-    not_missing: Sequence[str]
-    sep: str | None
-    #: How numbers are written; None for as in the model's own table.
-    signs: NumberFormat | None
-    #: Columns that somebody else uses: it is not said that they are not used.
-    used: Sequence[str] = ()
+
+class FeatureReader:
+    """Columns of a file as the training rows had them: numbers as float64, strings as they were written.
+
+    Parameters
+    ----------
+    schema : Schema
+        Columns that are no numbers; an array has positions instead of names.
+    names : list of str
+        All features, in their order.
+    where : str
+        The file, as errors name it.
+    is_text : bool
+        Whether it is a text file, where strings may stand for missing values.
+    not_missing : sequence of str
+        Strings that are no missing values.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> reader = FeatureReader(Schema(), ["a"], "'new.csv'")
+    >>> reader.read(pd.DataFrame({"b": ["x", "y"], "a": ["1", None]}))["a"].tolist()
+    [1.0, nan]
+    >>> reader.read(pd.DataFrame({"a": ["3", "x"]}))
+    Traceback (most recent call last):
+    ValueError: column 'a' of 'new.csv' must hold numbers, got 'x' in example 4
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        names: Sequence[str],
+        where: str,
+        is_text: bool = True,
+        not_missing: Sequence[str] = (),
+    ) -> None:
+        self._schema, self._names, self._where, self._is_text = schema, list(names), where, is_text
+        by_name = {column.name: column for column in schema.columns}
+        self._columns = {name: by_name.get(name, by_name.get(str(i))) for i, name in enumerate(names)}
+        self._not_missing = set(not_missing)
+        #: Rows of the blocks so far.
+        self.done = 0
+
+    @property
+    def strings(self) -> list[str]:
+        """Names of the columns of strings."""
+        return [name for name, column in self._columns.items() if column is not None and column.strings]
+
+    @property
+    def leading_blanks(self) -> bool:
+        """Whether blanks before a string belong to it."""
+        return any(column.leading_blanks for column in self._schema.columns)
+
+    def read(self, frame: "pd.DataFrame") -> "pd.DataFrame":
+        """Convert the next block."""
+        import pandas as pd
+
+        absent = [name for name in self._names if name not in frame.columns]
+        if absent:
+            raise ValueError(f"{self._where} lacks the columns {listed(absent)}, which the model was trained with")
+        made: dict[str, Any] = {}
+        wrong: list[str] = []
+        for name, column in self._columns.items():
+            try:
+                made[name] = self._values(frame[name], column)
+            except ValueError as error:
+                wrong.append(f"column {name!r} of {self._where} must hold {error}")
+        if wrong:
+            more = f"; and so {len(wrong) - 10} more" if len(wrong) > 10 else ""
+            raise ValueError("; ".join(wrong[:10]) + more)
+        self.done += len(frame)
+        return pd.DataFrame(made)
+
+    def _values(self, series: "pd.Series[Any]", column: Column | None) -> Any:
+        """Values of a column; raise with what it must hold."""
+        import pandas as pd
+
+        if column is None or not column.strings:
+            if column is not None and column.kind == DATE:
+                return pd.to_datetime(pd.Series(days_of(series)), unit="D")
+            if self._is_text and series.dtype.kind == "O":
+                # A column of another option, which was read as it is written.
+                series = series.mask(series.isin([*MISSING_WORDS, *self._schema.missing]))
+            numbers, bad = numbers_of(series, self._schema.numbers)
+            if bad.any() or np.isinf(numbers).any():
+                place = int((bad | np.isinf(numbers)).argmax())
+                finite = "" if bad.any() else "finite "
+                raise ValueError(f"{finite}numbers, got {series.iloc[place]!r} in example {self.done + place + 1}")
+            return numbers
+        if series.dtype.kind in "iufb":
+            return series.astype(object).where(series.notna(), np.nan).map(str, na_action="ignore")
+        values = values_of(series)
+        if not self._is_text:
+            markers = {*self._schema.missing} - self._not_missing
+            values[pd.Series(values, dtype=object).isin(markers).to_numpy()] = np.nan
+            return values
+        for text in dict.fromkeys(value for value in values if isinstance(value, str)):
+            stripped = text if column.leading_blanks else text.lstrip(" ")
+            missing = self._is_missing(column, stripped)
+            if missing is None:
+                place = int((values == text).argmax())
+                raise ValueError(
+                    f"strings that are known to be missing values or not, got {text!r} in example "
+                    f"{self.done + place + 1}: the model was not fitted with a CSV or TSV file; give "
+                    f"{in_shell('missing', text)} if it means that the value is missing, or "
+                    f"{in_shell('not_missing', text)} if it is a text"
+                )
+            if missing or stripped != text:
+                values[values == text] = np.nan if missing else stripped
+        return values
+
+    def _is_missing(self, column: Column, text: str) -> bool | None:
+        """Whether a string of a text file is a missing value; None if that is not known."""
+        if text in self._not_missing:
+            return False
+        if text in self._schema.missing:
+            return True
+        if text not in MISSING_WORDS:
+            return False
+        if text == "":
+            return None if "" in column.words and column.has_missing else "" not in column.words
+        return False if text in column.words else None
 
 
 class NewRows:
-    """The examples of a file: blocks of data frames, and afterwards what a person should know about them.
-
-    A column is read as that of the model's own table was, so that it does not depend on the blocks what is refused.
+    """The rows of a file for a model, block by block; a value is read in the same way in every block.
 
     Attributes
     ----------
     total, done : int
         The size of the work, and how much of it is done, in units of the file.
+    labels : DataFrame
+        Further columns of the last block, as strings.
     notes : list of str
-        When all of it was read.
+        Notes for the user, after the last block.
     """
 
-    def __init__(self, path: Path, model: Any, cells: Cells) -> None:
-        reading: TableReading | None = model._fitted.plan.reading
-        if reading is None:
-            raise ValueError(
-                "the model was fitted with rows that are no table: a file cannot hold such; use it in Python"
-            )
-        self._path, self._model = path, model
-        self._reading = reading.settled(cells.missing, cells.not_missing)
-        self._cells, self._used = file_kind(path, cells.sep) is not None, cells.used
-        names = getattr(model, "feature_names_in_", None)
-        signs = cells.signs or reading.signs
-        texts = [column.place if names is None else str(names[column.place]) for column in reading.text]
-        self._blocks = FileBlocks(path, self._reading.missing, (), cells.sep, texts, reading.spaces, signs)
-        self.total, self.done = self._blocks.total, 0
-        self.notes: list[str] = []
+    labels: "pd.DataFrame"
 
-    def __iter__(self) -> "Iterator[pd.DataFrame]":
-        """Yield the blocks; raise `ValueError` at the first that does not fit."""
-        fit, unseen, complete = None, _Unseen(self._model), _lacks_nothing(self._model)
-        for frame in self._blocks:
-            fit = fit or self._fit(frame)
-            first = fit.done
-            X = fit.fit(frame)
+    def __init__(
+        self,
+        path: Path,
+        model: Any,
+        options: ReadOptions,
+        not_missing: Sequence[str] = (),
+        others: Sequence[str] = (),
+    ) -> None:
+        self._path, self._model, self._others = path, model, list(others)
+        schema: Schema | None = model._fitted.plan.schema
+        if schema is None:
+            raise ValueError("the model was fitted with rows that are no table: a file cannot hold them; use Python")
+        for word in not_missing:
+            if word in (*marker_spellings(options.missing), *(() if others else schema.missing)):
+                given = word in options.missing
+                why = "is given too" if given else "is how the model's own table was read"
+                raise ValueError(f"{in_shell('not_missing', word)} cannot be: {in_shell('missing', word)} {why}")
+        markers = (*schema.missing, *marker_spellings(options.missing))
+        numbers = options.numbers or (None if schema.numbers == PLAIN_NUMBERS else schema.numbers)
+        self._file = open_table(path, replace(options, missing=markers, numbers=numbers))
+        is_text = isinstance(self._file, TextFile)
+        read_numbers = self._file.format.numbers if self._file.format else numbers or PLAIN_NUMBERS
+        own = replace(schema, missing=markers, numbers=read_numbers)
+        known = getattr(model, "feature_names_in_", None)
+        names = self._own_columns() if known is None else [str(name) for name in known]
+        self._reader = FeatureReader(own, names, repr(str(path)), is_text, not_missing)
+        for name in self._others:
+            if name not in self._file.columns:
+                raise ValueError(f"{str(path)!r} has no column {name!r}; its columns are {listed(self._file.columns)}")
+        self.total, self.done = self._file.total, 0
+        unused = [name for name in self._file.columns if name not in (*names, *others)]
+        self.notes = [f"Columns not used: {listed(unused)}."] if unused else []
+
+    def _own_columns(self) -> list[str]:
+        """Features in a file for a model without names of columns."""
+        names = [name for name in self._file.columns if name not in self._others]
+        expected = getattr(self._model, "n_features_in_", len(names))
+        if len(names) != expected:
+            raise ValueError(
+                f"{str(self._path)!r} must have the {expected} columns the model was trained with (their names were "
+                f"not saved), got {len(names)}"
+            )
+        return names
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the blocks in the form that the model takes; raise `ValueError` at the first that does not fit."""
+        import pandas as pd
+
+        complete, schema = _without_imputation(self._model), self._model._fitted.plan.schema
+        counts: dict[str, Counter[str]] = {}
+        columns = [*self._reader.strings, *self._others]
+        for frame in self._file.blocks(verbatim=columns, leading_blanks=self._reader.leading_blanks):
+            first = self._reader.done
+            X = self._reader.read(frame)
             if complete and X.isna().to_numpy().any():
                 raise ValueError(lacking(X, str(self._path), first))
-            unseen.count(X)
-            self.done = self._blocks.done
+            for name, values in schema.unseen(X).items():
+                counts.setdefault(name, Counter()).update({str(value): n for value, n in values.items()})
+            self.done, self.labels = self._file.done, frame[self._others]
             with warnings.catch_warnings():
                 # Counted here for the whole file.
                 warnings.simplefilter("ignore", UnseenCategoryWarning)
-                yield X
-        self.notes += unseen.notes()
-
-    def _fit(self, frame: "pd.DataFrame") -> ColumnFit:
-        """Return what reads a file whose first block this is."""
-        wanted = [str(name) for name in getattr(self._model, "feature_names_in_", frame.columns)]
-        expected = getattr(self._model, "n_features_in_", len(wanted))
-        if len(wanted) != expected:
-            raise ValueError(
-                f"{str(self._path)!r} must have the {expected} columns the model was trained with (their names were "
-                f"not saved), got {len(wanted)}"
-            )
-        unused = [name for name in frame.columns if name not in (*wanted, *self._used)]
-        self.notes = [f"Columns not used: {listed(unused)}."] if unused else []
-        return ColumnFit(wanted, self._reading, repr(str(self._path)), self._cells)
+                yield X if hasattr(self._model, "feature_names_in_") else X.to_numpy()
+        totals = {name: pd.Series(count) for name, count in counts.items()}
+        self.notes += unseen_messages(totals, self._reader.done)
 
 
-def _lacks_nothing(model: Any) -> bool:
-    """Return whether the training data lacked no value, so that nothing prepares a row that lacks one."""
+def _without_imputation(model: Any) -> bool:
+    """Whether the training data had no missing values, so that no preprocessor handles them."""
+    from pacbayes.ensemble.members import CompositeMembers
     from pacbayes.ensemble.svm_members import KernelSVMs
 
-    members = _first_part(model)
+    members = model.classifiers_.members
+    members = members.parts[0] if isinstance(members, CompositeMembers) else members
     if isinstance(members, KernelSVMs):
         return members.preprocessor is None
     steps = getattr(members[0], "named_steps", {})
-    # A pipeline that was not made here may do with missing values what it likes.
+    # A pipeline of the user may do with missing values what it likes.
     return bool(steps) and set(steps) <= {"scale", "model"}
 
 
 def lacking(X: "pd.DataFrame", path: str, first: int = 0) -> str:
-    """Return what is said of missing values where there were none in training; `first` rows come before."""
+    """Error message for missing values if there were none in training; `first` rows come before."""
     gaps = [(str(name), first + int(X[name].isna().to_numpy().argmax())) for name in X if X[name].isna().any()]
-    said = [f"column {name!r} of {path!r} lacks a value in example {place + 1}" for name, place in gaps[:10]]
+    columns = [f"column {name!r} of {path!r} lacks a value in example {place + 1}" for name, place in gaps[:10]]
     more = f" and {len(gaps) - 10} more columns" if len(gaps) > 10 else ""
-    return f"{', '.join(said)}{more}, but the training data lacks none: nothing was learnt about missing values"
+    return f"{', '.join(columns)}{more}, but the training data lacks none: nothing was learnt about missing values"
 
 
-class _Unseen:
-    """Number of rows with categories that no training row had, block by block."""
+class LabelColumns:
+    """Columns of labels of a file, as text: the true classes, predictions, groups."""
 
-    def __init__(self, model: Any) -> None:
-        self._schema = next((encoder.schema_ for encoder in _encoders(model)), None)
-        self._rows = 0
-        self._counts: dict[str, Counter[str]] = {}
+    def __init__(
+        self, path: Path, wanted: dict[str, str], options: ReadOptions, not_missing: Sequence[str], gap: str
+    ) -> None:
+        """Prepare; `wanted` are the names by option, `gap` is the advice for missing values."""
+        self._path, self._wanted, self._gap = path, wanted, gap
+        self._file = open_table(path, options)
+        words = MISSING_WORDS if isinstance(self._file, TextFile) else ()
+        self._missing = {*words, *marker_spellings(options.missing)} - {*not_missing}
+        self._parts: dict[str, list[Any]] = {name: [] for name in wanted.values()}
+        for option, name in wanted.items():
+            if name not in self._file.columns:
+                known = listed(self._file.columns)
+                raise ValueError(f"{option} must name a column of {str(path)!r}, got {name!r}; its columns are {known}")
 
-    def count(self, X: "pd.DataFrame") -> None:
-        """Count the next block."""
-        self._rows += len(X)
-        for name, counts in ({} if self._schema is None else self._schema.unseen(X)).items():
-            self._counts.setdefault(name, Counter()).update({str(value): n for value, n in counts.items()})
+    def read(self) -> "dict[str, Any]":
+        """Read the columns of the whole file."""
+        for frame in self._file.blocks(verbatim=list(self._wanted.values())):
+            self.add(frame)
+        return self.columns()
 
-    def notes(self) -> list[str]:
-        """One sentence for each column with new categories."""
-        return [
-            f"Column {name!r}: {counts.total()} of {self._rows} examples hold a category that was not in the training "
-            f"data ({listed([value[:40] for value in counts], _NAMED)})."
-            for name, counts in self._counts.items()
-        ]
+    def add(self, frame: "pd.DataFrame") -> None:
+        """Add a block."""
+        for name, parts in self._parts.items():
+            column = frame[name]
+            lacking = (column.isna() | column.isin(list(self._missing))).to_numpy()
+            if lacking.any():
+                first = int(lacking.argmax())
+                text, place = column.iloc[first], sum(part.size for part in parts) + first + 1
+                word = isinstance(text, str) and text
+                way = f"; if {text!r} is a class give {in_shell('not_missing', text)}" if word else ""
+                raise ValueError(
+                    f"column {name!r} of {str(self._path)!r} lacks a value in example {place}; {self._gap}{way}"
+                )
+            parts.append(as_labels(column))
 
-
-def _first_part(model: Any) -> Any:
-    """Classifiers of a model, of several kinds the first: all have the same preprocessor."""
-    from pacbayes.ensemble.members import CompositeMembers
-
-    members = model.classifiers_.members
-    return members.parts[0] if isinstance(members, CompositeMembers) else members
-
-
-def _encoders(model: Any) -> Iterator[Any]:
-    """Yield fitted table encoders of a model."""
-    from pacbayes.data.encoder import TableEncoder
-    from pacbayes.ensemble.svm_members import KernelSVMs
-
-    members = _first_part(model)
-    steps = (
-        [members.preprocessor]
-        if isinstance(members, KernelSVMs)
-        else [getattr(members[i], "named_steps", {}).get("preprocessor") for i in range(len(members))]
-    )
-    yield from (step for step in steps if isinstance(step, TableEncoder))
+    def columns(self) -> dict[str, Any]:
+        """Columns of all blocks; predictions without the apostrophes that predict writes."""
+        made = {name: np.concatenate(parts) for name, parts in self._parts.items()}
+        target = self._wanted[TARGET]
+        check_spellings(set(made[target].tolist()), f"column {target!r} of {str(self._path)!r}")
+        for option, name in self._wanted.items():
+            if option in ("--a", "--b"):
+                made[name][:] = from_cells(made[name].tolist(), set(made[target].tolist()), option)
+        return made
 
 
-def read_labels(path: Path, wanted: dict[str, str], cells: Cells, gap: str) -> tuple[dict[str, Any], bool]:
-    """Return columns of a file as text, by name, or raise if one is absent or lacks a value; `gap` says what to do.
+def in_spelling_of(y_true: Any, predictions: Any, who: str) -> Any:
+    """Predictions in the spelling of the true classes; raise if none is a class."""
+    classes = sorted(set(y_true.tolist()))
+    y_pred = aligned(predictions.tolist(), classes, who)
+    if not set(y_pred.tolist()).intersection(classes):
+        raise ValueError(
+            f"no prediction of {who} is any of the true classes: it predicts "
+            f"{listed(sorted(set(predictions.tolist())), 5)}, and {TARGET} holds {listed(classes, 5)}"
+        )
+    return y_pred
 
-    `wanted` are their names by option, the true classes first.  And whether the file says that the classes are text,
-    as only Parquet does.
+
+def labelled_blocks(
+    loaded: Any, rows: NewRows, labels: LabelColumns, files: tuple[Path, Path], way: str
+) -> Iterator[Any]:
+    """Yield the blocks of a file while its labels are collected; raise if the model was fitted with the rows.
+
+    `files` are the model and the data, `way` is the advice.
     """
-    # As written: what pandas makes of a text depends on the others in its column, and these are to be compared.
-    frame = read_frame(path, cells.missing, (), cells.sep, tuple(wanted.values()))
-    of_cells, target = file_kind(path, cells.sep) is not None, wanted[TARGET]
-    gaps = {*(MISSING_WORDS if of_cells else ()), *cells.missing} - {*cells.not_missing}
-    columns = {}
-    for option, name in wanted.items():
-        if name not in frame.columns:
-            known = listed(list(frame.columns))
-            raise ValueError(f"{option} must name a column of {str(path)!r}, got {name!r}; its columns are {known}")
-        _check_complete(frame[name], name, path, gaps, gap)
-        columns[name] = as_labels(frame[name])
-        if option in ("--a", "--b"):
-            columns[name][:] = from_cells(columns[name].tolist(), set(columns[target]), option)
-    return columns, not of_cells and all(isinstance(one, str) for one in frame[target].tolist())
+    from pacbayes.certificates.difference import warn_of_overlap
+    from pacbayes.data.duplicates import OverlapCounter
+
+    counter = OverlapCounter(loaded)
+    for X in rows:
+        labels.add(rows.labels)
+        counter.add(X)
+        yield X
+    result, (model, data) = counter.largest(), (repr(str(path)) for path in files)
+    if result is not None and result.is_copy:
+        raise ValueError(f"{model} was fitted with these rows: {result.said} behind it; {way}")
+    warn_of_overlap(result, data, model)
 
 
-def _check_complete(column: "pd.Series[Any]", name: str, path: Path, gaps: set[str], gap: str) -> None:
-    lacking = (column.isna() | column.isin(list(gaps))).to_numpy()
-    if lacking.any():
-        first = int(lacking.argmax())
-        text = column.iloc[first]
-        way = f"; if {text!r} is a class give {in_shell('not_missing', text)}" if isinstance(text, str) and text else ""
-        raise ValueError(f"column {name!r} of {str(path)!r} lacks a value in example {first + 1}; {gap}{way}")
-
-
-def in_one_spelling(y_true: Any, said: list[tuple[str, Any, bool]], is_text: bool) -> list[Any]:
-    """Return predictions in the spelling of the true classes: where these are no text, numbers are compared.
-
-    `said` are, for each who predicts, the option, the predictions, and whether they are known to be text.
-    """
-    as_written = is_text or any(of_text for _, _, of_text in said)
-    spelling = None if as_written else spelling_of(y_true)
-    if spelling is not None:
-        check_spellings(y_true, spelling, TARGET)
-    answers = []
-    for option, one, _ in said:
-        answers.append(one if spelling is None else aligned(one.tolist(), y_true.tolist(), option))
-        if not set(answers[-1]) & set(y_true):
-            raise ValueError(
-                f"no prediction of {option} is any of the true classes: it says {listed(sorted(set(one)), 5)}, and "
-                f"--target holds {listed(sorted(set(y_true)), 5)}"
-            )
-    return answers
-
-
-def unknown_rows(loaded: Any, model: Path, data: Path, cells: Cells, note: Callable[[str], None], way: str) -> Any:
-    """Return the rows of a file in the form a model takes, or raise if it was fitted with them; `way` says what to do.
-
-    Where some of them equal rows behind the model, that is warned of.
-    """
-    import pandas as pd
-
-    # How the features are read the model knows; the option may be for the classes.
-    known = getattr(loaded._fitted.plan.reading, "missing", ())
-    own = replace(cells, not_missing=tuple(text for text in cells.not_missing if text not in known))
-    rows = NewRows(data, loaded, own)
-    frame = pd.concat(list(rows), ignore_index=True)
-    for line in rows.notes:
-        note(line)
-    given = frame if hasattr(loaded, "feature_names_in_") else frame.to_numpy()
-    found, named = largest_overlap(loaded, given), (repr(str(data)), repr(str(model)))
-    if found is not None and found.is_copy:
-        raise ValueError(f"{named[1]} was fitted with these rows: {found.said} behind it; {way}")
-    warn_of_overlap(found, *named)
-    return given
-
-
-def no_class(said: Any, classes: Any, name: str) -> tuple[int, list[str]]:
-    """Return how many predictions are no class, and what to say of them.
+def no_class(predictions: Any, classes: Any, name: str) -> tuple[int, list[str]]:
+    """Count the predictions that are no class, with a note for the user.
 
     Examples
     --------
-    >>> import numpy as np
     >>> no_class(np.array(["a", "x", "x"], dtype=object), np.array(["a", "b"], dtype=object), "old")
     (2, ["2 of 3 predictions of 'old' are no class of the target ('x'): they count as errors."])
     """
-    known = set(classes.tolist())
-    others = [text for text in said.tolist() if text not in known]
-    shown = listed(sorted(set(others)), 5)
-    line = f"{len(others)} of {said.size} predictions of {name!r} are no class of the target ({shown})"
-    return len(others), [f"{line}: they count as errors."] if others else []
+    import pandas as pd
+
+    counts = pd.Series(predictions, dtype=object).value_counts()
+    counts = counts.drop(counts.index.intersection([*classes]))
+    total, shown = int(counts.sum()), listed(sorted(counts.index), 5)
+    line = f"{total} of {predictions.size} predictions of {name!r} are no class of the target ({shown})"
+    return total, [f"{line}: they count as errors."] if total else []

@@ -81,9 +81,10 @@ HELP = {
         "missing": "A string that marks a missing value, such as ?; may be repeated.",
         "not_missing": "A string that is a value, although it usually marks a missing one, such as NA for Namibia; may "
         "be repeated.",
-        "sep": "Field separator, such as ';' or tab.  [default: comma, or tab in TSV]",
-        "decimal": "Decimal separator: . or ,  [default: .]",
-        "thousands": "Thousands separator, as in 3,682.50.  [default: none]",
+        "sep": "Field separator, such as ';' or tab.  [default: detected]",
+        "encoding": "Text encoding, such as utf-16 or cp1252.  [default: detected]",
+        "decimal": "Decimal separator: . or ,  [default: detected]",
+        "thousands": "Thousands separator, as in 3,682.50.  [default: detected]",
         "trust": "Also load scikit-learn types that skops does not trust; only for files whose origin you know.",
         "sha256": "The SHA-256 that certify printed; any other file is rejected.",
     },

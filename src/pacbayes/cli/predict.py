@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from pacbayes.cli.options import Digest, Input, Quiet, Separator, Sign, Texts
+from pacbayes.cli.options import Digest, Input, Name, Quiet, Separator, Sign, Texts
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pacbayes.cli.new_rows import NewRows
     from pacbayes.estimators.fitted import CountedBatch
 
@@ -28,6 +30,7 @@ HELP = {
         "out": "Output file.  [default: stdout]",
         "voting": "soft: the class with the highest mean probability; majority: weighted majority vote; best: a single "
         "classifier; stochastic: a random classifier for each row.  [default: as saved]",
+        "id_": "A column to write before the predictions.",
         "shares": "Add the probability of each class (soft), or the weight of its votes.",
     },
 }
@@ -37,11 +40,13 @@ def predict(
     model: Input,
     data: Input,
     out: Annotated[Path | None, typer.Option(metavar="FILE.csv")] = None,
+    id_: Annotated[str | None, typer.Option("--id", metavar="COLUMN")] = None,
     voting: str | None = None,
     shares: bool = False,
     missing: Texts = None,
     not_missing: Texts = None,
     sep: Separator = None,
+    encoding: Name = None,
     decimal: Sign = None,
     thousands: Sign = None,
     trust: bool = False,
@@ -66,19 +71,21 @@ def predict(
     from pacbayes._utils.files import spooled, writing
     from pacbayes.certificates.voting import VOTINGS
     from pacbayes.cli.interrupted import on_interrupt_report
-    from pacbayes.cli.new_rows import Cells, NewRows, load_saved
+    from pacbayes.cli.new_rows import NewRows, load_saved, read_options
     from pacbayes.cli.options import check_outputs
     from pacbayes.cli.show import Note, print_file, print_lines, warnings_as_notes
-    from pacbayes.data.number_format import NumberFormat
 
     if voting is not None:
         check_choice("--voting", voting, VOTINGS)
     check_outputs({"--out": out}, (model, data))
+    if id_ in ("predicted", "covered"):
+        raise ValueError(f"--id must not name a column of the output, got {id_!r}")
     note = Note(quiet)
     loaded = load_saved(model, trust, sha256)
     if voting is not None:
         loaded.set_params(voting=voting)
-    rows = NewRows(data, loaded, Cells(missing or (), not_missing or (), sep, NumberFormat.given(decimal, thousands)))
+    options = read_options(sep, encoding, decimal, thousands, missing)
+    rows = NewRows(data, loaded, options, not_missing or (), [] if id_ is None else [id_])
     try:
         batch: CountedBatch | None = loaded._counted_batch()
     except ValueError:  # no bound for a batch is proved
@@ -124,33 +131,34 @@ def _write_predictions(
     n_rows = done = n_abstained = 0
     # One progress bar for the file: the stages of the blocks have the same name, and are not shown.
     with progress("predictions", rows.total) as advance:
-        for block in rows:
-            X = block if hasattr(model, "feature_names_in_") else block.to_numpy()
-            text, abstained = _predict_block(model, X, shares, header=n_rows == 0)
+        for X in rows:
+            text, abstained = _predict_block(model, X, rows.labels, shares, header=n_rows == 0)
             if batch is not None:
                 batch.add(X)
             with nullcontext() if out is None else naming(out):
                 file.write(text.encode())
-            n_rows += len(block)
+            n_rows += len(X)
             n_abstained += abstained
             advance(rows.done - done)
             done = rows.done
     return n_rows, n_abstained
 
 
-def _predict_block(model: Any, X: Any, shares: bool, header: bool) -> tuple[str, int]:
-    """Predictions of some rows as CSV text, empty where the model abstains, and the number of abstentions."""
+def _predict_block(model: Any, X: Any, labels: "pd.DataFrame", shares: bool, header: bool) -> tuple[str, int]:
+    """Predictions of a block as CSV text, empty where the model abstains, and the number of abstentions."""
     import numpy as np
     import pandas as pd
 
     from pacbayes.certificates.voting import SOFT
-    from pacbayes.data.class_names import as_cells
+    from pacbayes.data.spelling import as_cells
 
     cells, accepted = as_cells(model.predict(X)), np.ones(len(X), dtype=bool)
     if model.certificate_.abstains:
         accepted = model.accepts(X)
         cells = np.where(accepted, cells.astype(object), "")
-    table: dict[str, Any] = {"predicted": cells}
+    # An identifier that a spreadsheet would interpret as a formula is protected like a class.
+    table: dict[str, Any] = {name: as_cells(labels[name].to_numpy(dtype=object)) for name in labels.columns}
+    table["predicted"] = cells
     if model.certificate_.refit:
         table["covered"] = np.where(model.covered(X), "yes", "no")
     if shares:
@@ -159,7 +167,8 @@ def _predict_block(model: Any, X: Any, shares: bool, header: bool) -> tuple[str,
         scores = model.predict_proba(X) if by_probabilities else model.vote_share(X)
         table |= {f"share of {name}": scores[:, i] for i, name in enumerate(model.classes_)}
     # The csv module does not quote a carriage return, at which readers would start a new row.
-    has_returns = any("\r" in str(name) for name in model.classes_)
+    texts = [*map(str, model.classes_), *(str(value) for name in labels.columns for value in labels[name])]
+    has_returns = any("\r" in text for text in texts)
     options: Any = {"quoting": QUOTE_NONNUMERIC if has_returns else QUOTE_MINIMAL, "lineterminator": "\n"}
     text = pd.DataFrame(table).to_csv(index=False, header=header, **options)
     return text, int(np.count_nonzero(~accepted))

@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes._utils.checks import did_you_mean
-from pacbayes.cli.data import TARGET_HINT, Choices, Data, left_out, take_groups
+from pacbayes._utils.checks import did_you_mean, narrow_labels
+from pacbayes.cli.data import TARGET_HINT, Choices, Data, left_out
 from pacbayes.cli.model import check, make_estimator, parse_positive
 from pacbayes.cli.new_rows import no_class
 from pacbayes.cli.options import option_name
-from pacbayes.data.class_names import aligned, as_labels, from_cells
-from pacbayes.data.columns import Columns, check_classes
-from pacbayes.data.reading import divide_columns, labelled, listed, read_frame, target_of
-from pacbayes.data.rejections import in_shell
+from pacbayes.data.io import open_table
+from pacbayes.data.rejections import in_shell, listed
+from pacbayes.data.schema import Schema
+from pacbayes.data.spelling import aligned, as_labels, check_spellings, from_cells
+from pacbayes.data.targets import check_classes, labels_of, target_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # Options that apply to tables of predictions and of counts; all others are rejected, including future ones.
-_COMMON = {"sep", "delta", "metrics", "by_class", "positive", "fail_above", "details", "json", "quiet"}
+_COMMON = {"sep", "encoding", "delta", "metrics", "by_class", "positive", "fail_above", "details", "json", "quiet"}
 _ALLOWED = {
     "counts": _COMMON | {"counts", "cost"},
     "predictions": _COMMON
@@ -33,55 +34,99 @@ _ALLOWED = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ColumnClassifier:
-    """Classifier whose predictions are a column of the table that is passed to `predict`."""
+    """Classifier whose predictions are the codes in a column of the table that is passed to `predict`."""
 
     column: str
+    labels: NDArray[Any]
 
     def predict(self, X: "pd.DataFrame") -> NDArray[Any]:
-        """Return the column."""
-        return X[self.column].to_numpy()
+        """Labels of the codes in the column."""
+        predictions: NDArray[Any] = self.labels[X[self.column].to_numpy()]
+        return predictions
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Name of the column, for tables and reports."""
         return {"column": self.column}
 
 
+class _Coded:
+    """A column as codes of its distinct strings: ten million rows take 40 MB.  Missing values have code -1."""
+
+    def __init__(self) -> None:
+        self._index: dict[Any, int] = {}
+        self._parts: list[NDArray[np.int32]] = []
+
+    def add(self, column: "pd.Series[Any]") -> None:
+        """Add a block."""
+        import pandas as pd
+
+        codes, values = pd.factorize(column.to_numpy(dtype=object))
+        table = [self._index.setdefault(value, len(self._index)) for value in values]
+        self._parts.append(np.array([*table, -1], dtype=np.int32)[codes])
+
+    @property
+    def codes(self) -> NDArray[np.int32]:
+        """Codes of all rows."""
+        return np.concatenate(self._parts)
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """Distinct strings, by code."""
+        return as_labels(np.array([*self._index], dtype=object))
+
+
 def read_predictions(path: Path, choices: Choices) -> Data:
     """Read a table with a column of predictions for each classifier, and the true classes."""
+    import pandas as pd
+
+    file = open_table(path, choices.options)
     groups_column = [] if choices.group is None else [choices.group]
-    frame = read_frame(path, as_text=groups_column, sep=choices.sep)
-    for option, names in (("--drop", choices.drop), ("--group", groups_column)):
-        unknown = sorted(set(names) - set(frame.columns))
+    for option, columns in (("--drop", choices.drop), ("--group", groups_column)):
+        unknown = sorted(set(columns) - set(file.columns))
         if unknown:
-            hint = did_you_mean(unknown, frame.columns)
+            hint = did_you_mean(unknown, file.columns)
             raise ValueError(f"{option} must name columns of {str(path)!r}, got {listed(unknown)}{hint}")
-    frame = frame.drop(columns=list(choices.drop))
-    target = target_of(frame.drop(columns=groups_column), choices.target, path, in_shell)
-    labelled_rows = frame[target].notna().to_numpy() if choices.skip_unlabelled else np.ones(len(frame), dtype=bool)
-    frame, skipped = labelled(frame, target, path) if choices.skip_unlabelled else (frame, 0)
-    frame, groups = take_groups(frame, choices, path)
-    predictions, labels = divide_columns(frame, target, path, in_shell, choices.sep)
-    check_classes(labels, target)
-    # As strings, because the types that pandas infers depend on the whole column.
-    names = tuple(str(name) for name in predictions.columns)
-    cells = read_frame(path, as_text=(target, *names), sep=choices.sep)[labelled_rows].reset_index(drop=True)
-    is_text = labels.dtype.kind in "OU"
-    y = as_labels(cells[target])
-    classes = sorted(set(y.tolist()))
+    names = [name for name in file.columns if name not in (*choices.drop, *groups_column)]
+    target = target_of(names, choices.target, str(path), in_shell)
+    names.remove(target)
+    coded = {name: _Coded() for name in (target, *names, *groups_column)}
+    for block in file.blocks(strings=list(coded)):
+        for name, column in coded.items():
+            column.add(block[name])
+    codes, values = coded[target].codes, coded[target].values
+    labelled = codes >= 0 if choices.skip_unlabelled else np.ones(codes.size, dtype=bool)
+    # Raises for missing labels, and for classes with two spellings.
+    present = [None if code < 0 else values[code] for code in np.unique(codes[labelled])] or [None]
+    check_classes(labels_of(pd.Series(present, name=target, dtype=object), str(path), in_shell), target)
+    # Strings of one width are compared many times faster than objects.
+    y = np.asarray(narrow_labels(values.tolist()))[codes[labelled]]
+    classes = sorted(values[np.unique(codes[labelled])].tolist())
     classifiers = "one classifier" if len(names) == 1 else f"{len(names)} classifiers"
-    notes = [f"{path}: {len(y)} rows, predictions of {classifiers}, {len(classes)} classes."]
+    notes = [f"{path}: {y.size} rows, predictions of {classifiers}, {len(classes)} classes."]
     if choices.target is None:
         notes.append(f"The true class is the last column, {target!r}{TARGET_HINT}.")
     if choices.skip_unlabelled:
-        notes.append(left_out(skipped))
-    columns = {}
+        notes.append(left_out(int((~labelled).sum())))
+    X, labels = {}, {}
     for name in names:
-        columns[name], lines = _parse_predictions(cells[name], name, y, is_text, path)
+        X[name] = coded[name].codes[labelled]
+        labels[name], lines = _parse_predictions(X[name], coded[name].values, name, classes, path)
         notes += lines
-    X = predictions.assign(**columns)
-    return Data(str(path), X, y, classes, Columns((), names, {}), target, notes, path, skipped, choices.group, groups)
+    groups = None
+    if choices.group is not None:
+        groups = coded[choices.group].codes[labelled]
+        if (groups < 0).any():
+            row = int((groups < 0).argmax()) + 1
+            raise ValueError(
+                f"column {choices.group!r} of {str(path)!r} lacks a value in example {row}: every example must have "
+                "a group"
+            )
+        check_spellings(coded[choices.group].values, f"--group: column {choices.group!r}", "group")
+        groups = coded[choices.group].values[groups]
+    parts = (str(path), pd.DataFrame(X), y, classes, Schema(), target, notes, path, int((~labelled).sum()))
+    return Data(*parts, choices.group, groups, labels=labels)
 
 
 def reject_other_options(args: SimpleNamespace, command: Callable[..., None], option: str) -> None:
@@ -104,7 +149,7 @@ def certify_columns(args: SimpleNamespace, data: Data) -> Any:
     names = [str(name) for name in data.X.columns]
     model = make_estimator(args)
     return CertifiedClassifier.from_fitted(
-        [ColumnClassifier(name) for name in names],
+        [ColumnClassifier(name, data.labels[name]) for name in names],
         data.X,
         data.y,
         primary=None if args.primary is None else names.index(args.primary),
@@ -125,18 +170,15 @@ def check_primary(args: SimpleNamespace, data: Data) -> None:
 
 
 def _parse_predictions(
-    column: "pd.Series[Any]", name: str, y: NDArray[Any], is_text: bool, path: Path
+    codes: NDArray[np.int32], values: NDArray[Any], name: str, classes: list[str], path: Path
 ) -> tuple[NDArray[Any], list[str]]:
-    """Convert a column to the spelling of the classes, with remarks; raise if it has none of the classes."""
+    """Labels of a column by code, in the spelling of the classes, and notes; raise if it has none of the classes."""
     where = f"column {name!r} of {str(path)!r}"
-    missing = column.isna().to_numpy()
+    missing = codes < 0
     if missing.any():
         raise ValueError(f"{where} has {missing.sum()} missing predictions, the first in row {missing.argmax() + 1}")
-    classes = set(y.tolist())
-    cells = from_cells(as_labels(column).tolist(), classes, where)
-    y_pred = np.array(cells, dtype=object) if is_text else aligned(cells, y.tolist(), where)
-    if not classes & set(y_pred.tolist()):
-        raise ValueError(
-            f"{where} has none of the classes {listed(sorted(classes))}, but {cells[0]!r}; --drop leaves it out"
-        )
-    return y_pred, no_class(y_pred, y, name)[1]
+    cells = from_cells(values.tolist(), set(classes), where)
+    labels = aligned(cells, classes, where)
+    if not set(labels.tolist()).intersection(classes):
+        raise ValueError(f"{where} has none of the classes {listed(classes)}, but {cells[0]!r}; --drop leaves it out")
+    return np.asarray(narrow_labels(labels.tolist())), no_class(labels[codes], np.array(classes, dtype=object), name)[1]

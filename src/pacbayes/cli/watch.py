@@ -1,6 +1,6 @@
 """`pacbayes watch`: monitor the certificate of a saved model on labelled rows that arrived since."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ from pacbayes.cli.options import (
     Column,
     Digest,
     Input,
+    Name,
     Plot,
     Quiet,
     Separator,
@@ -22,7 +23,7 @@ from pacbayes.cli.options import (
 
 if TYPE_CHECKING:
     from pacbayes.certificates.monitor import Monitor
-    from pacbayes.cli.new_rows import Cells
+    from pacbayes.data.io import ReadOptions
 
 EXAMPLES = (
     "pacbayes watch model.pacbayes new.csv --target class",
@@ -61,6 +62,7 @@ def watch(
     missing: Texts = None,
     not_missing: Texts = None,
     sep: Separator = None,
+    encoding: Name = None,
     decimal: Sign = None,
     thousands: Sign = None,
     trust: bool = False,
@@ -76,10 +78,9 @@ def watch(
     The exit code is 3 on an alarm.
     """
     from pacbayes._utils.words import printable
-    from pacbayes.cli.new_rows import Cells, load_saved
+    from pacbayes.cli.new_rows import load_saved, read_options
     from pacbayes.cli.options import check_outputs, write_plot
     from pacbayes.cli.show import Note, print_json, warnings_as_notes
-    from pacbayes.data.number_format import NumberFormat
     from pacbayes.estimators.prediction import MonitoredErrors, check_monitorable
 
     check_outputs({"--plot": plot}, (model, data))
@@ -88,10 +89,11 @@ def watch(
     check_monitorable(loaded.certificate_, loaded.voting_, drops_duplicates=True)
     monitor = loaded.certificate_.monitor(alpha, wrong=MonitoredErrors(loaded, loaded._fitted, loaded.voting_))
     _check_group(group, monitor, model)
-    signs = NumberFormat.given(decimal, thousands)
-    cells = Cells(missing or (), not_missing or (), sep, signs, list(columns.values()))
+    options = read_options(sep, encoding, decimal, thousands, missing)
     with warnings_as_notes(note):
-        wrong, rows, groups, n_abstained = _errors_in_order(loaded, (model, data), columns, cells, note)
+        wrong, rows, groups, n_abstained = _errors_in_order(
+            loaded, (model, data), columns, options, not_missing or (), note
+        )
     monitor.update_errors(wrong, groups=groups)
     if plot is not None:
         from pacbayes.report.plots import plot_monitor
@@ -118,7 +120,12 @@ def _check_group(group: str | None, monitor: "Monitor", model: Path) -> None:
 
 
 def _errors_in_order(
-    loaded: Any, files: tuple[Path, Path], columns: dict[str, str], cells: "Cells", note: Callable[[str], None]
+    loaded: Any,
+    files: tuple[Path, Path],
+    columns: dict[str, str],
+    options: "ReadOptions",
+    not_missing: Sequence[str],
+    note: Callable[[str], None],
 ) -> tuple[Any, list[int], Any, int]:
     """Predict the rows of a file in their order of arrival; raise if the model was fitted with them.
 
@@ -128,29 +135,38 @@ def _errors_in_order(
     import numpy as np
     import pandas as pd
 
-    from pacbayes.cli.new_rows import in_one_spelling, read_labels, unknown_rows
-    from pacbayes.data.class_names import as_labels
+    from pacbayes.cli.new_rows import LabelColumns, NewRows, in_spelling_of, labelled_blocks
+    from pacbayes.data.rows import row_hashes
+    from pacbayes.data.spelling import as_labels
     from pacbayes.data.split import DISTINCT
 
     model, data = files
-    labels, is_text = read_labels(data, columns, cells, _MISSING_HINT)
-    y_true = labels[columns["--target"]]
-    X = unknown_rows(loaded, model, data, cells, note, _NEW_ROWS_HINT)
-    has_text_classes = all(isinstance(label, str) for label in loaded.classes_.tolist())
+    labels = LabelColumns(data, columns, options, not_missing, _MISSING_HINT)
+    rows = NewRows(data, loaded, options, not_missing, list(columns.values()))
+    distinct = loaded.certificate_.unit == DISTINCT
+    predictions, accepted_blocks, covered, hashes = [], [], [], []
+    for X in labelled_blocks(loaded, rows, labels, files, _NEW_ROWS_HINT):
+        predictions.append(as_labels(loaded.predict(X)))
+        accepted_blocks.append(loaded.accepts(X))
+        covered.append(loaded.covered(X))
+        hashes += [row_hashes(X, b"")] if distinct else []
+    for line in rows.notes:
+        note(line)
+    texts = labels.columns()
+    y_true = texts[columns["--target"]]
     # With all classes of the model, because all predictions of a few rows may be wrong.
-    y_pred = np.concatenate([as_labels(loaded.predict(X)), as_labels(loaded.classes_)])
-    y_pred = in_one_spelling(y_true, [(repr(str(model)), y_pred, has_text_classes)], is_text)[0][: y_true.size]
-    order = _order(labels[columns["--order"]], columns["--order"]) if "--order" in columns else np.arange(y_true.size)
-    if loaded.certificate_.unit == DISTINCT:
-        rows = pd.concat([pd.DataFrame(X).reset_index(drop=True), pd.Series(y_true)], axis=1)
-        order = order[~rows.iloc[order].duplicated().to_numpy()]
+    y_pred = in_spelling_of(y_true, np.concatenate([*predictions, as_labels(loaded.classes_)]), repr(str(model)))
+    order = _order(texts[columns["--order"]], columns["--order"]) if "--order" in columns else np.arange(y_true.size)
+    if distinct:
+        pairs = pd.DataFrame({"row": np.concatenate(hashes), "label": y_true})
+        order = order[~pairs.iloc[order].duplicated().to_numpy()]
         if order.size < y_true.size:
             note(f"{y_true.size - order.size} of {y_true.size} rows are duplicates of earlier ones: they do not count.")
-    accepted = loaded.accepts(X)[order]
+    accepted = np.concatenate(accepted_blocks)[order]
     places = order[accepted]
-    groups = labels[columns["--group"]][places] if "--group" in columns else None
+    groups = texts[columns["--group"]][places] if "--group" in columns else None
     # After a refit, only covered predictions can be errors.
-    wrong = (y_pred != y_true) & loaded.covered(X)
+    wrong = (y_pred[: y_true.size] != y_true) & np.concatenate(covered)
     return wrong[places], (places + 1).tolist(), groups, int((~accepted).sum())
 
 

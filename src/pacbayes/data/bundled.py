@@ -8,13 +8,25 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import FloatArray
-from pacbayes.data.tables import Table
 
 _FOLDER = files("pacbayes.data") / "shipped"
 _BLOOD_TESTS = ("mcv", "alkphos", "sgpt", "sgot", "gammagt")
 _BUPA_FEATURES = {"bupa": (*_BLOOD_TESTS, "selector"), "bupa-leaky": (*_BLOOD_TESTS, "drinks")}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows with their classes; `target_names` follow the sorted distinct values of `target`."""
+
+    data: Any
+    target: NDArray[Any]
+    feature_names: list[str]
+    target_names: list[str]
+    target_column: str
+    filename: str
 
 
 class SplitSizes(NamedTuple):

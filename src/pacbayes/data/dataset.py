@@ -60,6 +60,7 @@ class Slices:
             names, codes = np.unique(values, return_inverse=True)
         except TypeError:
             raise ValueError("slices must be all numbers or all strings, got a mixture") from None
+        check_spellings(names.tolist(), "slices", "slice")
         column = getattr(slices, "name", None)
         return cls(tuple(names.tolist()), codes.reshape(-1), "" if column is None else str(column))
 
@@ -128,6 +129,8 @@ class Dataset:
             classes, codes = np.unique(labels, return_inverse=True)
         else:
             codes = np.searchsorted(classes, labels)
+        if labels.dtype.kind in "OU":
+            check_spellings(classes.tolist(), "y")
         row_slices = None if slices is None else Slices.checked(slices, labels.size)
         group_codes = None if groups is None else check_groups(groups, labels.size)
         return cls(rows, labels, classes, codes.astype(np.int64), group_codes, row_slices)

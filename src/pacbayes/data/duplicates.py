@@ -35,7 +35,7 @@ from sklearn.pipeline import Pipeline
 
 from pacbayes._utils.arrays import Rows
 from pacbayes._utils.checks import warn_caller
-from pacbayes.data.rows import copy_rows, equal_rows, pick_rows
+from pacbayes.data.rows import copy_rows, equal_rows, hashed_rows, pick_rows
 
 # False-positive rates of the tests for copies.  The second level is for rows of a single distribution of which half or
 # more equal known rows.
@@ -220,16 +220,43 @@ def _transformed(step: Any, rows: Callable[[], Any]) -> Any:
     return step.transform(copy_rows(rows()))  # a step may write into its rows
 
 
+class OverlapCounter:
+    """Overlap of rows that arrive in blocks with the rows of a model of this library, possibly nested in `model`."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        # Of each model: the hashes of its rows, and of the new rows; None if these cannot be compared.
+        self._hashes: dict[int, tuple[Any, list[Any] | None]] = {}
+
+    def add(self, X: Any) -> None:
+        """Add a block of rows."""
+        for i, (nested, rows) in enumerate(models_inside(self._model, X)):
+            known, new = self._hashes.get(i, (None, []))
+            try:
+                plan = nested._fitted.plan
+                hashes = None if plan.row_fingerprints is None else hashed_rows(rows(), plan.key)
+            except Exception:  # not fitted, or an earlier step rejects X: then predict does not pass X to it either
+                hashes = plan = None
+            if hashes is None or new is None:
+                self._hashes[i] = (known, None)
+            else:
+                self._hashes[i] = (plan.row_fingerprints, [*new, hashes])
+
+    def largest(self) -> Overlap | None:
+        """Largest overlap; None if it is unknown."""
+        overlaps = [overlap(known, np.concatenate(new)) for known, new in self._hashes.values() if new]
+        return max(
+            (result for result in overlaps if result is not None),
+            key=lambda result: (result.is_copy, result.is_large, result.seen),
+            default=None,
+        )
+
+
 def largest_overlap(model: Any, X: Any) -> Overlap | None:
     """Largest overlap of X with the rows of a model of this library, possibly nested in `model`; None if unknown."""
-    overlaps: list[Overlap] = []
-    for nested, rows in models_inside(model, X):
-        try:
-            result = nested._overlap_with(rows())
-        except Exception:  # not fitted, or an earlier step rejects X: then predict does not pass X to it either
-            continue
-        overlaps += [] if result is None else [result]
-    return max(overlaps, key=lambda result: (result.is_copy, result.is_large, result.seen), default=None)
+    counter = OverlapCounter(model)
+    counter.add(X)
+    return counter.largest()
 
 
 def check_new_rows(model: Any, X: Any, name: str, who: str) -> Overlap | None:

@@ -20,7 +20,7 @@ negative by Pearson's inequality.)  Subjects with equal numbers of visits vary l
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,8 @@ from scipy.special import chdtr, gammaln, lambertw, xlogy
 
 from pacbayes._utils.arrays import Rows
 from pacbayes._utils.checks import warn_caller
-from pacbayes.data.rejections import Hint, Refused, in_python
+from pacbayes.data.rejections import Hint, Refused, in_python, refuse
+from pacbayes.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, TEXT, Column, Schema, numbers_of
 
 #: False-positive rate of the tests for identifiers among integers.
 CHANCE = 1e-3
@@ -66,6 +67,41 @@ def is_unnamed(name: str) -> bool:
     (True, True, False)
     """
     return _UNNAMED.fullmatch(name) is not None
+
+
+def reject_columns(X: pd.DataFrame, schema: Schema, keep: Collection[str], hint: Hint) -> None:
+    """Raise for all columns without values, with infinite numbers, or that look like identifiers."""
+    columns = zip(schema.columns, (X.iloc[:, i] for i in range(X.shape[1])), strict=True)
+    rejected = [_rejected(series, column, column.name in keep, hint) for column, series in columns]
+    refuse([column for column in rejected if column is not None], hint)
+
+
+def _rejected(series: "pd.Series[Any]", column: Column, keep: bool, hint: Hint) -> Refused | None:
+    """Rejection of a column; columns to `keep` may look like identifiers."""
+    name, rows, present = column.name, len(series), series.dropna().to_numpy()
+    if not present.size:
+        return Refused(name, "has no values at all")
+    if column.kind == NUMBER:
+        numbers = numbers_of(series)[0] if column.strings or present.dtype.kind == "O" else present
+        if present.dtype.kind in "fO" and np.isinf(numbers).any():
+            place = int(np.isinf(numbers_of(series)[0]).argmax())
+            why = f"must hold finite numbers, got {series.iloc[place]} in example {place + 1}"
+            return Refused(name, why, ("correct it", "leave the cell empty if the value is missing"))
+        present = numbers[~np.isnan(numbers)] if column.strings else present
+    if keep or column.kind in (BOOLEAN, DATE):
+        return None if keep else refused_name(name, hint)
+    rejected = refused_name(name, hint)
+    if column.kind == NUMBER:
+        rejected = rejected or refused_numbers(name, present, rows, hint)
+    rejected = rejected or refused_runs(name, present, rows, hint)
+    if rejected is None and column.kind in (CATEGORY, TEXT):
+        texts = [str(value) for value in present]
+        why = own_texts(texts, rows)
+        # Strings of several words are text, whose words may repeat.
+        if why and np.mean([" " in text.strip() for text in texts]) < 0.5:
+            ways = (f"if it is a category or a text keep it with {hint('keep', name)}",)
+            rejected = Refused(name, f"looks like a name or an identifier: {why}", ways)
+    return rejected
 
 
 def refused_name(name: str, hint: Hint) -> Refused | None:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pacbayes.data.bundled import DATASETS, read_shipped
-from pacbayes.data.number_format import NumberFormat
-from pacbayes.data.tables import Table
+from pacbayes.data.bundled import DATASETS, Table, read_shipped
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
+
+    from pacbayes.data.io import ReadOptions
 
 
 def load_dataset(
@@ -24,6 +24,7 @@ def load_dataset(
     drop: Sequence[str] = (),
     keep: Sequence[str] = (),
     sep: str | None = None,
+    encoding: str | None = None,
     skip_unlabelled: bool = False,
     decimal: str | None = None,
     thousands: str | None = None,
@@ -40,8 +41,8 @@ def load_dataset(
         before it does.  A file whose path is also the name of a data set is reached with a
         `pathlib.Path`.
     target : str, optional
-        For a file: the column with the classes, by default the last one.  All others are features, and must be
-        finite numbers.
+        For a file: the column with the classes, by default the last one.  All others are features: finite numbers, or
+        with `as_frame` also dates, categories and text, and missing values.
     drop : sequence of str
         For a file: columns to leave out; one without a name in the file is called ``"Unnamed: 0"``, with its place.
     keep : sequence of str
@@ -50,12 +51,14 @@ def load_dataset(
         their range to be measurements (`pacbayes.data.leakage`), or that a name such as ``id`` gives away;
         numbers of subjects with several rows (`pacbayes.data.leakage`); and columns without a name.
     sep : str, optional
-        For a CSV or TSV file: the character between two fields, by default a comma or a tab.
+        For a CSV or TSV file: the character between two fields, by default the one that all lines agree on.
+    encoding : str, optional
+        For a CSV or TSV file: by default UTF-8, UTF-16 or Latin-1 (Windows-1252), by the first megabyte.
     skip_unlabelled : bool
         For a file: leave out rows without a class; the certificate is then about examples that have one.
     decimal, thousands : str, optional
-        For a file: the sign before the decimals of a number, a point or a comma, and the one between its thousands, as
-        in ``3,682.50``; by default a point, and none.
+        For a file: the decimal sign of numbers, a point or a comma, and the sign between thousands, as in
+        ``3,682.50``; by default the signs that read the numbers of the first megabyte.
     as_frame : bool
         Return pandas objects.
 
@@ -109,13 +112,18 @@ def load_dataset(
     for option, value in (("drop", drop), ("keep", keep)):
         if isinstance(value, str) or not all(isinstance(one, str) for one in value):
             raise TypeError(f"{option} must be a list of names of columns, got {value!r}")
-    signs = NumberFormat.given(decimal, thousands)
+    numbers = None
+    if decimal is not None or thousands is not None:
+        from pacbayes.data.schema import NumberFormat
+
+        numbers = NumberFormat(decimal or ".", thousands)
     if isinstance(name, str) and name in DATASETS:
         if target is not None:
             raise ValueError(f"target is for files only: the class of {name!r} is fixed, got target={target!r}")
-        if drop or keep or sep is not None or skip_unlabelled or signs is not None:
+        if drop or keep or sep is not None or encoding is not None or skip_unlabelled or numbers is not None:
             raise ValueError(
-                f"drop, keep, sep, skip_unlabelled, decimal and thousands are for files only: {name!r} is fixed"
+                "drop, keep, sep, encoding, skip_unlabelled, decimal and thousands are for files only: "
+                f"{name!r} is fixed"
             )
         facts = DATASETS[name]
         return _bunch(read_shipped(facts), facts.description, facts.split_sizes, as_frame)
@@ -125,10 +133,10 @@ def load_dataset(
             f"unknown data set {name!r}; known are {', '.join(DATASETS)}, or the path of a CSV, TSV or Parquet file"
         )
     # Imported here, as pandas below: `import pacbayes.data` is to stay quick.
-    from pacbayes.data.reading import read_file
+    from pacbayes.data.io import ReadOptions
 
-    how: dict[str, Any] = {"sep": sep, "skip_unlabelled": skip_unlabelled, "signs": signs}
-    table, skipped = read_file(path, target, drop=drop, keep=keep, **how)
+    options = ReadOptions(sep, encoding, numbers)
+    table, skipped = _read_file(path, target, options, (drop, keep), skip_unlabelled, as_frame)
     rows, features = table.data.shape
     description = (
         f"{table.filename}: {rows} examples, {features} features, {len(table.target_names)} classes in column "
@@ -137,6 +145,56 @@ def load_dataset(
     if skip_unlabelled:
         description += f" {skipped} examples without a class were left out."
     return _bunch(table, description, None, as_frame)
+
+
+def _read_file(
+    path: Path,
+    target: str | None,
+    options: ReadOptions,
+    drop_and_keep: tuple[Sequence[str], Sequence[str]],
+    skip_unlabelled: bool,
+    as_frame: bool,
+) -> tuple[Table, int]:
+    """Read the rows of a file, and count the rows without a class that were left out."""
+    from pacbayes.data.io import open_table
+    from pacbayes.data.leakage import reject_columns
+    from pacbayes.data.rejections import in_python, listed
+    from pacbayes.data.schema import BOOLEAN, NUMBER, Schema
+    from pacbayes.data.targets import has_label, labels_of, similar_columns, target_of
+
+    file, (drop, keep) = open_table(path, options), drop_and_keep
+    for option, columns in (("drop", drop), ("keep", keep)):
+        unknown = sorted(set(columns) - set(file.columns))
+        if unknown:
+            similar = similar_columns(file.columns, unknown)
+            raise ValueError(f"{option} must name columns of {str(path)!r}, got {listed(unknown)}; {similar}")
+    names = [name for name in file.columns if name not in drop]
+    chosen = target_of(names, target, str(path))
+    frame = file.read(strings=[chosen])[names]
+    kept = has_label(frame, chosen, str(path)) if skip_unlabelled else np.ones(len(frame), dtype=bool)
+    frame, skipped = frame[kept].reset_index(drop=True), int((~kept).sum())
+    labels = labels_of(frame.pop(chosen), str(path))
+    schema = Schema.of(frame)
+    reject_columns(frame, schema, keep, in_python)
+    others = [column.name for column in schema.columns if column.kind not in (NUMBER, BOOLEAN) or column.strings]
+    if others and not as_frame:
+        raise ValueError(
+            f"features must be numbers, but in {str(path)!r} these columns are not: {listed(others)} ({others[0]!r} "
+            f"holds {frame[others[0]].dropna().iloc[0]!r}); use as_frame=True, leave them out with drop={others!r}, or "
+            "say which column is the class with target="
+        )
+    data: Any = schema.numeric(frame)
+    missing = [str(name) for name in frame if data[name].isna().any()]
+    if not as_frame:
+        if missing:
+            raise ValueError(
+                f"features must be finite, but columns {listed(missing)} of {str(path)!r} have missing values, the "
+                f"first in example {int(data[missing[0]].isna().to_numpy().argmax()) + 1}; fill them in, or "
+                "use as_frame=True"
+            )
+        data = data.to_numpy(dtype=np.float64)
+    classes = [str(label) for label in np.unique(labels)]
+    return Table(data, labels, [str(name) for name in frame], classes, chosen, str(path)), skipped
 
 
 def _bunch(table: Table, description: str, split_sizes: tuple[int, int, int] | None, as_frame: bool) -> Bunch:

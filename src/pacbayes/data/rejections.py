@@ -7,7 +7,7 @@ from dataclasses import dataclass
 #: How a way out is said: from an option, such as "drop", and what it is given, None for one that is given nothing.
 Hint = Callable[[str, str | None], str]
 # Arguments in Python that are no lists.
-_SINGLE = ("decimal", "sep", "target", "thousands")
+_SINGLE = ("decimal", "encoding", "sep", "target", "thousands")
 # So many columns are said in full; up to the second number they are named; more are counted.
 _SAID, _NAMED = 10, 50
 
@@ -64,6 +64,20 @@ def in_python(option: str, value: str | None) -> str:
     if value is None:
         return f"{option}=True"
     return f"{option}={value!r}" if option in _SINGLE else f"{option}=[{value!r}]"
+
+
+def listed(names: Sequence[str], most: int = 10) -> str:
+    """First names of a list, and the number of the others.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed(["a", "b", "c", "d"], 1)
+    ("'a', 'b'", "'a' and 3 more")
+    """
+    # One or two more are as soon named as counted.
+    most = len(names) if len(names) <= most + 2 else most
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def refuse(columns: Sequence[Refused], hint: Hint) -> None:

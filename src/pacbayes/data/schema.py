@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 from pacbayes._utils.arrays import FloatArray
+from pacbayes.data.rejections import listed
 from pacbayes.data.spelling import spellings
 
 NUMBER, BOOLEAN, DATE, CATEGORY, TEXT = "number", "boolean", "date", "category", "text"
@@ -297,15 +298,11 @@ def unseen_messages(counts: "dict[str, pd.Series[Any]]", rows: int) -> list[str]
     >>> unseen_messages({"colour": pd.Series({"pink": 2, "grey": 1})}, 10)
     ["Column 'colour': 3 of 10 examples hold a category that was not in the training data ('pink', 'grey')."]
     """
-    messages = []
-    for name, values in counts.items():
-        shown = [repr(str(value)[:40]) for value in values.index[:_MOST_NAMED]]
-        shown += ["..."] if len(values) > _MOST_NAMED else []
-        messages.append(
-            f"Column {name!r}: {int(values.sum())} of {rows} examples hold a category that was not in the training "
-            f"data ({', '.join(shown)})."
-        )
-    return messages
+    return [
+        f"Column {name!r}: {int(values.sum())} of {rows} examples hold a category that was not in the training data "
+        f"({listed([str(value)[:40] for value in values.index], _MOST_NAMED)})."
+        for name, values in counts.items()
+    ]
 
 
 # -- kinds -------------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from pacbayes.estimators.fitted import Fitted, cv_results
 from pacbayes.estimators.planning import make_plan, make_refit
 from pacbayes.estimators.prediction import PredictionMixin
 from pacbayes.estimators.recipe import Recipe
-from pacbayes.estimators.rows import FitInput, fit_input, make_dataset, reading_of
+from pacbayes.estimators.rows import FitInput, fit_input, make_dataset, schema_of
 from pacbayes.posteriors.posterior import Posterior
 
 # Approximate maximum length of a repr: parameters may be lists of a thousand numbers.
@@ -113,7 +113,7 @@ class CertifiedModel(PredictionMixin):
             # Uses training rows only.
             trained = recipe.train(data, rows)
             # Everything that must be fixed before validation is fixed here.
-            plan = make_plan(recipe, trained, data, reading_of(rows.X, data.rows))
+            plan = make_plan(recipe, trained, data, schema_of(rows.X, data.rows, trained.split(0)[0]))
             # The only line where classifiers predict the validation set.
             predictions = predict_validation(trained.members, plan, data, recipe.n_jobs)
             # From here on, all rows may be used.

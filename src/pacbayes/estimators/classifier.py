@@ -40,8 +40,8 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         the data are seen.
     preprocessor : "auto", None or scikit-learn transformer
         Preprocessor of the built-in families (named ones and `SVMs`), cloned and fitted on training rows only.  "auto"
-        imputes medians and one-hot encodes categories if X is a data frame with non-numeric columns.  Your estimators
-        and grids get the rows as passed to `fit`.
+        imputes medians and encodes dates, categories and text if X is a data frame with other columns than integers.
+        Your estimators and grids get the rows as passed to `fit`.
     voting : {"auto", "soft", "majority", "best", "stochastic"}
         How to predict; read by `predict`.  "soft" predicts the class with the highest mean calibrated probability,
         "majority" takes a weighted majority vote, "best" uses a single classifier, and "stochastic" draws a classifier

@@ -26,7 +26,7 @@ from pacbayes.ensemble.validation import check_predictions_fit
 from pacbayes.estimators.fitted import Fitted
 from pacbayes.estimators.planning import build_plan
 from pacbayes.estimators.recipe import Recipe
-from pacbayes.estimators.rows import reading_of
+from pacbayes.estimators.rows import schema_of
 
 if TYPE_CHECKING:
     from pacbayes.estimators.base import CertifiedModel
@@ -78,7 +78,7 @@ def certify_fitted(
     plan = build_plan(
         recipe,
         data,
-        reading_of(rows, data.rows),
+        schema_of(rows, data.rows, None),
         split=split,
         hedge=hedge,
         prior=resolve_prior(model.prior, members.params, None, None, split),

@@ -31,8 +31,8 @@ from pacbayes.certificates.thresholds import ConfidenceGrid, ThresholdGrid, conf
 from pacbayes.certificates.voting import float_weights
 from pacbayes.data.dataset import Dataset
 from pacbayes.data.rows import pick_rows
+from pacbayes.data.schema import Schema
 from pacbayes.data.split import GROUP, Split
-from pacbayes.data.tables import TableReading
 from pacbayes.ensemble.calibration import calibrate
 from pacbayes.ensemble.classifier_set import TrainedMembers
 from pacbayes.ensemble.cross_validation import CrossValidation, assign_folds, count_fold_errors
@@ -40,7 +40,7 @@ from pacbayes.ensemble.members import Calibrations, Predictions, smallest_code_d
 from pacbayes.estimators.recipe import Recipe
 
 
-def make_plan(choices: Recipe, trained: TrainedMembers, data: Dataset, reading: TableReading | None) -> Plan:
+def make_plan(choices: Recipe, trained: TrainedMembers, data: Dataset, schema: Schema | None) -> Plan:
     """Plan of trained classifiers, determined on the training set.
 
     Of the validation rows the plan holds hashes and the format of the columns, to compare later tables with.
@@ -60,7 +60,7 @@ def make_plan(choices: Recipe, trained: TrainedMembers, data: Dataset, reading: 
     return build_plan(
         choices,
         data,
-        reading,
+        schema,
         split=split,
         rules=rules,
         out_of_fold=out_of_fold,
@@ -92,7 +92,7 @@ def _primary_rules(cv: CVResult, n_classifiers: int, n: int) -> tuple[FixedRule,
 def build_plan(
     choices: Recipe,
     data: Dataset,
-    reading: TableReading | None,
+    schema: Schema | None,
     *,
     split: Split,
     rules: tuple[FixedRule, ...],
@@ -128,7 +128,7 @@ def build_plan(
         slices=() if data.slices is None else data.slices.names,
         slice_column="" if data.slices is None else data.slices.column,
         row_fingerprints=data.row_fingerprints(draw_key(split.seed)),
-        reading=reading,
+        schema=schema,
         **fields,
     )
 

@@ -262,10 +262,9 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
 
     def _warn_unseen(self, rows: Any) -> None:
         """Warn of categories that no training row had: the certificate is about rows like the validation rows."""
-        encoder = self._fitted.table_encoder
-        if encoder is not None:
-            for message in unseen_messages(encoder.schema_.unseen(rows), number_of_rows(rows)):
-                warn_caller(message, UnseenCategoryWarning)
+        schema = self._fitted.plan.schema
+        for message in unseen_messages({} if schema is None else schema.unseen(rows), number_of_rows(rows)):
+            warn_caller(message, UnseenCategoryWarning)
 
     def _counted_batch(self) -> CountedBatch:
         """Accumulator of a batch that arrives in blocks; raise if batches cannot be certified."""

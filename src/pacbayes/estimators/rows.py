@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from pacbayes._utils.arrays import BoolArray
+from pacbayes._utils.arrays import BoolArray, Rows
 from pacbayes._utils.checks import check_not_masked, narrow_labels
 from pacbayes.data.dataset import Dataset, check_complete, check_rows, check_same_kind, check_same_order
 from pacbayes.data.preprocessing import check_finite, naming_column
-from pacbayes.data.rows import check_table, check_values, number_of_rows, numpy_columns, pickable_rows
-from pacbayes.data.tables import TableReading
+from pacbayes.data.rows import check_table, check_values, number_of_rows, numpy_columns, pick_rows, pickable_rows
+from pacbayes.data.schema import CATEGORY, Schema, as_frame
 
-# Key in `DataFrame.attrs` of how the frame was read from a file.
-_READING = "pacbayes.reading"
+# Key in `DataFrame.attrs` of the schema of the file that the frame was read from.
+_SOURCE = "pacbayes.source"
 
 
 class Advice(NamedTuple):
@@ -117,16 +117,24 @@ def _numbers(estimator: Any, X: Any, advice: Advice, **options: Any) -> Any:
     return result
 
 
-def note_reading(X: pd.DataFrame, reading: TableReading) -> pd.DataFrame:
-    """Attach the format of its file to a data frame, so that a model fitted on it stores the format."""
-    X.attrs[_READING] = reading
+def with_source(X: pd.DataFrame, source: Schema) -> pd.DataFrame:
+    """Attach the schema of its file to a data frame, so that a model fitted on it reads later files in the same way."""
+    X.attrs[_SOURCE] = source
     return X
 
 
-def reading_of(X: Any, rows: Any) -> TableReading | None:
-    """File format attached to X, or else derived from the validated `rows`."""
-    attached = getattr(X, "attrs", {}).get(_READING)
-    return attached if isinstance(attached, TableReading) else TableReading.of(rows)
+def schema_of(X: Any, rows: Any, train: Rows | None) -> Schema | None:
+    """Decide the schema of the training rows, without columns of numbers; None if rows are not a table."""
+    if sp.issparse(rows) or (isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.dtype.kind in "biuf"):
+        return Schema()
+    source = getattr(X, "attrs", {}).get(_SOURCE, Schema())
+    categorical = source.kinds(CATEGORY)
+    try:
+        frame = as_frame(rows if train is None else pick_rows(rows, train))
+        schema = Schema.of(frame, categorical=categorical, missing=source.missing, numbers=source.numbers)
+    except (TypeError, ValueError):
+        return None
+    return schema.other_columns
 
 
 def _length(y: Any) -> int:

@@ -37,8 +37,8 @@ from pacbayes.certificates.rules import Draws, FixedRule, Single, SoftVote, Vote
 from pacbayes.certificates.sentences import PRIORS
 from pacbayes.certificates.thresholds import MAX_GRID_SIZE, MAX_THRESHOLDS, ConfidenceGrid, ThresholdGrid
 from pacbayes.certificates.voting import BITS, PRIMARY, SOFT, IntegerWeights, float_weights
+from pacbayes.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, TEXT, Column, Schema
 from pacbayes.data.split import DISTINCT, EXAMPLE, GROUP, SPLITS, Split, marked, rows_of_units
-from pacbayes.data.tables import TableReading, TextColumn
 from pacbayes.ensemble.calibration import KINDS, LABELS, LARGEST, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.members import Calibrations, CompositeMembers, Estimators, smallest_code_dtype
@@ -59,9 +59,9 @@ def check(value: Any) -> None:
 
     Examples
     --------
-    >>> check(TextColumn(place="first"))
+    >>> check(Column(1, "number"))
     Traceback (most recent call last):
-    ValueError: TextColumn.place is not of its type
+    ValueError: Column.name is not of its type
     """
     kind: Any = type(value)
     for name, hint in _hints(kind).items():
@@ -290,9 +290,8 @@ RULES: dict[type, _Rules] = {
     },
     Single: _RULE | {"weights": lambda r: _are_integer_weights(r.weights) and np.count_nonzero(r.weights) == 1},
     SoftVote: _RULE | {"soft": lambda r: sorted(r.soft.maps) == np.flatnonzero(r.weights).tolist()},
-    # Invalid places are reported when a table is read.
-    TableReading: {},
-    TextColumn: {},
+    Schema: {},
+    Column: {"kind": lambda c: c.kind in (NUMBER, BOOLEAN, DATE, CATEGORY, TEXT)},
     ConfidenceGrid: {
         "values": lambda g: _decreases(g.values, -math.inf, MAX_THRESHOLDS),
         "accepted": lambda g: _cumulative(g.values.shape, g.accepted, g.wrong),

@@ -8,7 +8,7 @@ from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.distances import get_distance
 from pacbayes.certificates.decisions import Abstain, Threshold
 from pacbayes.certificates.metric_bounds import Cost
-from pacbayes.data.number_format import NumberFormat
+from pacbayes.data.schema import NumberFormat
 from pacbayes.files.checks import RULES, check
 from pacbayes.svm.kernel import Kernel, Scaling
 from pacbayes.svm.one_vs_one import OneVsOnePaths, Pair

@@ -1,0 +1,639 @@
+"""Tables in files: text with any separator, decimal sign and encoding, and Parquet; whole or in blocks.
+
+Where pandas would guess in silence, a file is rejected: a first row of data taken for column names, an index taken for
+a feature, fields without a name.  Memory is bounded while a file is unpacked: a megabyte on disk can be gigabytes.
+"""
+
+import bz2
+import codecs
+import csv
+import gzip
+import io
+import lzma
+import os
+import warnings
+import zipfile
+import zlib
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from pacbayes._utils.checks import import_optional
+from pacbayes._utils.memory import memory_limit, readable
+from pacbayes._utils.progress import progress
+from pacbayes.data.rejections import Hint, in_python, listed
+from pacbayes.data.schema import (
+    MISSING_WORDS,
+    OTHER_FORMATS,
+    PLAIN_NUMBERS,
+    NumberFormat,
+    Unreadable,
+    formats_of,
+    marker_spellings,
+    numbers_of,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Encoding, separator and number format are detected in so many bytes and lines.
+_SAMPLE_BYTES, _SAMPLE_LINES = 2**20, 1000
+# Share of lines that must have as many fields as the header, and of cells that must be numbers of one format.
+_SHARE = 0.9
+_SEPARATORS = {".csv": ",;\t|", ".tsv": "\t,;|"}
+# Memory of a cell in pandas, beside its text.
+_CELL_BYTES = 24
+# Arrow's columns and those of the data frame exist at the same time.
+_COPIES = 2
+# Cells of a block: some hundred megabytes if all of them are long strings.
+_CELLS = 2**20
+_FEWEST_ROWS, _MOST_ROWS = 1_000, 2**16
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read a file; None for what is detected."""
+
+    sep: str | None = None
+    encoding: str | None = None
+    numbers: NumberFormat | None = None
+    #: Strings that are missing values, besides `MISSING_WORDS` of text files.
+    missing: tuple[str, ...] = ()
+    #: Formats an option for error messages.
+    hint: Hint = in_python
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """Separator, encoding and number format of a text file."""
+
+    separator: str
+    encoding: str
+    numbers: NumberFormat
+
+    def __str__(self) -> str:
+        """One line for the user; empty for the most frequent format of its file type.
+
+        Examples
+        --------
+        >>> print(TextFormat(";", "cp1252", NumberFormat(",", ".")))
+        separator ';', decimal sign ',', thousands separator '.', encoding cp1252
+        """
+        parts = [f"separator {'tab' if self.separator == chr(9) else repr(self.separator)}"]
+        parts += [f"decimal sign {self.numbers.decimal!r}"] if self.numbers.decimal != "." else []
+        parts += [f"thousands separator {self.numbers.thousands!r}"] if self.numbers.thousands else []
+        return ", ".join([*parts, f"encoding {self.encoding}"])
+
+
+def open_table(path: Path, options: ReadOptions | None = None) -> "TableFile":
+    """Open a table; raise if the ending of its name is unknown."""
+    options = options or ReadOptions()
+    if not path.exists():
+        raise FileNotFoundError(f"no such file: {str(path)!r}")
+    if path.is_dir():
+        raise ValueError(f"{str(path)!r} is a folder, not a CSV, TSV or Parquet file")
+    for ending, kind in _KINDS.items():
+        if any(path.name.lower().endswith(f"{ending}{packed}") for packed in kind.packed):
+            file: TableFile = kind(path, options)
+            return file
+    raise ValueError(
+        f"cannot tell the format of {str(path)!r}: the name must end in one of .csv, .tsv (these also with .gz, "
+        ".bz2, .xz or .zip) and .parquet"
+    )
+
+
+def check_separator(sep: str) -> str:
+    r"""Check the character between two fields; a tab may be written as ``\t`` or ``tab``.
+
+    Examples
+    --------
+    >>> check_separator(";"), check_separator("tab")
+    (';', '\t')
+    >>> check_separator(";;")
+    Traceback (most recent call last):
+    ValueError: sep must be one character that is no letter, digit, quote, sign, point or line break, or tab; got ';;'
+    """
+    if not isinstance(sep, str):
+        raise TypeError(f"sep must be a character, got {sep!r}")
+    character = "\t" if sep in ("\\t", "tab") else sep
+    if len(character) != 1 or character.isalnum() or character in "\"'+-.\n\r\0":
+        raise ValueError(
+            f"sep must be one character that is no letter, digit, quote, sign, point or line break, or tab; got {sep!r}"
+        )
+    return character
+
+
+class TableFile(ABC):
+    """A file with one table.
+
+    Attributes
+    ----------
+    columns : list of str
+        Names of the columns.
+    total, done : int
+        The size of the file and how much of it was read: bytes of text, rows of Parquet.
+    format : TextFormat or None
+        Format of a text file.
+    """
+
+    packed: tuple[str, ...] = ("",)
+    columns: list[str]
+    total: int
+    format: TextFormat | None = None
+
+    def __init__(self, path: Path, options: ReadOptions) -> None:
+        self.path, self.options, self.done, self._skip_blanks = path, options, 0, True
+        self.missing = marker_spellings(options.missing)
+
+    def read(
+        self, strings: Collection[str] = (), verbatim: Collection[str] = (), leading_blanks: bool = False
+    ) -> "pd.DataFrame":
+        """Read all rows.
+
+        Columns in `strings` are not converted to numbers; in `verbatim` no string is a missing value either.  With
+        `leading_blanks`, blanks after a separator belong to a string.
+        """
+        self._skip_blanks = not leading_blanks
+        with progress(f"reading {self.path.name!r}", None):
+            frame = next(self._frames(None, {*strings, *verbatim}, set(verbatim)), None)
+        return self._checked(frame)
+
+    def blocks(
+        self, strings: Collection[str] = (), verbatim: Collection[str] = (), leading_blanks: bool = False
+    ) -> "Iterator[pd.DataFrame]":
+        """Read the rows in blocks of about a million cells."""
+        self._skip_blanks = not leading_blanks
+        rows = min(max(_CELLS // max(1, len(self.columns)), _FEWEST_ROWS), _MOST_ROWS)
+        empty, self.done = True, 0
+        for frame in self._frames(rows, {*strings, *verbatim}, set(verbatim)):
+            if len(frame):
+                empty = False
+                yield frame
+        if empty:
+            self._checked(None)
+        self.done = self.total
+
+    def _checked(self, frame: "pd.DataFrame | None") -> "pd.DataFrame":
+        if frame is None or not len(frame):
+            raise ValueError(f"{str(self.path)!r} has column names but no rows")
+        return frame
+
+    @abstractmethod
+    def _frames(self, rows: int | None, strings: set[str], verbatim: set[str]) -> "Iterator[pd.DataFrame]":
+        """Yield frames of so many rows, or one of all."""
+
+    def _finished(self, frame: "pd.DataFrame", strings: set[str]) -> "pd.DataFrame":
+        """Convert strings of another number format to numbers, and all other strings to objects."""
+        import pandas as pd
+
+        numbers = self.format.numbers if self.format is not None else self.options.numbers or PLAIN_NUMBERS
+        frame = frame.reset_index(drop=True)
+        for name in [name for name, dtype in frame.dtypes.items() if dtype.kind not in "biufmM"]:
+            column = frame[name]
+            # One object for each distinct string, not for each cell.
+            codes, distinct = pd.factorize(column)
+            values = pd.Series(np.append(np.asarray(distinct, dtype=object), np.nan)[codes], dtype=object)
+            if name not in strings and numbers != PLAIN_NUMBERS and values.map(lambda v: isinstance(v, str)).any():
+                converted, bad = numbers_of(values, numbers)
+                if not bad.any():
+                    frame[name] = converted
+                    continue
+                _check_points(str(name), values, numbers)
+            frame[name] = values
+        return frame
+
+
+# -- text --------------------------------------------------------------------------------------------------------------
+
+
+class TextFile(TableFile):
+    """A CSV or TSV file, possibly compressed."""
+
+    packed = ("", ".gz", ".bz2", ".xz", ".zip")
+
+    def __init__(self, path: Path, options: ReadOptions) -> None:
+        super().__init__(path, options)
+        self._kind = "TSV" if ".tsv" in path.name.lower() else "CSV"
+        self.total = os.path.getsize(path)
+        with path.open("rb") as file, self._readable():
+            sample = self._unpacked(file, MemoryBudget(path)).read(_SAMPLE_BYTES)
+        encoding = options.encoding or _encoding(sample, path)
+        text = self._decoded(sample, encoding)
+        separator = self._separator(text)
+        rows = _fields(text, separator)
+        if len(text) and len(sample) == _SAMPLE_BYTES:
+            rows = rows[:-1] or rows  # the last may be cut
+        if not rows:
+            raise ValueError(f"cannot read {str(path)!r} as {self._kind}: No columns to parse from file")
+        _check_header(rows[0], rows[1:], path)
+        # As pandas names them; a file that pandas read and wrote has the first of these names already.
+        unnamed = [f"Unnamed: {place}" for place in range(len(rows[0]))]
+        unnamed = [f"{name}.1" if name in rows[0] else name for name in unnamed]
+        self.columns = [name or unnamed[place] for place, name in enumerate(rows[0])]
+        numbers = options.numbers or _number_format(self.columns, rows[1:], path, options.hint)
+        self.format = TextFormat(separator, encoding, numbers)
+
+    def _unpacked(self, file: BinaryIO, budget: "MemoryBudget") -> BinaryIO:
+        """Text of the file, unpacked no further than the budget allows."""
+        suffix = self.path.suffix.lower()
+        source = _UNPACKERS[suffix](file) if suffix in _UNPACKERS else file
+        return io.BufferedReader(_CountedText(source, budget), 2**16)
+
+    def _decoded(self, sample: bytes, encoding: str) -> str:
+        try:
+            # The sample may end within a character.
+            return codecs.getincrementaldecoder(encoding)().decode(sample, final=len(sample) < _SAMPLE_BYTES)
+        except LookupError:
+            raise ValueError(f"unknown encoding {encoding!r}; known are utf-8, utf-16, latin-1, cp1252 ...") from None
+        except UnicodeDecodeError as error:
+            raise self._undecodable(encoding) from error
+
+    def _undecodable(self, encoding: str) -> ValueError:
+        way = self.options.hint("encoding", "cp1252")
+        return ValueError(f"{str(self.path)!r} is not text in the encoding {encoding}; give another, such as {way}")
+
+    def _separator(self, text: str) -> str:
+        """Separator that all lines agree on; raise if there are two."""
+        if self.options.sep is not None:
+            return check_separator(self.options.sep)
+        known = _SEPARATORS[f".{self._kind.lower()}"]
+        fitting = []
+        for character in known:
+            widths = [len(row) for row in _fields(text, character)]
+            if widths and widths[0] > 1 and widths.count(widths[0]) >= _SHARE * len(widths):
+                fitting.append(character)
+        if len(fitting) > 1:
+            raise ValueError(
+                f"the fields of {str(self.path)!r} may be separated by {' or '.join(map(repr, fitting))}: give "
+                f"{' or '.join(self.options.hint('sep', one) for one in fitting)}"
+            )
+        return fitting[0] if fitting else known[0]
+
+    def _frames(self, rows: int | None, strings: set[str], verbatim: set[str]) -> "Iterator[pd.DataFrame]":
+        import pandas as pd
+
+        assert self.format is not None
+        rows = rows if _refuses_long_lines() else None
+        budget, markers = MemoryBudget(self.path), [*MISSING_WORDS, *self.missing]
+        # Before 3.1 pandas reads decimals only to about 1e-12 unless told otherwise; from 3.1 on it reads them exactly,
+        # and the option is deprecated.
+        exact = tuple(int(part) for part in pd.__version__.split(".")[:2]) >= (3, 1)
+        with self.path.open("rb") as file, self._readable():
+            parts: Any = pd.read_csv(
+                self._unpacked(file, budget),
+                sep=self.format.separator,
+                encoding=self.format.encoding,
+                header=0,
+                names=self.columns,
+                index_col=False,
+                na_values={name: [] if name in verbatim else markers for name in self.columns} if verbatim else markers,
+                keep_default_na=False,
+                dtype=dict.fromkeys(strings, str),
+                skipinitialspace=self._skip_blanks,
+                low_memory=False,
+                decimal=self.format.numbers.decimal,
+                float_precision=None if exact else "round_trip",
+                chunksize=rows,
+            )
+            for frame in [parts] if rows is None else parts:
+                # pandas reads ahead, by less than a block.
+                self.done = file.tell()
+                budget.clear()
+                yield self._finished(frame, strings)
+
+    def _one_column(self) -> str:
+        hint = self.options.hint
+        return f"; commas before decimals are {hint('decimal', ',')}" if len(self.columns) == 1 else ""
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Convert errors of pandas to one line that names the file."""
+        import pandas as pd
+
+        try:
+            with warnings.catch_warnings():
+                # Rows longer than the header: with index_col=False pandas would drop fields with a warning.
+                warnings.simplefilter("error", pd.errors.ParserWarning)
+                yield
+        except pd.errors.ParserWarning:
+            raise ValueError(
+                f"the rows of {str(self.path)!r} have more fields than its line of {len(self.columns)} column "
+                f"names{self._one_column()}"
+            ) from None
+        except UnicodeError:
+            raise self._undecodable(self.format.encoding if self.format else "utf-8") from None
+        except (ValueError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+            if repr(str(self.path)) in str(error):
+                raise
+            raise ValueError(f"cannot read {str(self.path)!r} as {self._kind}: {error}") from None
+
+
+@cache
+def _refuses_long_lines() -> bool:
+    """Whether this pandas rejects over-long lines at chunk boundaries; older ones drop fields: read without chunks."""
+    import pandas as pd
+
+    try:
+        list(pd.read_csv(io.StringIO("a\n1\n2\n3,4\n"), chunksize=2, index_col=False))
+    except pd.errors.ParserError:
+        return True
+    return False
+
+
+def _encoding(sample: bytes, path: Path) -> str:
+    """Detect the encoding of a text by its first bytes.
+
+    Examples
+    --------
+    >>> [_encoding("Größe".encode(name), Path("x.csv")) for name in ("utf-8", "utf-8-sig", "utf-16", "utf-16-be")]
+    ['utf-8', 'utf-8-sig', 'utf-16', 'utf-16-be']
+    >>> [_encoding("Größe€".encode(name, "ignore"), Path("x.csv")) for name in ("latin-1", "cp1252")]
+    ['latin-1', 'cp1252']
+    """
+    if sample.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    zeros = sample.count(0)
+    if zeros:
+        even = sample[::2].count(0)
+        if 5 * zeros >= len(sample) and (even == 0 or even == zeros):
+            return "utf-16-le" if even == 0 else "utf-16-be"
+        raise ValueError(f"{str(path)!r} holds NUL bytes: it is no text, or damaged")
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample)
+        return "utf-8"
+    except UnicodeDecodeError:
+        windows = any(0x80 <= byte <= 0x9F for byte in set(sample)) and not set(sample) & set(b"\x81\x8d\x8f\x90\x9d")
+        return "cp1252" if windows else "latin-1"
+
+
+def _fields(text: str, separator: str) -> list[list[str]]:
+    """First lines of a text, without empty ones."""
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
+        return [row for row in islice(lines, _SAMPLE_LINES) if row]
+    except csv.Error:
+        return []
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _check_header(header: list[str], rows: list[list[str]], path: Path) -> None:
+    """Raise if the first line holds no names, or repeated ones."""
+    are_numbers = [PLAIN_NUMBERS.number(cell) is not None for cell in header]
+    seen = [{row[i] for row in rows if i < len(row)} for i in range(len(header))]
+    if all(
+        is_number or (cell and cell in cells) for is_number, cell, cells in zip(are_numbers, header, seen, strict=True)
+    ):
+        what = "only numbers" if all(are_numbers) else "numbers, and values that its columns hold too"
+        raise ValueError(
+            f"the first line of {str(path)!r} must hold column names, but it holds {what} ({listed(header)}); "
+            "add a line of names, or the first example is lost"
+        )
+    repeated = sorted(cell for cell, times in Counter(header).items() if times > 1 and cell)
+    if repeated:
+        raise ValueError(f"column names of {str(path)!r} must differ, got more than once: {listed(repeated)}")
+
+
+def _number_format(names: list[str], rows: list[list[str]], path: Path, hint: Hint) -> NumberFormat:
+    """Detect the format of numbers that are not plain; raise if two formats read them."""
+    readable_in: dict[str, set[str]] = {}
+    with_points: dict[str, set[str]] = {}
+    for i, name in enumerate(names):
+        cells = {row[i].strip() for row in rows if i < len(row)}.difference(MISSING_WORDS)
+        numbers = {
+            cell for cell in cells if any(one.number(cell) is not None for one in (PLAIN_NUMBERS, *OTHER_FORMATS))
+        }
+        if not numbers or len(numbers) < _SHARE * len(cells):
+            continue
+        if PLAIN_NUMBERS.reads_all(numbers):
+            with_points |= {name: numbers} if any("." in cell for cell in numbers) else {}
+        elif formats_of(numbers):
+            readable_in[name] = numbers
+        else:
+            raise ValueError(
+                f"column {name!r} of {str(path)!r} writes numbers in several ways ({listed(sorted(numbers)[:3])}): "
+                f"make them one, or give {hint('decimal', '.')} if they are categories"
+            )
+    if not readable_in:
+        return PLAIN_NUMBERS
+    formats = formats_of(set().union(*readable_in.values()))
+    if formats and all(one.decimal == "," for one in formats) and with_points:
+        # A point in the same file stands between thousands, or the file is refused when it is read.
+        formats = formats_of(set().union(*readable_in.values(), *with_points.values())) or formats
+    if len(formats) > 1:
+        name, cells = next(iter(readable_in.items()))
+        cell = next(cell for cell in sorted(cells) if PLAIN_NUMBERS.number(cell) is None)
+        ways = [
+            " ".join(
+                [hint("decimal", one.decimal)] * (one.decimal != ".")
+                + ([] if one.thousands is None else [hint("thousands", one.thousands)])
+            )
+            for one in formats
+        ]
+        raise ValueError(
+            f"the numbers in column {name!r} of {str(path)!r} may be read in {len(formats)} ways ({cell!r}): give "
+            f"{', or '.join(ways)}"
+        )
+    return formats[0] if formats else PLAIN_NUMBERS
+
+
+def _check_points(name: str, values: Any, numbers: NumberFormat) -> None:
+    """Raise for numbers with a point where that is not the decimal sign: later they would be taken for plain ones."""
+    cells = {cell for cell in values if isinstance(cell, str)}
+    wrong = sorted(cell for cell in cells if "." in cell and PLAIN_NUMBERS.number(cell) is not None)
+    if numbers.decimal == "," and wrong:
+        raise ValueError(
+            f"column {name!r} holds {wrong[0]!r}, but the decimal sign of the file, or of the model's own table, is a "
+            "comma; give '.' as decimal if it is a point here, or as thousands too if it is between these"
+        )
+
+
+class MemoryBudget:
+    """The memory that reading a file may take: half of what is free when it begins.
+
+    Examples
+    --------
+    >>> budget = MemoryBudget(Path("own.csv"))
+    >>> budget.take(1000)
+    >>> try:
+    ...     budget.take(10**15)
+    ... except MemoryError as error:
+    ...     print(str(error).split(",")[0])
+    reading 'own.csv' needs more than half of the free memory
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._taken = path, 0
+        self._limit, self._name = memory_limit(None)
+
+    def take(self, size: int) -> None:
+        """Raise `MemoryError` if, with so many bytes more, the budget is exceeded."""
+        self._taken += size
+        if self._limit is not None and self._taken > self._limit:
+            raise MemoryError(
+                f"reading {str(self._path)!r} needs more than {self._name} {readable(self._limit)}: use a machine with "
+                "more memory, or a file of fewer rows or columns"
+            )
+
+    def clear(self) -> None:
+        """Begin anew: earlier blocks are not kept."""
+        self._taken = 0
+
+
+class _CountedText(io.RawIOBase):
+    """Text that is unpacked piece by piece within a budget: every separator and line end is a cell of pandas."""
+
+    def __init__(self, source: BinaryIO, budget: MemoryBudget) -> None:
+        self._source, self._budget = source, budget
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._source.read(len(buffer))
+        # The separator may not be known yet: count all of them.
+        cells = sum(data.count(character) for character in (b",", b";", b"\t", b"|", b" ", b"\n", b"\r"))
+        self._budget.take(len(data) + _CELL_BYTES * cells)
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _only_member(file: BinaryIO) -> Any:
+    archive = zipfile.ZipFile(file)
+    members = [info for info in archive.infolist() if not info.is_dir()]
+    if len(members) != 1:
+        raise ValueError(f"its archive must hold one file, got {len(members)}")
+    # Other methods cannot be unpacked piece by piece.
+    if members[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or members[0].flag_bits & 1:
+        raise ValueError("its archive must be packed by the method deflate, without a password")
+    return archive.open(members[0])
+
+
+_UNPACKERS: dict[str, Callable[[BinaryIO], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zip": _only_member,
+}
+
+
+# -- Parquet -----------------------------------------------------------------------------------------------------------
+
+
+class ParquetTable(TableFile):
+    """A Parquet file.  Strings are read as a list of distinct ones, and their length is known before they are copied.
+
+    Columns of other types than numbers, dates and strings, whose size the file does not tell, are not read.
+    """
+
+    def __init__(self, path: Path, options: ReadOptions) -> None:
+        super().__init__(path, options)
+        if options.sep is not None or options.encoding is not None:
+            raise ValueError(f"sep and encoding are for CSV and TSV files, got them for {str(path)!r}")
+        with self._readable():
+            import pyarrow as pa
+            from pyarrow.parquet import ParquetFile
+
+            # Read ahead, it would hold the file.
+            schema = ParquetFile(path, pre_buffer=False).schema_arrow
+            index = (schema.pandas_metadata or {}).get("index_columns", [])
+            fields = [field for field in schema if field.name not in index]
+            self.columns = [str(field.name) for field in fields]
+            self._types = {str(field.name): field.type for field in fields}
+            if len(self._types) < len(fields):
+                repeated = [name for name, times in Counter(self.columns).items() if times > 1]
+                raise ValueError(f"column names of {str(path)!r} must differ, got more than once: {listed(repeated)}")
+            bounded = (pa.types.is_primitive, pa.types.is_decimal, pa.types.is_null, _is_string)
+            self._read = [
+                name for name, kind in self._types.items() if any(test(_value_type(kind)) for test in bounded)
+            ]
+            strings = [name for name in self._read if _is_string(self._types[name])]
+            self._file = ParquetFile(path, pre_buffer=False, read_dictionary=strings)
+            self.total = self._file.metadata.num_rows
+
+    def _frames(self, rows: int | None, strings: set[str], verbatim: set[str]) -> "Iterator[pd.DataFrame]":
+        with self._readable():
+            import pyarrow as pa
+
+            if rows is None:
+                budget, metadata = MemoryBudget(self.path), self._file.metadata
+                groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+                chunks = [group.column(j) for group in groups for j in range(group.num_columns)]
+                chunks = [chunk for chunk in chunks if chunk.path_in_schema in self._read]
+                budget.take(_COPIES * sum(8 * max(0, chunk.num_values) for chunk in chunks))
+                budget.take(sum(max(0, chunk.total_uncompressed_size) for chunk in chunks))
+                yield self._frame(self._file.read(columns=self._read), budget, strings, verbatim)
+                return
+            for batch in self._file.iter_batches(batch_size=rows, columns=self._read):
+                self.done += batch.num_rows
+                table = pa.Table.from_batches([batch])
+                yield self._frame(table, MemoryBudget(self.path), strings, verbatim)
+
+    def _frame(self, table: Any, budget: MemoryBudget, strings: set[str], verbatim: set[str]) -> "pd.DataFrame":
+        import pandas as pd
+        import pyarrow as pa
+        from pyarrow import compute
+
+        made: dict[str, Any] = {}
+        for name in self.columns:
+            if name not in self._read:
+                made[name] = pd.Series([Unreadable(str(self._types[name]))] * table.num_rows, dtype=object)
+                continue
+            column = table.column(name)
+            if pa.types.is_dictionary(column.type):
+                for chunk in column.chunks if _is_string(column.type.value_type) else ():
+                    lengths = compute.binary_length(chunk.dictionary).take(chunk.indices)
+                    budget.take(_COPIES * (compute.sum(lengths).as_py() or 0))
+                column = column.cast(column.type.value_type)
+            if pa.types.is_decimal(column.type):
+                column = column.cast(pa.float64())
+            values = column.to_pandas(date_as_object=False)
+            missing = () if name in verbatim else self.missing
+            made[name] = _without_markers(values, missing)
+            if name in strings and values.dtype.kind in "iufb":
+                made[name] = values.astype(object).where(values.notna(), np.nan).map(str, na_action="ignore")
+        return self._finished(pd.DataFrame(made), strings)
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Raise if pyarrow is missing, or the file is no Parquet."""
+        import_optional("pyarrow", f"reading {str(self.path)!r}")
+        try:
+            yield
+        except (OSError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError
+            if repr(str(self.path)) in str(error) or str(error).startswith("column"):
+                raise
+            raise ValueError(f"cannot read {str(self.path)!r} as Parquet: {error}") from None
+
+
+def _value_type(kind: Any) -> Any:
+    return getattr(kind, "value_type", kind) if str(kind).startswith("dictionary") else kind
+
+
+def _is_string(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _without_markers(values: "pd.Series[Any]", missing: Sequence[str]) -> "pd.Series[Any]":
+    """Replace missing-value markers, as strings and as numbers, by missing values."""
+    if not missing or values.dtype.kind in "bmM":
+        return values
+    numbers = [number for number in map(PLAIN_NUMBERS.number, missing) if number is not None]
+    marked = values.isin(numbers if values.dtype.kind in "iuf" else [*missing, *numbers])
+    return values.mask(marked) if marked.any() else values
+
+
+_KINDS: dict[str, Any] = {".csv": TextFile, ".tsv": TextFile, ".parquet": ParquetTable}
