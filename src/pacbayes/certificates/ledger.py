@@ -132,6 +132,15 @@ class Attempt:
     See Also
     --------
     Ledger : Returns it.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     ledger = Ledger(folder + "/ledger.json")
+    ...     attempt = ledger.attempt(["no"] * 500, ["no"] * 495 + ["yes"] * 5, rows=range(500), at_most=0.05, name="v1")
+    >>> bool(attempt), attempt.number, attempt.rows
+    (True, 1, 500)
     """
 
     number: int
