@@ -157,16 +157,6 @@ def test_invalid_manifest_is_refused(tmp_path, how):
     assert (tmp_path / "manifest.json").read_text() == MANIFESTS[how]
 
 
-def test_invalid_directory(tmp_path):
-    (tmp_path / "file").write_text("")
-    for place, error in ((tmp_path / "file", FileExistsError), (tmp_path / "file" / "below", NotADirectoryError)):
-        with pytest.raises(error, match="checkpoint must be a directory that can be written"):
-            RUNS["grid"](place)
-    for kind in ("grid", "family"):
-        with pytest.raises(TypeError, match="checkpoint must be the path of a directory or None, got 3"):
-            RUNS[kind](3)
-
-
 def test_full_disk(finished, tmp_path, monkeypatch):
     fsync, calls = os.fsync, []
 
@@ -189,16 +179,6 @@ def test_unpicklable_estimator_is_refused(tmp_path):
     with pytest.raises(TypeError, match="checkpoint must be None for estimators that cannot be pickled"):
         grid_set(pipe, [{}], X, Y, checkpoint=tmp_path)
     assert len(grid_set(pipe, [{}], X, Y)) == 1
-
-
-def test_dropped_classifiers_are_stored(tmp_path):
-    arguments = (DecisionTreeClassifier(), {"max_depth": [-1, 2]}, X, Y)
-    for _ in range(2):
-        with pytest.warns(UserWarning, match="1 of 2 classifiers could not be fitted"):
-            classifiers = grid_set(*arguments, error_score="drop", random_state=0, checkpoint=tmp_path)
-        assert [dropped["params"]["max_depth"] for dropped in classifiers.dropped] == [-1]
-    with pytest.raises(ValueError, match=r"classifier 0 with {'max_depth': -1} could not be fitted"):
-        grid_set(*arguments, random_state=0, checkpoint=tmp_path)
 
 
 class ChangingClassifier(ClassifierMixin, BaseEstimator):

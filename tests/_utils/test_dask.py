@@ -55,14 +55,6 @@ def test_same_results_as_one_process(name, cluster):
     assert bits(list(one)) == bits(list(many))
 
 
-def test_same_svms(cluster):
-    before = executed(cluster)
-    expected = bits_of_run(RUNS["svm"](None, number=20))
-    assert executed(cluster) > before
-    with parallel_config(backend="sequential"):
-        assert bits_of_run(RUNS["svm"](None, number=20)) == expected
-
-
 class CountedRows(list):
     """Rows that record in a file every process that unpickles them."""
 

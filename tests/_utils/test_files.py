@@ -1,16 +1,14 @@
 """Atomic writing and locks; test_killed.py has the tests that kill processes."""
 
-import errno
 import os
-import stat
 import threading
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import filelock
 import pytest
 
-from pacbayes._utils.files import check_can_write, hold_lock, write_file
+from pacbayes._utils.files import hold_lock, write_file
 
 
 def test_replace_keeps_permissions_and_follows_links(tmp_path):
@@ -46,37 +44,6 @@ def test_failed_write_leaves_nothing(owner, step, tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_system_without_directory_descriptors(tmp_path, monkeypatch):
-    usual = os.open
-
-    def as_windows(path, *args, **kwargs):
-        if os.path.isdir(path):
-            raise PermissionError(errno.EACCES, "Permission denied", path)
-        return usual(path, *args, **kwargs)
-
-    monkeypatch.delattr(os, "O_DIRECTORY")
-    monkeypatch.setattr(os, "open", as_windows)
-    write_file(tmp_path / "file", b"text")
-    assert (tmp_path / "file").read_bytes() == b"text"
-
-
-@pytest.mark.parametrize(("number", "goes_on"), [(errno.EINVAL, True), (errno.ENOTSUP, True), (errno.EIO, False)])
-def test_folder_that_cannot_be_synced(number, goes_on, tmp_path, monkeypatch):
-    usual, synced = os.fsync, []
-
-    def fail_for_folders(descriptor):
-        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            synced.append(descriptor)
-            raise OSError(number, os.strerror(number))
-        usual(descriptor)
-
-    monkeypatch.setattr(os, "fsync", fail_for_folders)
-    with nullcontext() if goes_on else pytest.raises(OSError, match=os.strerror(number)):
-        write_file(tmp_path / "file", b"text")
-    assert len(synced) == 1
-    assert (tmp_path / "file").read_bytes() == b"text"
-
-
 def test_device_is_not_replaced(tmp_path):
     pipe, read = tmp_path / "pipe", []
     os.mkfifo(pipe)
@@ -88,18 +55,6 @@ def test_device_is_not_replaced(tmp_path):
     with pytest.raises(OSError, match="No space left"):
         write_file("/dev/full", b"text")
     assert not os.path.isfile("/dev/full")
-
-
-def test_check_can_write(tmp_path):
-    check_can_write("--out", tmp_path / "file")
-    check_can_write("--out", os.devnull)
-    assert os.listdir(tmp_path) == []
-    with pytest.raises(IsADirectoryError, match=r"--out: cannot write .*: it is a folder"):
-        check_can_write("--out", tmp_path)
-    with pytest.raises(FileNotFoundError, match="there is no folder"):
-        check_can_write("--out", tmp_path / "none" / "file")
-    with pytest.raises(PermissionError, match="--out: cannot write '/proc/file'"):
-        check_can_write("--out", "/proc/file")
 
 
 def try_lock(path):
@@ -128,18 +83,6 @@ def test_second_process_gets_an_error_and_does_not_disturb_the_first(tmp_path):
     with filelock.FileLock(path):  # a holder that has not signed, as of another program
         path.write_text("")
         assert "in use by another process;" in try_lock(path)
-
-
-def test_no_soft_lock_on_a_system_without_locks(tmp_path, monkeypatch):
-    pytest.importorskip("fcntl")
-
-    def no_flock(*args):
-        raise OSError(38, "Function not implemented")
-
-    monkeypatch.setattr("fcntl.flock", no_flock)
-    for _ in range(2):
-        with pytest.raises(OSError, match="Function not implemented"):
-            try_lock(tmp_path / "lock")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

@@ -8,12 +8,8 @@ import time
 from contextlib import contextmanager
 from types import SimpleNamespace
 
-import joblib
-import numpy as np
 import pytest
-from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, svm_path, svm_set
 from pacbayes._utils import progress as module
 from pacbayes._utils.progress import compile_notice, progress, quiet
 
@@ -104,14 +100,6 @@ def test_interrupt_removes_the_bar():
             wait_for("next", stream)
 
 
-def test_closed_terminal_does_not_stop_the_work():
-    with terminal() as stream, progress("work", 3, delay=0.0) as advance:
-        wait_for("work", stream)
-        stream.close()
-        time.sleep(0.2)
-        advance(1)
-
-
 def test_nested_stages(stages):
     def work():
         with progress("fitting", None) as outer, progress("fold", 5) as advance:
@@ -121,74 +109,6 @@ def test_nested_stages(stages):
             outer(1)
 
     assert stages(work) == ["fitting", "fold", "fold: SVMs", "fold: kernel"]
-
-
-@pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
-def test_workers_show_nothing(backend, stages):
-    def work():
-        with progress("work", 4) as advance, joblib.parallel_config(backend, n_jobs=2):
-            for _ in joblib.Parallel()(joblib.delayed(show_inner)() for _ in range(4)):
-                advance(1)
-
-    assert stages(work) == ["work"]
-
-
-def show_inner():
-    module.WORDS_SECONDS = 0.0
-    with progress("inner", 1) as advance:
-        advance(1)
-
-
-def test_steps_of_several_threads_are_counted(capsys, monkeypatch):
-    monkeypatch.setattr(module, "WORDS_SECONDS", 0.0)
-    with progress("work", 4000) as advance, joblib.parallel_config("threading", n_jobs=4):
-        joblib.Parallel()(joblib.delayed(lambda: [advance(1) for _ in range(1000)])() for _ in range(4))
-    assert "work, 4000 of 4000; " in capsys.readouterr().err
-
-
-def two_bands(n):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, 2))
-    return X, rng.integers(0, 2, n)
-
-
-def test_path_reports_progress_within_a_single_svm(monkeypatch, capsys):
-    """A lambda is one step, but the solver returns several times a second."""
-    X, y = two_bands(60)
-    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(-1))
-    monkeypatch.setattr(module, "WORDS_SECONDS", 0.0)
-    monkeypatch.setattr(sys.modules["pacbayes.svm.path"], "_ENTRIES_PER_CALL", 1)
-    path = svm_path(K, np.where(y, 1, -1), [1e-4], tol=1e-9)
-    assert path.n_iter[0] > 1000
-    # 64 iterations per call; the last call finishes the SVM.
-    counted = [line.split(",")[1].split(";")[0] for line in capsys.readouterr().err.splitlines()]
-    assert len(counted) >= path.n_iter[0] / 64
-    assert counted == [" 0 of 1"] * (len(counted) - 1) + [" 1 of 1"]
-
-
-def test_stages_of_fit_and_predict(stages):
-    X, y = two_bands(40)
-    svms = ["fitting", "support vector machines", "support vector machines: kernel matrix", "cross-validation"]
-    inner = ["cross-validation: kernel matrix", "cross-validation: support vector machines"]
-    svc = StochasticSVC([0.1, 1.0], cv=2, random_state=0)
-    assert stages(lambda: svc.fit(X, y)) == [*svms, *inner, "predictions"]
-    grid = CertifiedClassifier(
-        Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]}),
-        cv=2,
-        random_state=0,
-        voting="stochastic",
-        validation_size=0.5,
-    )
-    assert stages(lambda: grid.fit(X, y)) == [
-        "fitting",
-        "classifiers of the grid",
-        "cross-validation",
-        "cross-validation: classifiers",
-        "predictions",
-        "probabilities",
-    ]
-    independent = svm_set(X, y, [0.1, 1.0, 10.0], split="independent", random_state=0)
-    assert stages(lambda: independent.predict(X)) == ["predictions"]
 
 
 COMPILING = [(1, 0.0, False, 1), (1, 60.0, False, 0), (0, 0.0, False, 0), (1, 0.0, True, 0)]

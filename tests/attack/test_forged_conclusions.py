@@ -1,7 +1,5 @@
 """Stored values that follow from others are rejected if they do not: rules, predictions, splits, parameters."""
 
-import copy
-
 import numpy as np
 import psutil
 import pytest
@@ -14,9 +12,7 @@ from tests.files.model_files import KIND, Forged
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
 from pacbayes.certificates.voting import single_weight
-from pacbayes.files.objects import dump_objects
 from pacbayes.svm import SVMClassifier
-from pacbayes.svm.kernel import Kernel, Scaling
 
 TOTAL = 2**52
 
@@ -137,16 +133,6 @@ def test_another_seed_of_the_split_is_rejected(tmp_path):
 # -- parameters and processes ----------------------------------------------------------------------------------------
 
 
-def test_another_parameter_of_catoni_is_rejected(tmp_path):
-    X, y = rows(2)
-    clf = StochasticSVC([0.1, 1.0], distance="catoni", cv=2, random_state=0).fit(X, y)
-    save(clf, tmp_path / "model")
-    assert load(tmp_path / "model").certificates_ == clf.certificates_
-    forged = Forged.of(clf)
-    forged["posterior.1"] = "catoni(0.123)"
-    assert_rejected(forged, tmp_path, r"unknown distance .catoni\(0.123\).; known are catoni\(")
-
-
 def test_a_loaded_model_starts_no_processes(tmp_path):
     X, y = rows(2)
     bagged = make_pipeline(StandardScaler(), BaggingClassifier(DecisionTreeClassifier(), n_estimators=4))
@@ -176,24 +162,3 @@ def test_an_svm_in_a_pipeline_is_checked(tmp_path):
     save(clf, tmp_path / "model")
     with pytest.raises(ValueError, match=r"SVMClassifier\.support_vectors_ must have the shape"):
         load(tmp_path / "model")
-
-
-@pytest.mark.parametrize(
-    ("value", "place", "field", "forgery"),
-    [
-        *((Kernel("rbf", 1.0), "kernels.0", "gamma", gamma) for gamma in (np.array([1.0, 2.0]), -1.0, "text")),
-        (Kernel("rbf", 1.0), "kernels.0", "name", "loud"),
-        *(
-            (Scaling(np.zeros(2), np.ones(2)), "scaling", "shift", shift)
-            for shift in (np.zeros(2, dtype=object), np.zeros((2, 1)), np.array(["a", "b"]))
-        ),
-    ],
-    ids=str,
-)
-def test_a_restored_kernel_or_scaling_is_checked(value, place, field, forgery, tmp_path):
-    value = copy.copy(value)
-    object.__setattr__(value, field, forgery)
-    forged = Forged.of(model("two"))
-    forged.objects = dump_objects([value])
-    forged[f"members.{place}"] = {KIND: "object", "number": 0}
-    assert_rejected(forged, tmp_path, rf"{type(value).__name__}\.\w+ must")

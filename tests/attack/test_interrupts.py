@@ -13,11 +13,9 @@ import time
 
 import numpy as np
 import pytest
-from joblib import parallel_config
-from sklearn.svm import SVC
 from tests.cli.running import with_candidates
 
-from pacbayes import CertifiedClassifier, Grid, svm_set
+from pacbayes import svm_set
 
 # Noise labels and hardly any regularisation: half an hour of training.
 HARD = ("--lambdas", "0.00001,0.00002")
@@ -180,26 +178,6 @@ def test_an_interrupt_reports_the_classifiers_of_a_checkpoint(tmp_path):
     assert re.fullmatch(
         rf"(0|50) of 52 classifiers are stored in '{tmp_path}', the same call continues from there", note
     )
-
-
-def test_fits_work_after_an_interrupt():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200)
-    model = CertifiedClassifier(
-        Grid(Interrupting(), {"C": [1.0, 2.0]}), cv=None, random_state=0, voting="stochastic", validation_size=0.5
-    )
-    for n_jobs in (1, 2):
-        with parallel_config(backend="threading"), pytest.raises(KeyboardInterrupt):
-            model.set_params(n_jobs=n_jobs).fit(X, y)
-    uninterrupted = CertifiedClassifier(
-        Grid(SVC(), {"C": [1.0, 2.0]}), cv=2, n_jobs=2, random_state=0, voting="stochastic", validation_size=0.5
-    )
-    assert uninterrupted.fit(X, y).certificate_.bound < 1.0
-
-
-class Interrupting(SVC):
-    def fit(self, X, y):
-        raise KeyboardInterrupt
 
 
 # Forks one process for every moment: ten times faster than starting one for each.

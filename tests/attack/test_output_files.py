@@ -2,18 +2,13 @@
 
 import csv
 import os
-import subprocess
-import sys
-import tracemalloc
 
 import numpy as np
 import pytest
 from tests.cli.running import in_process
 
 from pacbayes._utils.files import write_file
-from pacbayes.data.io import open_table
 from pacbayes.data.spelling import as_cells
-from pacbayes.data.targets import labels_of
 
 FORMULAS = ("=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1")
 
@@ -61,40 +56,3 @@ def test_predicted_formulas_are_escaped(tmp_path, capsys):
         rows = list(csv.reader(file))
     assert rows[0] == ["predicted", "share of =1+1", "share of @x"]
     assert {row[0] for row in rows[1:]} == {"'=1+1", "'@x"}
-
-
-MEMORY = """
-import resource
-import numpy as np
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC
-from sklearn.dummy import DummyClassifier
-n, long = 100_000, "b" * 1_000_000
-y = ["a", "c"] * (n // 2)
-y[7] = long
-X = np.random.default_rng(0).normal(size=(n, 1))
-resource.setrlimit(resource.RLIMIT_AS, (6 * 2**30, 6 * 2**30))
-grid = CertifiedClassifier(Grid(DummyClassifier(), {"strategy": ["prior"]}), random_state=0)
-for clf in (StochasticSVC([1.0], hedge="auto", validation_size=n - 60, random_state=1), grid):
-    clf.fit(X, y)
-    assert set(clf.predict(X)) <= {"a", "c", long}
-    assert list(clf.classes_) == ["a", long, "c"]
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="memory limits of Linux")
-def test_a_long_label_makes_no_wide_array():
-    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
-
-
-def test_a_long_label_in_a_file_makes_no_wide_array(tmp_path):
-    path = tmp_path / "data.csv"
-    path.write_text("x,class\n" + "1,a\n2,b\n" * 50_000 + "3," + "c" * 1_000_000 + "\n")
-    frame = open_table(path).read(strings=["class"])
-    tracemalloc.start()
-    labels = labels_of(frame["class"], "data.csv")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert labels.dtype == object
-    assert labels.size == 100_001
-    assert peak < 100 * 2**20

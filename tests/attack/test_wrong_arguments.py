@@ -10,7 +10,6 @@ from pacbayes import (
     CertifiedClassifier,
     ClassifierSet,
     StochasticSVC,
-    certify_predictions,
     grid_set,
     optimal_posterior,
     svm_set,
@@ -56,26 +55,6 @@ def test_the_error_names_the_argument(call, error, message):
 
 def models():
     return [StochasticSVC([0.1, 1.0], random_state=0), CertifiedClassifier(LogisticRegression(), random_state=0)]
-
-
-@pytest.mark.parametrize("model", models())
-def test_groups_are_not_taken_for_sample_weights(model):
-    with pytest.raises(TypeError, match="takes 3 positional arguments but 4 were given"):
-        model.fit(X, Y, np.ones(60))
-    assert not hasattr(model, "certificates_")
-
-
-@pytest.mark.parametrize("share", ["0.2", None, True])
-def test_metrics_share_must_be_a_number(share):
-    choices = {"metrics": ("error",), "metrics_share": share}
-    calls = [
-        *(lambda model=model: model.set_params(metrics_share=share).fit(X, Y) for model in models()),
-        lambda: CertifiedClassifier.from_fitted(FITTED, X[30:], Y[30:], **choices),
-        lambda: certify_predictions(Y, Y, **choices),
-    ]
-    for call in calls:
-        with pytest.raises(TypeError, match=r"metrics_share.* must be a (float|number) (in|between).* (G|g)ot"):
-            call()
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes is greater than 50%")  # scikit-learn's own

@@ -79,14 +79,6 @@ def test_a_certificate_that_does_not_beat_the_baseline_warns(uninformative):
     assert "Not better than the majority-class baseline: the stochastic classifier" in table.caption
 
 
-def test_a_certificate_that_beats_the_baseline_compares():
-    certificate = fitted("grid", two_classes).certificate_
-    assert certificate.beats_baseline is True
-    bound = percent_up(certificate.baselines["majority class"].bound)
-    assert certificate.lines[1].endswith(f" validation rows. Majority-class baseline (1): at most {bound}.")
-    assert "No better" not in str(certificate)
-
-
 def test_an_equal_bound_does_not_beat_the_baseline():
     def beats(bound, **baselines):
         return Certificate(bound, None, 0.05, 100, "kl", 0.1, 0.0, "it", "Exact.", **baselines).beats_baseline
@@ -95,10 +87,6 @@ def test_an_equal_bound_does_not_beat_the_baseline():
     assert beats(0.25, baselines=baselines) is False
     assert beats(math.nextafter(0.25, 0.0), baselines=baselines) is True
     assert beats(0.25) is None
-
-
-def test_long_labels_are_cut():
-    assert len(baseline(1, 10, 0.05, "n" * 10_000).note) < 150
 
 
 def test_the_holdout_is_the_classifier_chosen_by_cross_validation():

@@ -58,14 +58,6 @@ def test_rows_equal_to_fitted_rows_are_reported():
     assert "1 row equals a row that the model was fitted with" in str(a_batch(seen=1))
 
 
-def test_explained():
-    lines = a_batch(errors=1).explain().splitlines()
-    assert lines[0] == str(a_batch(errors=1))
-    assert "from 1 error on 284 validation rows, at level 0.049." in lines[1]
-    assert all(line.startswith("Assumption: ") for line in lines[2:])
-    assert "for k joint statements, fit with delta / k" in lines[-1]
-
-
 def test_as_json():
     found = json.loads(json.dumps(a_batch(not_covered=2, seen=1).to_dict()))
     assert found["wrong"] == a_batch(not_covered=2).wrong

@@ -108,19 +108,6 @@ def test_every_claim_from_raw_predictions(seed, prior):
         assert one.bound == min(number for number, _ in claims_of(one).values())
 
 
-def test_metrics_from_raw_predictions():
-    y_pred, y_true = election()
-    classifiers = ClassifierSet.from_predictions(y_pred, y_true)
-    found = certified(*fixed_rules(classifiers, 0, metrics=parse_metrics(("error",))))["best"]
-    assert found.rule == "primary"
-    assert found.bound == pytest.approx(clopper(np.sum(y_pred[0] != y_true), y_true.size, 0.045 * 0.8), rel=1e-9)
-    for metric in found.metrics:
-        mine = y_true == metric.of
-        errors = int(np.sum(y_pred[0][mine] != metric.of))
-        assert (metric.rows, metric.count) == (mine.sum(), errors)
-        assert metric.bound == pytest.approx(clopper(errors, mine.sum(), 0.045 * 0.2 / 3), rel=1e-9)
-
-
 def test_certify_is_a_pure_function():
     classifiers = ClassifierSet.from_predictions(*election())
     plan, predictions = fixed_rules(
@@ -221,14 +208,6 @@ def test_delta_is_divided_among_distances():
     assert 3 * posterior.delta <= 0.06
 
 
-def test_the_majority_vote_of_a_posterior_is_vacuous_first():
-    _, found = certificates(errors=[70, 80])
-    assert found["majority"].bound == 1.0
-    assert found["majority"].vacuous
-    assert not found["stochastic"].vacuous
-    assert "no useful guarantee" in str(found["majority"])
-
-
 # -- which rule wins -------------------------------------------------------------------------------------------------
 
 THREE = np.array([9, 8, 30])
@@ -255,28 +234,6 @@ def test_the_first_rule_with_the_smallest_bound_is_certified():
     # All bounds are one: the first rule is the primary one.
     everywhere = erring(*fixed_rules(a_set([100, 100]), 0), {("best", "primary"): 100})
     assert certified(fixed_rules(a_set([100, 100]), 0)[0], everywhere)["best"].rule == "primary"
-
-
-def test_a_smaller_level_gives_a_larger_bound():
-    found = with_errors(vote=9, single=9)["majority"]
-    claims = claims_of(found)
-    assert claims["primary"] == pytest.approx((clopper(9, 100, 0.045), 0.045), rel=1e-9)
-    assert claims["single"] == pytest.approx((clopper(9, 100, 0.005 / 3), 0.005 / 3), rel=1e-9)
-    assert found.bound < claims["single"][0]
-
-
-@pytest.mark.parametrize("errors", [0, 3, 50, 99, 100])
-def test_a_claim_is_the_exact_bound_of_the_errors_of_its_rule(errors):
-    found = certified(*_one_rule(errors))["best"]
-    assert found.bound == pytest.approx(clopper(errors, 100, 0.05), rel=1e-9)
-    assert found.empirical_risk == pytest.approx(errors / 100)
-    assert (found.rule, found.level, found.kl, found.lower) == ("primary", 0.05, 0.0, None)
-    assert (found.distance, found.alternatives) == ("binomial", ())
-
-
-def _one_rule(errors):
-    plan, predictions = fixed_rules(a_set(THREE), 0, hedge=0.0)
-    return plan, erring(plan, predictions, {("best", "primary"): errors})
 
 
 def test_sentences_name_the_key_of_draws():
@@ -349,12 +306,6 @@ def test_a_posterior_of_another_set_has_the_bound_of_this_one():
     other = optimal_posterior(np.zeros(5), M, prior=PRIOR, delta=0.5)
     true = certify(plan, predictions, Posteriors(other))["stochastic"].bound
     assert true == pytest.approx(pac_bayes(PRIOR @ RISKS, PRIOR, np.full(5, 0.2), M, 0.05), rel=1e-6)
-
-
-def test_a_distance_that_is_not_in_the_plan_is_rejected():
-    plan, predictions = fixed_rules(a_set(ERRORS, M), distance=("squared",))
-    with pytest.raises(ValueError, match=r"Posteriors\.posterior must be for a distance of the plan"):
-        certify(plan, predictions, Posteriors(optimal_posterior(RISKS, M)))["stochastic"]
 
 
 def test_predictions_of_other_rows_are_rejected():

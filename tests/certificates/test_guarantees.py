@@ -86,27 +86,6 @@ def test_error_rate_of_a_posterior(what, groups, unit):
     assert "soft" not in alone.certificates_
 
 
-@pytest.mark.parametrize("voting", ["soft", "majority", "best", "stochastic"])
-def test_metrics_of_a_primary_rule(voting):
-    clf = fit(metrics=("error",), voting=voting)
-    certificate = clf.certificate_
-    assert certificate.rule == "primary"
-    rows = clf.classifiers_.splits(0)[1]
-    wrong = clf.predict(X[rows]) != Y[rows]
-    for metric, label in zip(certificate.metrics, (0, 1), strict=True):
-        mine = Y[rows] == label
-        assert (metric.rows, metric.count) == (mine.sum(), (wrong & mine).sum())
-        level = 0.2 * certificate.level / 0.8 / 2
-        assert metric.bound == pytest.approx(float(binomial_upper(metric.count, metric.rows, level)), rel=1e-9)
-    whole = certificate.level / 0.8
-    assert whole <= DELTA * (1.0 if voting == "soft" else 1 - HEDGE) * (1 + 1e-9)
-
-
-def test_a_threshold_needs_a_known_class():
-    with pytest.raises(ValueError, match="pos_label must be one of the classes"):
-        fit(decision=THRESHOLD, pos_label=7)
-
-
 def test_a_posterior_has_no_metrics():
     """Equal SVMs at a hedge of almost 1: the level of the primary rule is too small."""
     clf = StochasticSVC([1.0, 1.1], hedge=0.999999, metrics=("error",), random_state=0).fit(X, Y)
@@ -114,15 +93,6 @@ def test_a_posterior_has_no_metrics():
     assert certificate.rule == "posterior"
     assert certificate.metrics == ()
     assert any("Metrics have no bounds" in line for line in certificate.assumptions)
-
-
-@pytest.mark.parametrize("voting", ["soft", "majority", "best", "stochastic"])
-def test_abstention_uses_all_of_delta(voting):
-    certificate = fit(decision=Abstain(0.08), voting=voting).certificate_
-    assert certificate.level == DELTA
-    assert certificate.rule == "primary"
-    assert certificate.metrics == ()
-    assert certificate.bound in (0.08, 1.0)
 
 
 def test_a_threshold_uses_all_of_delta():
@@ -137,13 +107,6 @@ def test_a_threshold_uses_all_of_delta():
         clf.monitor()
     with pytest.raises(ValueError, match="with_class_shares needs a bound"):
         certificate.with_class_shares({0: 0.5, 1: 0.5})
-
-
-@pytest.mark.parametrize("voting", ["majority", "best", "stochastic"])
-def test_only_the_soft_vote_predicts_with_a_threshold(voting):
-    clf = fit(decision=THRESHOLD).set_params(voting=voting)
-    with pytest.raises(ValueError, match="voting must be 'soft' or 'auto' for this fit"):
-        clf.predict(X)
 
 
 @pytest.mark.parametrize(("what", "groups", "unit"), CELLS, ids=[cell[0] for cell in CELLS])

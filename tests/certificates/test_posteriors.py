@@ -9,7 +9,6 @@ from pacbayes.certificates import choose_posterior, fit_posteriors
 from pacbayes.certificates.metrics import parse_metrics
 from pacbayes.certificates.posteriors import restored_posterior
 from pacbayes.certificates.voting import float_weights, integer_weights
-from pacbayes.posteriors.posterior import Problem
 
 RISKS, M = np.array([8, 9, 9, 12, 40]) / 150, 150
 DEFAULTS = {"delta": 0.05, "prior": None, "constant": "exact"}
@@ -28,14 +27,6 @@ def test_a_level_too_small_to_divide_is_rejected():
     assert choose_posterior(RISKS, M, distance="kl", **arguments).bound <= 1.0
     with pytest.raises(ValueError, match="large enough to be divided among 2 distances, got 5e-324"):
         choose_posterior(RISKS, M, distance=["kl", "ch"], **arguments)
-
-
-def test_each_distance_is_checked_once(monkeypatch):
-    made = []
-    checked = Problem.checked
-    monkeypatch.setattr(Problem, "checked", lambda *arguments: made.append(arguments) or checked(*arguments))
-    choose_posterior(RISKS, M, distance=["kl", "ch"], **DEFAULTS)
-    assert [arguments[2].name for arguments in made] == ["kl", "ch"]
 
 
 def test_the_posterior_is_optimal_at_its_level():

@@ -82,26 +82,6 @@ def test_a_class_that_is_only_predicted():
     assert (by_name["precision", "b"].rows, by_name["precision", "b"].bound) == (1, 0.0)
 
 
-@pytest.mark.parametrize("unit", ["rows", "groups"])
-def test_as_many_values_as_rows_are_never_sorted(unit, monkeypatch):
-    """`np.unique` of a permutation takes 100 times as long as `bincount`: it was nine tenths of all the time."""
-    n, sorted_values = 5000, []
-    groups = RNG.permutation(n) % (n // 4) if unit == "groups" else None
-
-    def counting(function):
-        def sort(values, *arguments, **options):
-            sorted_values.append(len(set(np.ravel(values).tolist())))
-            return function(values, *arguments, **options)
-
-        return sort
-
-    for name in ("unique", "sort", "argsort"):
-        monkeypatch.setattr(np, name, counting(getattr(np, name)))
-    certify_predictions(np.resize(Y_TRUE, n), np.resize(Y_PRED, n), groups=groups)
-    assert sorted_values
-    assert max(sorted_values) < n // 10
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

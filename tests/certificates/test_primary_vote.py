@@ -8,7 +8,6 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC
-from pacbayes.certificates import primary
 from pacbayes.certificates.primary import (
     STRENGTHS,
     averaged_vote_weights,
@@ -66,15 +65,6 @@ def test_errors_of_votes_with_weights_from_the_other_folds(classes):
     # The strengths differ, and weights from all folds would give other errors.
     assert different > 10
     assert matters > 10
-
-
-def test_the_same_errors_in_small_blocks(monkeypatch):
-    for seed in range(5):
-        codes, y_pred = drawn(seed, n=600)
-        expected = cross_validated(codes, y_pred)[1]
-        monkeypatch.setattr(primary, "_BLOCK_SIZE", 70)
-        assert cross_validated(codes, y_pred)[1] == expected
-        monkeypatch.undo()
 
 
 def test_folds_without_training_rows_of_a_class_are_skipped():

@@ -53,7 +53,6 @@ def _folder(folder):
 
 
 GOOD = good().to_csv(index=False)
-LINES = GOOD.splitlines()
 DAYS = [f"2024-01-{i % 28 + 1:02d}" for i in range(60)]
 WORDS = [f"word number {i}" for i in range(60)]
 CODES = [f"word{i}" for i in range(60)]

@@ -1,7 +1,6 @@
 """Imports, help pages, exit codes and shares of the command line."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -9,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import typer
-from tests.cli.bad_files import good
 from tests.cli.running import error_of, in_process
 
 import pacbayes.files.model_file
@@ -98,20 +96,6 @@ def test_help_assumptions_fits_a_terminal_and_links_to_an_existing_page(capsys):
     assert (PAGES / f"{address.removeprefix(DOCS)[1:-5]}.md").exists()
 
 
-def test_help_command_equals_help_option(capsys):
-    _, by_help, _ = run(capsys, "help", "certify")
-    _, by_option, _ = run(capsys, "certify", "--help")
-    assert by_help == by_option
-    assert "--target" in by_help
-
-
-def test_shell_completion():
-    request = {"_PACBAYES_COMPLETE": "complete_bash", "COMP_WORDS": "pacbayes pre", "COMP_CWORD": "1"}
-    code = "import sys; sys.argv = ['pacbayes']; from pacbayes.cli.app import main; main()"
-    result = subprocess.run([sys.executable, "-c", code], env=os.environ | request, capture_output=True, text=True)
-    assert result.stdout.split() == ["predict"]
-
-
 BOUND = ("bound", "--m", "100", "--kl", "1", "--risk", "0.1")
 PLAN = ("plan", "--error", "0.05", "--at-most", "0.08")
 NEW = ("m.pacbayes", "new.csv", "--target", "kind")
@@ -156,14 +140,3 @@ def test_shares_and_percentages_are_equivalent(command, capsys):
     assert in_process([*map(as_percentage, command), "--delta", "0.7%", "--json"], capsys) == plain
     # Binary division by 100 gives another number.
     assert json.loads(plain.out)["delta"] == 0.007 != 0.7 / 100
-
-
-def test_certify_accepts_percentages(tmp_path, capsys):
-    good(300).to_csv(tmp_path / "data.csv", index=False)
-    options = ["--max-error", "12.5%", "--delta", "10%", "--hedge", "4%", "--validation-size", "40%", "--json"]
-    result = in_process(["certify", tmp_path / "data.csv", "--candidates", "logistic", *options], capsys)
-    output = json.loads(result.out)
-    assert output["certificates"]["soft"]["decision"]["max_error"] == 0.125
-    assert output["settings"]["parameters"]["delta"] == 0.1
-    assert output["settings"]["parameters"]["validation_size"] == 0.4
-    assert output["settings"]["parameters"]["hedge"] == 0.04

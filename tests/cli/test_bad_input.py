@@ -211,35 +211,6 @@ def test_invalid_arguments(arguments, data, tmp_path, capsys):
     assert files(tmp_path) == before
 
 
-FOLDERS = [
-    "certify {folder}",
-    "certify --predictions {folder} --target kind",
-    *(f"certify {{data}} {option} {{folder}}" for option in ("--test", "--validation", "--cost", "--grid")),
-    "predict {folder} {data}",
-    "predict {data} {folder}",
-    "watch {folder} {data} --target kind",
-    "watch {data} {folder} --target kind",
-    "compare {folder} --target kind --a a --b b",
-    "compare {data} --target kind --a a --model-b {folder}",
-    "posterior {folder} --m 10",
-    "bound {folder} --m 10",
-]
-
-
-@pytest.mark.parametrize("arguments", FOLDERS)
-def test_folders_are_rejected_as_files(arguments, data, tmp_path, capsys):
-    folder = tmp_path / "folder.csv"
-    folder.mkdir()
-    args = [word.format(data=data, folder=folder) for word in arguments.split()]
-    before = args[args.index(str(folder)) - 1]
-    name = before if before.startswith("--") else "[A-Z]+"
-    result = in_process(args, capsys)
-    # Before anything is read, and without other output.
-    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
-    # Capitalisation depends on the version of typer.
-    assert re.search(f"(?i)^pacbayes: Invalid value for '{name}': File '.*folder.csv' is a directory.$", result.error)
-
-
 def test_internal_error_is_one_line_with_exit_code_1(capsys, monkeypatch):
     monkeypatch.setattr("pacbayes.cli.data.read_data", lambda *args: {}["key"])
     result = in_process(["certify"], capsys)

@@ -86,20 +86,6 @@ def test_several_families_with_text_and_missing_values(folder, capsys):
     assert model.certificate_.sentence in predicted.err
 
 
-@pytest.mark.parametrize("name", ["boosting", "logistic"])
-def test_one_family(name, folder, capsys):
-    output = as_json(["certify", folder / "data.csv", "--candidates", name], capsys)
-    table = patients(160)
-    clf = CertifiedClassifier(name, random_state=0).fit(table.drop(columns="ill"), table["ill"].to_numpy(str))
-    assert output["certificate"] == " ".join(clf.certificate_.lines)
-    assert families_of(output) == [None]
-    assert output["settings"]["classifiers"] == len(clf.classifiers_)
-    assert output["settings"]["kernel"] is None
-    # Labels omit the preprocessing pipeline, and have one line.
-    assert all(entry["label"].startswith("estimator = ") for entry in output["weights"])
-    assert all("Pipeline" not in entry["label"] and "\n" not in entry["label"] for entry in output["weights"])
-
-
 @pytest.mark.parametrize("candidates", ["auto", "svm"])
 def test_wide_data_leave_out_families_and_use_a_linear_kernel(candidates, tmp_path, capsys):
     rng = np.random.default_rng(0)

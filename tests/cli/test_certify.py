@@ -1,8 +1,5 @@
 """`pacbayes certify`: the same numbers as in Python, on stdout, in JSON and in reports."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
@@ -122,25 +119,6 @@ def test_scikit_learn_classifier_with_grid(mixed_file, tmp_path, capsys):
     result = in_process(["predict", tmp_path / "model", mixed_file, "--trust"], capsys)
     _, X, _ = mixed(200)
     assert result.out.splitlines()[1:] == load(tmp_path / "model", trusted=["sklearn."]).predict(X).tolist()
-
-
-def test_categorical_and_missing_options(tmp_path, capsys):
-    frame = good(200).assign(code=["?", "7", "x", "7"] * 50)[["code", "a", "kind"]]
-    frame.to_csv(tmp_path / "data.csv", index=False)
-    args = ["certify", tmp_path / "data.csv", *QUICK]
-    assert as_json([*args, "--categorical", "code"], capsys)["data"]["missing"] == {}
-    output = as_json([*args, "--categorical", "code", "--missing", "?"], capsys)
-    assert output["data"]["missing"] == {"code": 50}
-    assert as_json([*args, "--drop", "code"], capsys)["data"]["numeric"] == ["a"]
-
-
-def test_closed_pipe_does_not_lose_the_model(files):
-    command = [sys.executable, "-m", "pacbayes", "certify", str(files / "data.csv"), *QUICK, "--candidates", "svm"]
-    command += ["--save", str(files / "model")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        process.stdout.close()
-        process.wait(120)
-    assert (files / "model").exists()
 
 
 def test_checkpoint_is_resumed(files, capsys):

@@ -126,22 +126,6 @@ def test_classes_of_a_test_file_in_another_spelling(suffix, tmp_path, capsys):
     assert (output["test"]["rows"], output["test"]["errors"]["best"]) == (120, 0)
 
 
-def test_spellings_of_one_number_in_predictions(tmp_path, capsys):
-    """1 and 01 are two classes, of which one is unknown."""
-    frame = pd.DataFrame({"truth": ["1", "2"] * 60, "p": ["1", "01", "2"] * 40, "q": ["1", "2"] * 60})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    compare = ["compare", tmp_path / "t.csv", "--target", "truth", "--a", "p", "--b", "q"]
-    for args in (compare, ["certify", "--predictions", tmp_path / "t.csv", "--target", "truth"]):
-        assert "holds both '01' and '1'" in error_of(args, capsys)
-
-
-def test_certify_predictions_reads_the_output_of_predict(tmp_path, capsys):
-    predicted, y = written_by_predict(["=1+1", "'quoted", "a"], tmp_path, capsys)
-    pd.DataFrame({"said": predicted, "truth": y}).to_csv(tmp_path / "t.csv", index=False)
-    result = in_process(["certify", "--predictions", tmp_path / "t.csv", "--json"], capsys)
-    assert json.loads(result.out)["certificates"]["best"]["empirical_risk"] == 0.0
-
-
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize(
     ("classes", "named"),

@@ -121,15 +121,6 @@ def test_unlabelled_rows_are_dropped_and_counted(kind, tmp_path, capsys):
     assert f"{test}: 5 examples without a class left out." in stderr
 
 
-@pytest.mark.parametrize("text", ["a,b,kind\nx,y,yes\n", "a,b,kind\n,,yes\n", "a,b,kind\ninf,x,yes\n"])
-def test_all_invalid_columns_of_a_test_file_are_reported_together(text, tmp_path, capsys):
-    path = written(tmp_path, good())
-    (tmp_path / "test.csv").write_text(text, encoding="utf-8")
-    error = error_of(["certify", path, *QUICK, "--test", tmp_path / "test.csv"], capsys)
-    assert "column 'a' of" in error
-    assert "column 'b' of" in error
-
-
 @pytest.fixture
 def questionnaires():
     """Questionnaires, sorted by question: rows of one person are not adjacent."""

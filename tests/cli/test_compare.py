@@ -41,16 +41,6 @@ def test_columns(table, capsys):
     assert values["text"].startswith("With 80 % confidence")
 
 
-def test_numeric_and_text_columns_are_compared(tmp_path, capsys):
-    # pandas reads a column of 01 and 10 as numbers, unless it contains another string.
-    truth = ["01", "10"] * 100
-    frame = pd.DataFrame({"y": truth, "old": ["01"] * 20 + truth[20:], "new": ["??", *truth[1:]]})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    result = in_process(["compare", tmp_path / "t.csv", "--target", "y", "--a", "old", "--b", "new"], capsys)
-    assert "only old\t10" in result.out
-    assert "only new\t1" in result.out
-
-
 def test_saved_models(tmp_path, capsys):
     frame = good(160)
     clf = StochasticSVC([0.1, 1.0], random_state=0, voting="best").fit(frame[["a", "b"]][:100], frame["kind"][:100])

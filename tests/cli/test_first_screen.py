@@ -7,8 +7,6 @@ import pandas as pd
 import pytest
 from tests.cli.running import error_of, in_process
 
-from pacbayes import certify_predictions
-
 THEORY = re.compile(
     r"\b(keys?|hedge|proposal|proposed|rules?|levels?|Occam|posterior|prior|delta|PAC)\b", re.IGNORECASE
 )
@@ -104,11 +102,3 @@ def test_errors_suggest_the_right_option(tmp_path, capsys, rare):
     frame = pd.read_csv(rare)[["arrives", "a"]]
     frame.to_csv(tmp_path / "last.csv", index=False)
     assert "name the column of classes by --target COLUMN" in error_of(["certify", tmp_path / "last.csv"], capsys)
-
-
-def test_probabilities_are_rejected_as_labels():
-    y = np.repeat([0, 1], 20)
-    with pytest.raises(ValueError, match="convert probabilities to classes"):
-        certify_predictions(y, np.where(np.arange(40) < 2, 1.0, 0.3))
-    with pytest.raises(ValueError, match="y_true must hold labels, not fractions"):
-        certify_predictions(np.full(40, 0.3), y)

@@ -65,19 +65,6 @@ def test_invalid_arguments_of_predict(model, tmp_path, capsys):
         assert message in error_of(["predict", path, tmp_path / "new.csv", *args], capsys)
 
 
-def test_predict_without_feature_names(tmp_path, capsys):
-    frame = good(200)
-    clf = StochasticSVC([0.1, 1.0], random_state=0).fit(frame[["a", "b"]].to_numpy(), frame["kind"])
-    save(clf, tmp_path / "model")
-    frame[["a", "b"]].to_csv(tmp_path / "new.csv", index=False)
-    result = in_process(["predict", tmp_path / "model", tmp_path / "new.csv"], capsys)
-    assert [row["predicted"] for row in rows_of(result.out)] == clf.predict(frame[["a", "b"]].to_numpy()).tolist()
-    frame.to_csv(tmp_path / "new.csv", index=False)
-    assert "must have the 2 columns the model was trained with" in error_of(
-        ["predict", tmp_path / "model", tmp_path / "new.csv"], capsys
-    )
-
-
 def test_sample_sizes_in_a_column(tmp_path, capsys):
     path = tmp_path / "forest.csv"
     path.write_text("errors,rows,weight,risk\n3,30,0.5,0.1\n9,45,0.5,0.2\n", encoding="utf-8")
@@ -201,9 +188,3 @@ def test_edges_of_the_table_of_plan(capsys):
     assert result.code == 0
     assert result.out.splitlines()[3].startswith("0.101 %\t")
     assert result.out.splitlines()[3].endswith("\t–")
-
-
-def test_plan_plot(tmp_path, capsys):
-    result = in_process(["plan", "--error", "0.05", "--at-most", "0.08", "--plot", tmp_path / "p.png"], capsys)
-    assert result.code == 0
-    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")

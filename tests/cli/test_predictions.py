@@ -64,13 +64,6 @@ def test_tables_and_report(path, tmp_path, capsys):
     assert "were not used to train, tune or choose anything" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_numeric_classes_and_separator(tmp_path, capsys):
-    frame = table().apply(lambda column: column.map({"ant": 0, "bee": 1, "cow": 2})).astype({"forest": float})
-    frame.to_csv(tmp_path / "numbers.csv", index=False, sep=";")
-    output = as_json(["certify", "--predictions", tmp_path / "numbers.csv", "--target", "animal", "--sep", ";"], capsys)
-    assert output["certificates"]["best"]["empirical_risk"] == pytest.approx(errors_of(table()).min() / 200)
-
-
 def test_groups_and_dropped_columns(path, capsys):
     frame = table().assign(who=[f"p{i // 4}" for i in range(200)], row=range(200))
     frame.to_csv(path, index=False)

@@ -146,18 +146,6 @@ def test_commands_terminate_in_a_small_address_space():
     assert result.returncode == 0 or "too little memory: the address space" in result.stderr.splitlines()[-1]
 
 
-@limited
-def test_other_errors_do_not_mention_the_address_space():
-    result = with_address_space(800_000, "certify", "none.csv")
-    assert result.stderr.splitlines()[-1] == "pacbayes: no such file: 'none.csv'"
-
-
-def test_warning_about_duplicates_names_options(tmp_path, capsys):
-    pd.concat([good(60)] * 4).to_csv(tmp_path / "data.csv", index=False)
-    result = in_process(["certify", tmp_path / "data.csv", *QUICK], capsys)
-    assert "use --duplicates together; use --group COLUMN for several rows of one person or thing." in result.err
-
-
 def test_error_about_memory_names_options(tmp_path, monkeypatch, capsys):
     good(60).to_csv(tmp_path / "data.csv", index=False)
     monkeypatch.setattr("pacbayes._utils.memory.free_bytes", lambda: 10**7)
@@ -166,10 +154,3 @@ def test_error_about_memory_names_options(tmp_path, monkeypatch, capsys):
     assert "Use --kernel nystroem, which needs no kernel matrix." in error
     assert "a larger --validation-size" in error
     assert "=" not in error
-
-
-def test_column_named_like_a_parameter(tmp_path, capsys):
-    good(60).rename(columns={"a": "validation_size"}).to_csv(tmp_path / "data.csv", index=False)
-    assert "its columns are 'validation_size', 'b', 'kind'" in error_of(
-        ["certify", tmp_path / "data.csv", *QUICK, "--target", "none"], capsys
-    )

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -106,23 +105,6 @@ def test_mean_probabilities_are_sums_over_the_parts(members):
     np.testing.assert_array_equal(shuffled, mean[order])
     one_by_one = [members.mean_probabilities(members.preprocess(X[[j]]), weights, soft)[0] for j in range(30)]
     np.testing.assert_array_equal(one_by_one, mean[:30])
-
-
-def test_only_svms_get_preprocessed_rows():
-    rng = np.random.default_rng(0)
-    words = rng.choice(["a", "b", "c"], size=(120, 3)).astype(object)
-    y = (words[:, 0] == words[:, 1]).astype(int)
-    pipeline = make_pipeline(OneHotEncoder(), LogisticRegression())
-    encoder = OneHotEncoder(sparse_output=False)
-    clf = CertifiedClassifier([SVMS, pipeline], preprocessor=encoder, cv=3, random_state=0).fit(words, y)
-    svms, others = clf._fitted.members.parts
-    rows = clf._fitted.members.preprocess(words)
-    assert rows.parts[0].shape == (120, 9)
-    assert rows.parts[1] is words
-    assert svms.preprocessor is not None
-    assert len(others) == 1
-    for i in (0, 6):
-        np.testing.assert_array_equal(clf.classifiers_.predict(words)[i], clf.classifiers_[i].predict(words))
 
 
 def test_folds_are_those_of_the_parts(trained):

@@ -277,13 +277,6 @@ def test_rows_in_every_bag_have_equal_probabilities():
     assert (member.scores[in_every_bag] == 1 / 3).all()
 
 
-def test_oob_score_of_the_user_is_kept():
-    folds = train(RandomForestClassifier(60, oob_score=True), {"max_depth": [3]}, *CANCER).folds
-    (fitted,) = folds.estimators
-    assert fitted.oob_score
-    np.testing.assert_array_equal(fitted.oob_decision_function_, folds.out_of_bag[0])
-
-
 def assert_refitted(folds, fold):
     """Scores are those of forests refitted without a fold."""
     training = folds.training

@@ -173,30 +173,6 @@ def test_same_bits_in_threads_in_other_processes_and_without_memory(classes, gam
     check(fresh(folds, 2))
 
 
-def test_parallel_units_are_limited_by_memory(monkeypatch):
-    def parallel(single, entries):
-        monkeypatch.setattr(module, "memory_limit", lambda _: (entries and entries * 200**2, "test"))
-        shared = SharedValues(np.zeros((200, 1)), "rbf", single, None)
-        return KernelFolds(Kernel("rbf", 1.0), shared, np.arange(200) % 2).max_parallel(4)
-
-    assert [parallel(False, entries) for entries in (None, 7, 16, 24, 400)] == [4, 1, 2, 3, 4]
-    assert [parallel(True, entries) for entries in (None, 7, 12, 16, 400)] == [4, 1, 3, 4, 4]
-
-
-def test_decision_values_in_memory_are_limited(monkeypatch):
-    folds = train(*sample(3), FEW_LAMBDAS, gamma="widths")[1]
-    fold, run_units = random_fold(folds, 3), module.run_units
-    expected, sizes = out_of_fold(folds, fold), []
-    monkeypatch.setattr(
-        module, "run_units", lambda *args, **kwargs: sizes.append(args[2]) or run_units(*args, **kwargs)
-    )
-    for n_svms in (4, 9, 100):
-        sizes.clear()
-        monkeypatch.setattr(module, "_MAX_DECISIONS", n_svms * folds.codes.size * 3)
-        assert_same(out_of_fold(folds, fold), expected)
-        assert max(sizes) <= max(1, n_svms // len(FEW_LAMBDAS)) * 3
-
-
 def test_path_is_split_if_there_are_many_pairs(monkeypatch):
     folds = train(*sample(4), LAMBDAS)[1]
     fold = random_fold(folds)

@@ -202,15 +202,6 @@ def test_wrong_input(change, message, monkeypatch):
         svm_set(**arguments)
 
 
-def test_wrong_features_when_predicting():
-    X, y = WINE
-    for split in ("shared", "independent"):
-        classifiers = svm_set(X, y, [1.0], split=split, random_state=0)
-        for predict in (classifiers.predict, classifiers[0].predict):
-            with pytest.raises(ValueError, match=r"must have 13 columns|expecting 13 features"):
-                predict(X[:, :5])
-
-
 def test_max_bytes_is_suggested_only_if_it_was_set(monkeypatch):
     """Estimators have no parameter max_bytes."""
     X, y = np.zeros((4000, 2)), np.arange(4000) % 2

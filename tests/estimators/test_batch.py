@@ -3,10 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
-from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
@@ -44,18 +42,6 @@ def clf():
     return clone(MODELS["trees"]).fit(X[OLD], Y[OLD])
 
 
-def test_containers(clf):
-    expected = clf.certify_batch(X[NEW])
-    for container in (csr_matrix, np.asfortranarray):
-        assert clf.certify_batch(container(X[NEW])) == expected
-    with pytest.raises(ValueError, match=r"columns|features"):
-        clf.certify_batch(X[NEW, :5])
-    with pytest.raises(ValueError, match="X must hold at least one row"):
-        clf.certify_batch(X[:0])
-    with pytest.raises(NotFittedError):
-        CertifiedClassifier().certify_batch(X)
-
-
 # -- prefit classifiers ----------------------------------------------------------------------------------------------
 
 
@@ -90,11 +76,6 @@ def test_from_fitted(models, options, rule, level):
     assert batch.level == pytest.approx(0.05 * share if level is None else level)
     with pytest.raises(ValueError, match="200 of 200 rows equal a row behind the model"):
         clf.certify_batch(X[OLD[200:]])
-
-
-def test_posteriors_of_prefit_classifiers_are_rejected():
-    with pytest.raises(ValueError, match=r"optimised on the validation rows. Use voting='best', a single classifier"):
-        prefit(THREE, voting="majority").certify_batch(X[NEW])
 
 
 # -- rows that are not new -------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Catoni's C and the prior from cross-validation within the training rows, and distances as objects."""
 
-import math
 import pickle
 import warnings
 
@@ -42,13 +41,6 @@ def test_c_is_optimal_for_the_cross_validated_risk(data):
     assert clf.certificate_.bound == pytest.approx(recomputed, rel=1e-12)
     assert clf.certificate_.lower is None
     assert clf.get_params()["distance"] == "catoni"
-
-
-def test_c_depends_on_the_share_of_delta():
-    clf = fit(distance=["kl", "catoni"], delta=0.1)
-    errors, n = cv_errors(clf)
-    assert clf.distances_ == ("kl", Catoni.expecting((errors.min() + 0.5) / (n + 1), clf.classifiers_.m, 0.05).name)
-    assert clf.posterior_.delta <= 0.05
 
 
 def test_equal_distances_are_merged():
@@ -162,11 +154,3 @@ def test_unregistered_distance_cannot_be_saved(tmp_path):
     view = ReportView.of(clf)
     assert view.posteriors[-1].distance == "custom"
     assert clf.report(tmp_path / "page.html").stat().st_size > 0
-
-
-def test_reports(tmp_path):
-    clf = fit(distance="catoni", prior="cross-validation")
-    page = clf.report(tmp_path / "page.html").read_text(encoding="utf-8")
-    assert clf.distances_[0] in page
-    posteriors = ReportView.of(clf).posteriors
-    assert any(row.distance == clf.distances_[0] and math.isfinite(row.bound) for row in posteriors)

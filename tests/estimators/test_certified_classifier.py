@@ -2,7 +2,6 @@
 
 import pickle
 import warnings
-from importlib import import_module
 
 import joblib
 import numpy as np
@@ -20,7 +19,6 @@ from sklearn.datasets import (
 )
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -86,39 +84,6 @@ def test_parameters_of_named_candidates():
         clf.set_params(trees__depth=1)
 
 
-def test_parameters_of_a_single_candidate():
-    clf = certified(Grid(DecisionTreeClassifier(), DEPTHS)).set_params(candidates__estimator__min_samples_leaf=3)
-    assert clf.candidates.estimator.min_samples_leaf == 3
-    assert clf.set_params(candidates=SVMs(), candidates__kernel="linear").candidates.kernel == "linear"
-
-
-@pytest.mark.parametrize(
-    "candidates",
-    [
-        "auto",
-        ["svm", "forest"],
-        [make_pipeline(StandardScaler(), SVC())],
-        [make_pipeline(StandardScaler(), StandardScaler(), SVC())],
-        [("mine", SVMS), "logistic"],
-        None,
-        3,
-    ],
-    ids=repr,
-)
-def test_parameters_of_any_candidates(candidates):
-    clf = CertifiedClassifier(candidates)
-    assert {type(name) for name in clf.get_params()} == {str}
-    assert clf.set_params(delta=0.1).delta == 0.1
-    assert clone(clf).get_params(deep=False).keys() == clf.get_params(deep=False).keys()
-
-
-def test_search_over_parameters_of_candidates():
-    X, y = three_classes()
-    search = GridSearchCV(certified(assorted()[:2]), {"svms__gamma": [0.01, 0.5], "trees": [GaussianNB()]}, cv=2)
-    assert search.fit(X, y).best_params_.keys() == {"svms__gamma", "trees"}
-    assert search.best_estimator_.certificate_.bound < 0.5
-
-
 # -- candidates --------------------------------------------------------------------------------------------------------
 
 
@@ -181,11 +146,6 @@ def test_families_that_auto_leaves_out():
     # Named families are never left out; warnings are errors here.
     named = CertifiedClassifier(["logistic", "neighbours"], random_state=0).fit(X, y)
     assert {params["candidate"] for params in named.classifiers_.params} == {"logistic", "neighbours"}
-
-
-def test_all_svms_of_a_single_family_may_vote():
-    clf = certified(SVMs(gamma="sigest")).fit(*two_classes())
-    assert np.count_nonzero(clf.weights_) > 5
 
 
 def test_names_of_candidates():
@@ -389,17 +349,6 @@ def test_plan_does_not_depend_on_validation_rows():
 # -- where scikit-learn is used ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("voting", ["auto", *VOTINGS])
-def test_cross_val_score(voting):
-    X, y = three_classes()
-    assert cross_val_score(certified(assorted(), voting=voting), X, y, cv=3, error_score="raise").min() > 0.8
-    if voting in ("auto", "soft", "majority"):
-        scores = cross_val_score(
-            certified(assorted(), voting=voting), X, y, cv=2, scoring="roc_auc_ovr", error_score="raise"
-        )
-        assert scores.shape == (2,)
-
-
 @pytest.mark.parametrize("data", [two_classes, three_classes])
 def test_pickle_dump_and_save(data, tmp_path):
     X, y = data()
@@ -416,13 +365,6 @@ def test_pickle_dump_and_save(data, tmp_path):
         )
         assert [name for name, _ in loaded.candidates] == ["svms", "trees", "linear"]
         assert clone(loaded).fit(X, y).certificates_ == clf.certificates_
-
-
-def test_results_do_not_depend_on_n_jobs():
-    X, y = three_classes()
-    sequential, parallel = (certified(assorted(), n_jobs=jobs).fit(X, y) for jobs in (None, 2))
-    assert sequential.certificates_ == parallel.certificates_
-    assert np.array_equal(sequential.predict_proba(X), parallel.predict_proba(X))
 
 
 # -- few rows, rare classes, text --------------------------------------------------------------------------------------
@@ -606,10 +548,3 @@ def test_nearly_equal_rows_without_a_kernel_width():
     X = np.zeros((300, 2))
     X[:2, 0] = X[2:4, 1] = 1e-160
     assert 0.0 < certified(SVMs([1.0])).fit(X, np.arange(300) % 2).certificate_.bound <= 1.0
-
-
-def test_invalid_grids_are_rejected_before_svms_are_trained(monkeypatch):
-    monkeypatch.setattr(import_module("pacbayes.ensemble.svm_set"), "train_shared", None)
-    X, y = two_classes()
-    with pytest.raises(ValueError, match="max_dpth"):
-        certified([SVMs([1.0]), Grid(DecisionTreeClassifier(), {"max_dpth": [1]})]).fit(X, y)

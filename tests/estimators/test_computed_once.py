@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, make_moons
+from sklearn.datasets import make_moons
 
 from pacbayes import StochasticSVC
 from pacbayes.data import dataset
-from pacbayes.ensemble import svm_folds
-from pacbayes.svm.kernel import Kernel
 
 
 def record_sizes(monkeypatch, owner, name):
@@ -20,18 +18,6 @@ def record_sizes(monkeypatch, owner, name):
 
     monkeypatch.setattr(owner, name, recording)
     return sizes
-
-
-@pytest.mark.parametrize("data", [make_moons(120, noise=0.3, random_state=0), load_iris(return_X_y=True)])
-def test_kernel_values_are_computed_once_for_training_and_folds(data, monkeypatch):
-    gram = record_sizes(monkeypatch, Kernel, "gram")
-    shared = record_sizes(monkeypatch, svm_folds, "shared_matrix")
-    model = StochasticSVC([0.1, 1.0], hedge=0.1, random_state=0).fit(*data)
-    n, codes = model.classifiers_.splits.n_train, np.unique(data[1])
-    # Folds share the distances; SVMs on all rows have a matrix for each pair of classes.
-    assert shared == [n]
-    assert len(gram) == codes.size * (codes.size - 1) // 2
-    assert sum(gram) == (codes.size - 1) * n
 
 
 @pytest.mark.parametrize("voting", ["soft", "stochastic", "majority"])

@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
@@ -172,17 +171,6 @@ class FrameClassifier:
         return np.array(["YES" if value > 0 else "NO" for value in X["a"]])
 
 
-class RankClassifier(ClassifierMixin, BaseEstimator):
-    """Predict by the rank within the batch."""
-
-    def fit(self, X, y):
-        self.classes_ = np.unique(y)
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0].argsort().argsort() % 2
-
-
 def test_any_object_with_predict():
     frame = pd.DataFrame({"a": np.linspace(-1, 1, 40), "b": ["x", "y"] * 20})
     y_true = np.where(frame["a"] > 0.2, "YES", "NO")
@@ -192,12 +180,6 @@ def test_any_object_with_predict():
     assert clf.classes_.tolist() == ["NO", "YES"]
     assert clf.feature_names_in_.tolist() == ["a", "b"]
     assert set(clf.predict(frame.iloc[::3])) == {"NO", "YES"}
-
-
-def test_batch_dependent_predictions_warn():
-    X, y = rows()
-    with pytest.warns(UserWarning, match="RankClassifier predicts differently"):
-        CertifiedClassifier.from_fitted([RankClassifier().fit(X, y)], X, y)
 
 
 def test_classes_without_validation_rows():
@@ -254,13 +236,6 @@ def test_bad_input(change, error, message):
         CertifiedClassifier.from_fitted(**arguments)
 
 
-def test_parameters_are_kept():
-    fitted = LogisticRegression(max_iter=10_000).fit(*rows(load_iris))
-    clf = CertifiedClassifier.from_fitted([fitted], *rows(load_iris))
-    assert clf.best_estimator_.get_params() == fitted.get_params()
-    assert clf.best_params_["max_iter"] == 10_000
-
-
 class Mean(ClassifierMixin, BaseEstimator):
     """Rounded mean of fitted classifiers."""
 
@@ -292,32 +267,6 @@ def test_classifiers_that_cannot_be_copied_are_named():
     assert clf.classifiers_[0] is not fitted[0]
 
 
-class EmptyCopy(ClassifierMixin, BaseEstimator):
-    """Classifier whose copies cannot predict, like models on another device."""
-
-    def __init__(self, inner=None):
-        self.inner = inner
-
-    def __getstate__(self):
-        return {}
-
-    def predict(self, X):
-        return self.inner.predict(X)
-
-
-class SelfCopy(EmptyCopy):
-    def __deepcopy__(self, memo):
-        return self
-
-
-@pytest.mark.parametrize("kind", [EmptyCopy, SelfCopy])
-def test_classifiers_with_invalid_copies_are_used_themselves(kind):
-    fitted, X, y = fitted_classifiers()
-    with pytest.warns(UserWarning, match=r"estimators\[1\] cannot be copied"):
-        clf = CertifiedClassifier.from_fitted([fitted[0], kind(fitted[1])], X, y, random_state=0)
-    assert clf.classifiers_.errors[1] == (fitted[1].predict(X) != y).sum()
-
-
 # -- a single classifier -----------------------------------------------------------------------------------------------
 
 
@@ -343,8 +292,3 @@ def test_single_classifier_has_a_clopper_pearson_bound():
     assert clf.hedge_ == 0.0
     assert {certificate.bound for certificate in clf.certificates_.values()} == {clf.certificate_.bound}
     assert CertifiedClassifier.from_fitted([Column()], np.eye(100)[:, :1], np.arange(100) % 2).hedge_ == 0.0
-
-
-def test_metrics_of_a_single_classifier():
-    clf = single_classifier(5, 100, metrics=("recall",), pos_label=1)
-    assert len(clf.certificate_.metrics) == 1

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 from tests.ensemble.grouped import exact_risk, is_rounded_up, sample
@@ -125,22 +124,6 @@ def test_vote_risk_is_a_mean_over_groups(tmp_path):
     assert is_rounded_up(clf.certificate_.baselines["majority class"].empirical_risk, constant)
 
 
-def test_report_with_groups():
-    X, y, groups = sample(60)
-    clf = grid().fit(X, y, groups=groups)
-    assert "m=30" in repr(clf.classifiers_)
-    page = report_html(clf, test=(X[:20] + 0.01, y[:20]), data=(X, y))
-    for words in (
-        "averaged over new groups",
-        "validation groups m",
-        "group has the same weight, whatever its size",
-        "The groups are independent, and new groups come from the same distribution.",
-        "% errors per validation group, averaged over 30 groups.",
-        "validation rows with a duplicate (features and class) in the training set",
-    ):
-        assert words in page
-
-
 @pytest.mark.parametrize("make", [svc, grid])
 def test_duplicates_are_counted_or_kept_together(make, tmp_path):
     X, y, _ = sample(60)
@@ -172,12 +155,6 @@ def test_duplicates_are_detected_before_preprocessing():
         svc(preprocessor=preprocessor).fit(twice, np.tile(y, 2))
     clf = svc(preprocessor=preprocessor, duplicates="together").fit(twice, np.tile(y, 2))
     assert clf.certificate_.m == 40
-
-
-def test_cross_val_score_with_groups():
-    X, y, groups = sample(60)
-    scores = cross_val_score(svc(cv=None), X, y, groups=groups, cv=GroupKFold(3))
-    assert scores.shape == (3,)
 
 
 def test_votes_count_duplicates_once():

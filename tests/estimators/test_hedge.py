@@ -7,15 +7,13 @@ import pytest
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
-from tests.estimators.models import fitted, three_classes, two_classes
+from tests.estimators.models import three_classes, two_classes
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.levels import best_single
 from pacbayes.certificates.posteriors import choose_posterior
 from pacbayes.estimators import planning
-
-VOTINGS = ("soft", "stochastic", "majority", "best")
 
 
 def svc(**options):
@@ -38,11 +36,6 @@ def test_resolved_hedge(make, options, expected):
     assert (clf.primary_ == {}) == (expected == 1.0)
     assert hasattr(clf, "posterior_") == (expected > 0.0)
     assert clone(clf).hedge == options.get("hedge", "auto")
-
-
-def test_independent_splits_have_no_primary_rules():
-    for hedge in ("auto", 1):
-        assert svc(split="independent", hedge=hedge).fit(*two_classes()).hedge_ == 1.0
 
 
 @pytest.mark.parametrize("make", [svc, trees])
@@ -80,26 +73,6 @@ def test_primary_rule_is_close_to_holdout(data, hedge):
     best, m = clf.certificates_["best"], clf.classifiers_.m
     errors = clf.classifiers_.errors[int(np.argmax(clf.primary_["best"]))]
     assert best.bound <= binomial_upper(errors, m, (1 - hedge) * 0.05 * (1 - 1e-12))
-
-
-def rule_names(clf, voting):
-    """Names of the rules of a voting that share delta."""
-    certificate = clf.certificates_[voting]
-    return {certificate.rule, *(claim.rule for claim in certificate.alternatives)}
-
-
-def test_primary_rules_do_not_depend_on_validation_rows():
-    X, y = two_classes()
-    clf = svc().fit(X, y)
-    other_X, other_y = X.copy(), y.copy()
-    validation = clf.classifiers_.splits(0)[1]
-    other_y[validation] = 1 - y[validation]
-    other_X[validation] = np.random.default_rng(0).normal(size=X[validation].shape)
-    other = svc().fit(other_X, other_y)
-    for voting in VOTINGS:
-        assert np.array_equal(other.primary_[voting], clf.primary_[voting])
-        assert rule_names(other, voting) == rule_names(clf, voting)
-    assert other.certificates_["best"].bound > clf.certificates_["best"].bound
 
 
 @pytest.mark.parametrize("make", [svc, trees])
@@ -155,11 +128,3 @@ def test_one_classifier_has_one_vote():
     # The soft vote has the same errors and no hedge.
     assert clf.certificate_.bound < hard.pop()
     assert [claim.rule for claim in clf.certificates_["majority"].alternatives] == ["posterior"]
-
-
-def test_weights_sum_to_one():
-    clf = fitted("svc", two_classes)
-    assert clf.weights_.sum() == 1.0
-    assert set(clf.primary_) == set(VOTINGS)
-    assert all(weights.sum() == 1.0 for weights in clf.primary_.values())
-    assert clf.primary_["best"].max() == 1.0

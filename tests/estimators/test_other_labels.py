@@ -1,11 +1,8 @@
 """Classifiers that predict labels that are not classes, such as outlier labels."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.neighbors import RadiusNeighborsClassifier
 from tests.ensemble.recording import RecordingClassifier
 from tests.estimators.models import by_draws
 from tests.estimators.test_prediction import draws_by_hand, voting
@@ -85,19 +82,6 @@ def test_unanimous_other_labels(how, names, mark):
     far = np.array([[0.5, 3.0], [0.5, 0.0], [-0.5, 3.0]])
     assert clf.predict(far).tolist() == [mark, names[1], mark]
     assert clf.vote_share(far).tolist() == [[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
-
-
-@pytest.mark.parametrize("how", VOTINGS)
-@pytest.mark.parametrize(("names", "mark"), [((0, 1), -1), ((3, 5), 4), ((3, 5), 6)])
-def test_radius_neighbours(how, names, mark):
-    X, y = rows()
-    near = RadiusNeighborsClassifier(outlier_label=mark)
-    clf = CertifiedClassifier(Grid(near, {"radius": [0.3, 0.5]}), voting=how, random_state=0, cv=3, validation_size=0.5)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Outlier label")
-        clf.fit(X, np.array(names)[y])
-        labels = clf.predict([[50.0, 50.0], [0.8, 0.0], [-0.8, 0.0]])
-    assert labels.tolist() == [mark, names[1], names[0]]
 
 
 class Constant:

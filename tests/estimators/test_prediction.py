@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chi2_contingency, chisquare
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
-from tests.estimators.models import LAMBDAS, fitted, three_classes, two_classes
+from tests.estimators.models import fitted, three_classes, two_classes
 
 from pacbayes import StochasticSVC, load, save
 from pacbayes._utils.seeds import draw_key
@@ -117,14 +117,6 @@ def test_dependent_draws_are_detected():
     assert chi2_contingency(np.histogram2d(drawn, other, bins=3)[0]).pvalue < 1e-4
 
 
-def test_key_is_drawn_in_fit():
-    X, y = two_classes()
-    model = StochasticSVC(LAMBDAS[::8], validation_size=40, cv=None)
-    first = model.fit(X, y)._fitted.plan.key
-    assert np.array_equal(model.predict(X), model.predict(X))
-    assert model.fit(X, y)._fitted.plan.key != first
-
-
 def test_hashes_of_equal_rows():
     X = np.array([[0.0, -0.0, 1.5], [-0.0, 2.0, 0.25]])
     key = draw_key(5)
@@ -166,13 +158,6 @@ def test_classifiers_are_skipped_only_if_they_cannot_change_the_vote(alpha, n_cl
         votes = (weights_by_class * members.used[:, :, None]).sum(axis=0)
         left, top = 2**BITS - votes.sum(axis=1), np.sort(votes, axis=1)
         assert ((left == 0) | (top[:, -1] - top[:, -2] > left)).all()
-
-
-def test_agreement_requires_half_of_the_weight():
-    parts = integer_weights(np.full(64, 1 / 64))
-    members = RecordingMembers(np.ones((64, 10), dtype=int))
-    majority(members, np.arange(10)[:, None], parts, Coding(np.arange(2)))
-    assert members.used.sum(axis=0).max() == 33
 
 
 def test_parameters_set_after_fit_do_not_change_predictions(tmp_path):

@@ -1,12 +1,10 @@
 """Priors: uniform, given and callable ones, and the arguments of callables."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.tree import DecisionTreeClassifier
-from tests.estimators.models import three_classes, two_classes
+from tests.estimators.models import two_classes
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, bound
+from pacbayes import StochasticSVC, bound
 
 LAMBDAS = [0.1, 1.0, 10.0]
 UNEVEN = np.array([0.7, 0.3, 0.0])
@@ -55,29 +53,6 @@ def test_callable_gets_copies_of_training_rows_only():
     assert np.array_equal(listed.predict(X), clf.predict(X))
     assert listed.certificate_.bound == clf.certificate_.bound
     assert any("training rows alone" in assumption for assumption in clf.certificate_.assumptions)
-
-
-def test_callable_gets_data_frames_of_training_rows():
-    X, y = three_classes()
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    seen = []
-
-    def prior(params, X_train, y_train):
-        seen.append((X_train, y_train))
-        return np.full(len(params), 1 / len(params))
-
-    grid = {"max_depth": [1, 2]}
-    clf = CertifiedClassifier(
-        Grid(DecisionTreeClassifier(), grid),
-        prior=prior,
-        cv=None,
-        random_state=0,
-        voting="stochastic",
-        validation_size=0.5,
-    ).fit(frame, y)
-    train = clf.classifiers_.splits(0)[0]
-    pd.testing.assert_frame_equal(seen[0][0], frame.iloc[train])
-    assert seen[0][1].tolist() == y[train].tolist()
 
 
 def test_data_dependent_priors_require_a_shared_split():

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 from tests.cli.running import in_process
 
@@ -89,16 +88,6 @@ def test_metrics_of_covered_predictions():
     assert len(clf.certificate_.metrics) == 4
 
 
-def test_groups_and_duplicates():
-    groups = np.arange(len(Y)) // 3
-    grouped = fit(GRID, groups=groups)
-    assert "of the rows of a new group, averaged over groups, get a wrong prediction on which" in str(
-        grouped.certificate_
-    )
-    together = fit(GRID, (np.vstack([X, X[:50]]), np.r_[Y, Y[:50]]), duplicates="together")
-    assert together.certificate_.refit
-
-
 @pytest.mark.parametrize("candidates", ["svm", "logistic", ["svm", "forest"]])
 def test_save_and_load(candidates, tmp_path):
     clf = fit(candidates)
@@ -112,27 +101,6 @@ def test_rows_of_the_refit_are_recognised():
     clf = fit(GRID)
     with pytest.raises(ValueError, match="569 of 569 rows equal a row behind it"):
         compare_classifiers(Y, clf, X, Y)
-
-
-def test_three_classes_with_string_labels():
-    wine, kinds = load_wine(return_X_y=True)
-    names = np.array(["a", "bb", "a long name"], dtype=object)[kinds]
-    clf = fit(["svm", GRID], (wine, names))
-    assert set(clf.predict(wine)) == {"a", "bb", "a long name"}
-    assert clf.predict_proba(wine).shape == (178, 3)
-
-
-def test_class_without_training_rows():
-    labels = Y.copy()
-    labels[fit(GRID, refit=False).classifiers_.splits(0)[1][0]] = 2
-    clf = fit(GRID, (X, labels))
-    assert clf.classes_.tolist() == [0, 1, 2]
-    assert clf.covered(NEW).mean() > 0.5
-
-
-def test_clone_gives_the_same_refit():
-    clf = fit(GRID)
-    np.testing.assert_array_equal(clone(clf).fit(X, Y).predict_proba(NEW), clf.predict_proba(NEW))
 
 
 def test_checkpoint_stores_both_trainings(tmp_path):

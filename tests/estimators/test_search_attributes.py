@@ -5,11 +5,10 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import make_scorer, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
-from tests.estimators.models import by_draws, fitted, three_classes, two_classes, why_not
+from tests.estimators.models import by_draws, fitted, three_classes, two_classes
 
-from pacbayes import Grid, StochasticSVC, load, save
+from pacbayes import Grid, StochasticSVC
 from pacbayes._utils.seeds import Purpose, generator
 from pacbayes.ensemble.cross_validation import assign_folds, evenly_spaced
 
@@ -100,25 +99,3 @@ def test_missing_cv_results_are_explained():
         clf.cv_results_  # noqa: B018
     with pytest.raises(AttributeError, match="every row is a validation row of some classifier"):
         fitted("svc", two_classes, "independent").cv_results_  # noqa: B018
-
-
-def test_loaded_model(tmp_path):
-    clf = fitted("svc", two_classes)
-    save(clf, tmp_path / "model")
-    loaded = load(tmp_path / "model")
-    assert loaded.best_params_ == clf.best_params_
-    for name, values in clf.cv_results_.items():
-        np.testing.assert_array_equal(loaded.cv_results_[name], values)
-
-
-@pytest.mark.parametrize("kind", ["svc", "grid"])
-def test_predict_proba_of_votings(kind):
-    X, y = two_classes()
-    clf = clone(fitted(kind, two_classes)).fit(X, y)
-    assert 'use vote_share(X) or set_params(voting="majority")' in why_not(clf, "predict_proba")
-    shares = clf.set_params(voting="majority").vote_share(X)
-    assert np.array_equal(clf.predict_proba(X), shares)
-    # Scorers of scikit-learn get the method by its name.
-    assert clf.predict_proba.__name__ == "predict_proba"
-    scorer = make_scorer(roc_auc_score, response_method="predict_proba")
-    assert scorer(clf, X, y) == roc_auc_score(y, shares[:, 1])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
-from tests.estimators.models import LAMBDAS, three_classes, two_classes
+from tests.estimators.models import LAMBDAS, two_classes
 from tests.files.model_files import Forged
 
 from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, load, save
@@ -135,13 +135,6 @@ def test_rows_with_nan_probabilities_are_uninformative():
     assert np.array_equal(X, before)
 
 
-def test_maximum_error_with_landmarks():
-    X, y = two_classes()
-    svms = StochasticSVC([0.1, 1.0], kernel="nystroem", n_components=40, hedge=0.1, max_error=0.1, random_state=0)
-    clf = svms.fit(X, y)
-    assert clf.accepts(X).mean() > 0.5
-
-
 def test_draws_of_the_primary_rule_depend_on_the_key():
     # The posterior has the smaller bound, but the decision is for the primary rule.
     clf = svc(max_error=0.1, hedge=0.999999).fit(*two_classes())
@@ -160,15 +153,6 @@ def test_infinite_threshold_is_valid_json(tmp_path):
     assert load(tmp_path / "model").certificates_ == clf.certificates_
 
 
-def test_parameters_set_after_fit_do_not_change_the_certificate():
-    X, y = two_classes()
-    clf = svc(max_error=0.05, voting="majority").fit(X, y)
-    sentence, accepted = clf.certificate_.sentence, clf.accepts(X)
-    clf.set_params(max_error=0.5, metrics=("error",), metrics_share=0.3, delta=0.5, hedge=1)
-    assert clf.certificate_.sentence == sentence
-    assert np.array_equal(clf.accepts(X), accepted)
-
-
 def test_accepted_rows_do_not_depend_on_the_batch(with_max_error):
     X, _ = two_classes()
     clf = with_max_error.set_params(voting="majority")
@@ -176,18 +160,6 @@ def test_accepted_rows_do_not_depend_on_the_batch(with_max_error):
     assert 0.3 < accepted.mean() < 1.0
     assert np.array_equal(clf.accepts(X[::-1])[::-1], accepted)
     assert np.array_equal([clf.accepts(X[i : i + 1])[0] for i in range(25)], accepted[:25])
-
-
-def test_three_classes():
-    X, y = three_classes()
-    for make, params in ((svc, {"max_error": 0.2}), (trees, {"decision": Abstain(0.2)})):
-        clf = make(**params, voting="majority").fit(X, y)
-        accepted = clf.accepts(X)
-        assert accepted.sum() >= 0.5 * len(X)
-        assert (clf.predict(X) == y)[accepted].mean() >= (clf.predict(X) == y).mean()
-        metrics = make(metrics=("error",), metrics_share=0.3).fit(X, y).certificate_.metrics
-        assert [metric.of for metric in metrics] == ["setosa", "versicolor", "virginica"]
-        assert not any(metric.also for metric in metrics)
 
 
 def test_abstains_on_all_rows():
@@ -198,10 +170,6 @@ def test_abstains_on_all_rows():
     assert "accepts no example" in clf.certificate_.sentence
     assert "This is information, not a guarantee" in clf.certificate_.sentence
     assert clf.certificate_.vacuous
-
-
-def test_accepts_all_rows_without_a_decision(with_metrics):
-    assert with_metrics.accepts(two_classes()[0]).all()
 
 
 @pytest.mark.parametrize("name", ["with_metrics", "with_max_error"])

@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD
-from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator_sparse_array, check_estimator_sparse_matrix
@@ -61,22 +60,6 @@ def test_preprocessor(name, kind):
     model = StochasticSVC([0.1, 1.0, 10.0], preprocessor=TruncatedSVD(4, random_state=0), random_state=0)
     expected = model.fit(sp.csr_array(X), y).predict(sp.csr_array(X))
     assert np.array_equal(clone(model).fit(rows, y).predict(rows), expected)
-
-
-class RowPicker(LogisticRegression):
-    """Pick rows, which few formats support."""
-
-    def predict(self, X):
-        return super().predict(X[np.arange(X.shape[0])])
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", FORMATS)
-def test_classifiers_get_a_format_that_supports_picking(name, kind):
-    X, y = dense()
-    fitted = [RowPicker(C=C).fit(X, y) for C in (0.1, 1.0)]
-    classifiers = ClassifierSet.from_fitted(fitted, convert(X, name, kind), y)
-    assert np.array_equal(classifiers.predict(convert(X, name, kind)), classifiers.predict(X))
 
 
 def test_sparse_vectors_are_rejected():

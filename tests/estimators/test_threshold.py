@@ -1,6 +1,5 @@
 """Decision thresholds: predictions, sentences, files, reports and plots."""
 
-import json
 import re
 
 import numpy as np
@@ -8,8 +7,7 @@ import pytest
 from sklearn.datasets import load_iris, make_classification
 from sklearn.linear_model import LogisticRegression
 
-from pacbayes import CertifiedClassifier, Grid, Threshold, load, save
-from pacbayes.report import plot_decision, report_html
+from pacbayes import CertifiedClassifier, Grid, Threshold
 
 GRID = Grid(LogisticRegression(), {"C": [0.1, 1.0]})
 
@@ -75,16 +73,6 @@ def test_positive_class(pos_label):
     assert clf.certificate_.decision.positive == (pos_label or "punctual")
 
 
-def test_sentences(model):
-    sentence = model.certificate_.sentence
-    assert sentence.startswith("With 95 % confidence, at the threshold 0.")
-    assert sentence.endswith(" recall of class 'late' is at least 80.0 %.")
-    assert model.certificate_.headline == "Recall at least 80.0 %"
-    assert "not guaranteed: recall" in model.certificate_.explain()
-    assert not model.certificate_.vacuous
-    assert json.loads(json.dumps(model.certificate_.to_dict()))["decision"]["required"] == {"recall": 0.8}
-
-
 @pytest.mark.parametrize(
     ("share", "why"),
     [
@@ -112,31 +100,6 @@ def test_three_classes_are_rejected():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=r"Threshold\(\.\.\.\) is for two classes, got 3"):
         fitted(Threshold(recall=0.8), pos_label=None).fit(X, y)
-
-
-def test_save_and_load(model, tmp_path):
-    save(model, tmp_path / "m.pacbayes")
-    loaded = load(tmp_path / "m.pacbayes")
-    X, _ = rows()
-    assert loaded.decision == Threshold(recall=0.8)
-    assert np.array_equal(loaded.predict(X), model.predict(X))
-    assert loaded.certificate_.to_dict() == model.certificate_.to_dict()
-
-
-@pytest.mark.parametrize("decision", [Threshold(recall=0.8), Threshold(recall=0.99, fpr=0.01)])
-def test_report_and_plot(decision):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    clf = fitted(decision).fit(*rows())
-    page = report_html(clf, test=rows(200, 5))
-    assert clf.certificate_.decision.decision.words("late")[1:].replace("'", "&#39;") in page.replace("\u00a0", " ")
-    assert ("(see its threshold)" if clf.certificate_.decision.passed else "(no threshold passed)") in page
-    axes = plot_decision(clf)
-    labels = {line.get_label() for line in axes.get_lines()}
-    assert {"recall", "precision", "false positive rate", "required recall"} <= labels
-    assert ("threshold in use" in labels) == clf.certificate_.decision.passed
-    (recall,) = (line for line in axes.get_lines() if line.get_label() == "recall")
-    assert recall.get_ydata()[-1] == 1.0
 
 
 def test_duplicates_count_once():

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from pacbayes import CertifiedClassifier, StochasticSVC, load, save
+from pacbayes import CertifiedClassifier, load, save
 
 X, y = load_breast_cancer(return_X_y=True)
 X, y = X[:240, :4], y[:240]
@@ -35,11 +35,6 @@ def test_separate_validation_set_equals_a_mask(container):
     masked = model().fit(X, y, validation=LATE).certificate_
     separate = model().fit(container(X[:150]), y[:150], X_val=container(X[150:]), y_val=y[150:]).certificate_
     assert (separate.bound, separate.m, separate.assumptions) == (masked.bound, masked.m, masked.assumptions)
-
-
-def test_stochastic_svc_accepts_a_mask():
-    clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y, validation=LATE)
-    assert clf.certificate_.m == 90
 
 
 def test_groups_and_slices_are_concatenated():
@@ -68,13 +63,6 @@ def test_mask_is_routed_through_pipelines():
         clf = model().set_fit_request(validation=True)
         pipeline = make_pipeline(FunctionTransformer(), clf).fit(X, y, validation=LATE)
     assert pipeline[-1].certificate_.m == 90
-
-
-def test_time_order_with_other_shares_of_classes_before():
-    early = np.argsort(y, kind="stable")
-    late = np.zeros(240, dtype=bool)
-    late[early[::2]] = True
-    assert model().fit(X, y, validation=late).certificate_.m == 120
 
 
 TWICE = np.arange(240) % 120

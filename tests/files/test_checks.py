@@ -11,13 +11,11 @@ from tests.attack.small_models import model
 from pacbayes import SVMs
 from pacbayes.data.schema import Column, Schema
 from pacbayes.data.split import DISTINCT, EXAMPLE, GROUP, Split
-from pacbayes.ensemble import validation as validation_module
 from pacbayes.ensemble.calibration import DECISIONS, LABELS, PAIRS, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.members import Calibrations, CompositeMembers, Estimators
 from pacbayes.ensemble.validation import ValidationPredictions
 from pacbayes.files.checks import check
-from pacbayes.files.values import ModelDecoder, ModelEncoder
 from pacbayes.svm.kernel import Kernel
 
 TWO_CLASSES = Calibration(PAIRS, 75, 1.0, np.zeros(2), np.zeros(2))
@@ -127,39 +125,6 @@ def test_invalid_fields_are_rejected_by_name():
                 # For inconsistent fields, either may be named.
                 with pytest.raises(ValueError, match=rf"^{kind}\.\w+ is not"):
                     check(replace(value, **{field: wrong}))
-
-
-def test_inconsistent_fields_are_rejected():
-    cross_validation, predictions = VALUES[1], VALUES[0]
-    for value in (
-        replace(cross_validation, log_losses=None),
-        replace(cross_validation, families=None),
-        replace(predictions, rule_predictions=None),
-        replace(VALUES[2], kind=LABELS),
-        replace(VALUES[3], kind=DECISIONS),
-        CompositeMembers((SVM_SET,), ("svm",)),
-        replace(VALUES[2], shift=np.full(3, 1e300), slope=10.0),
-    ):
-        with pytest.raises(ValueError, match=rf"^{type(value).__name__}\.\w+ is not"):
-            check(value)
-
-
-def test_decoder_checks_nested_values():
-    encoder = ModelEncoder()
-    stored = encoder.encode(VALUES[4])
-    assert len(ModelDecoder(encoder.arrays, []).decode(stored).maps) == 2
-    stored["maps"]["pairs"][1][1]["slope"] = -1.0
-    with pytest.raises(ValueError, match=r"Calibration\.slope is not"):
-        ModelDecoder(encoder.arrays, []).decode(stored)
-
-
-def test_invalid_predictions_in_any_block_are_rejected(monkeypatch):
-    monkeypatch.setattr(validation_module, "_BLOCK", 3)
-    for i in range(4):
-        y_pred = np.zeros((4, 3), dtype=np.uint8)
-        y_pred[i, 1] = 77
-        with pytest.raises(ValueError, match=r"ValidationPredictions\.y_pred is not"):
-            check(ValidationPredictions(np.array([0, 1]), 2, y_pred, np.zeros(3, dtype=np.uint8)))
 
 
 def is_partition(shared, units, unit, n_train, m, n_rows):

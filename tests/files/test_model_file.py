@@ -6,7 +6,6 @@ import re
 from contextlib import suppress
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
@@ -64,18 +63,6 @@ def test_families_are_restored_as_parameters(tmp_path):
     assert np.array_equal(loaded.predict_proba(X), clf.predict_proba(X))
     assert loaded.get_params()["svm__gamma"] == [0.1, 1.0]
     assert loaded.set_params(trees__param_grid={"max_depth": [3]}).fit(X, y).classifiers_.params[-1]["max_depth"] == 3
-
-
-def test_callable_parameters_and_feature_names(tmp_path):
-    X, y = three_classes()
-    choices = {"prior": lambda params: [0.25, 0.75], "random_state": np.random.default_rng(0)}
-    clf = StochasticSVC([0.1, 1.0], **choices).fit(pd.DataFrame(X, columns=list("abcd")), y)
-    save(clf, tmp_path / "model")
-    loaded = load(tmp_path / "model")
-    assert loaded.prior.tolist() == [0.25, 0.75]
-    assert loaded.random_state is None
-    assert callable(clf.prior)
-    assert loaded.feature_names_in_.tolist() == list("abcd")
 
 
 def test_damaged_files_are_rejected(tmp_path):

@@ -2,7 +2,6 @@
 
 import json
 import re
-from copy import copy
 
 import pytest
 import sklearn
@@ -102,13 +101,6 @@ def test_markup_in_names_is_escaped():
     rows = [line for line in card.splitlines() if line.startswith("|")]
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} <= {4, 5}
     json.loads(clf.model_card(format="json"))
-
-
-def test_card_has_the_certificate_of_the_voting():
-    clf = copy(model("soft"))
-    for voting, certificate in clf.certificates_.items():
-        clf.voting = voting
-        assert json.loads(clf.model_card("json"))["metrics"]["bound"] == certificate.bound
 
 
 def test_wrong_arguments():

@@ -51,15 +51,6 @@ def test_draws_of_the_posterior_are_averaged():
     assert page.text("table-classes-note") == "Means over random draws."
 
 
-def test_with_a_threshold():
-    clf, (X, y) = model("threshold"), two_classes()
-    new, labels = validation(clf, X, np.array(["malignant", "benign"])[y])
-    assert clf.certificate_.decision.passed
-    _, counts, classes = shown(clf)
-    assert np.array_equal(counts, confusion_matrix(labels, clf.predict(new)))
-    assert classes[:, 1].sum() == clf.certificate_.decision.errors
-
-
 @pytest.mark.parametrize("moved", [False, True])
 def test_with_abstention(moved):
     """A row at the threshold is accepted: here the threshold is the score of a validation row."""
@@ -88,13 +79,6 @@ def test_with_a_refit_it_is_that_of_the_certified_classifier():
     clf = model("refit")
     new, labels = validation(clf, *two_classes())
     assert np.array_equal(shown(clf)[1], confusion_matrix(labels, clf._fitted.certified("soft", new)))
-
-
-def test_rows_of_groups():
-    clf = model("groups")
-    page, counts, _ = shown(clf)
-    assert counts.sum() == clf._fitted.predictions.y_true.size > clf.certificate_.m
-    assert page.table("table-classes")[0][1] == "validation rows"
 
 
 def test_missed_rare_class_is_named():

@@ -135,15 +135,6 @@ def test_distances_and_priors():
     )
 
 
-def test_table_of_many_classifiers_is_thinned():
-    clf = svms(np.geomspace(0.001, 100, 2500), [values[::4] for values in two_classes()], cv=None)
-    page = Page(report_html(clf))
-    shown = [int(text) for text in page.column("table-risks", "classifier")]
-    assert set(shown) == set(np.argsort(-clf.posterior_.weights, kind="stable")[:1000].tolist())
-    assert shown == sorted(shown)  # by lambda
-    assert "lists the 1000 classifiers of 2500" in page.text("figure-risks")
-
-
 @pytest.mark.parametrize("distance", ["kl", "squared"])
 def test_vacuous(distance):
     # The kl bound is close to 1, the squared one larger.
@@ -205,15 +196,6 @@ def test_after_a_refit_the_test_rows_show_covered_errors():
     assert page.column("table-certificate", "classifier")[0] == "this model, wrong and covered"
     shown = as_columns(page, "record-1")["training rows"]
     assert shown == ["285 (certified classifier), 569 (refit)"]
-
-
-def test_test_errors_with_groups_are_per_row():
-    X, y = two_classes()
-    page = Page(report_html(model("groups"), test=(1.3 * X, y)))
-    assert as_columns(page, "certificates")["test error"][-1] == f"{100 * np.mean(y != 1):.1f} % of 569"
-    assert "Test errors are per row, while the bounds are on the mean over groups." in page.text(
-        "table-certificates-note"
-    )
 
 
 def test_bounds_on_metrics():

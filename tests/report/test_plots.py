@@ -159,13 +159,6 @@ def test_plan(ax):
     assert rows[-1] == 426
 
 
-def test_wrong_arguments():
-    with pytest.raises(TypeError, match="clf must be a StochasticSVC"):
-        plot_risks("svc")
-    with pytest.raises(ValueError, match="not fitted yet"):
-        plot_bounds(StochasticSVC())
-
-
 def test_names_are_not_parsed_as_mathtext():
     text = 'style="fill: #1f4e79" $\\frac$ <b> id="y"'
     made = [render_svg("x", 200, lambda axes: (axes.plot([1], label="b"), axes.set_xlabel(text))) for _ in range(2)]

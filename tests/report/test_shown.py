@@ -4,12 +4,10 @@ import html5lib
 import numpy as np
 import pytest
 import sklearn
-from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import fitted, two_classes
 from tests.report.models import IMAGE, SCRIPT, model
 
-import pacbayes
 from pacbayes import CertifiedClassifier, ClassifierSet, Grid, StochasticSVC, optimal_posterior
 
 
@@ -68,15 +66,6 @@ def test_fitted_estimator_shows_its_certificate_above_the_diagram():
     assert clf._repr_mimebundle_()["text/plain"] == repr(clf)
 
 
-def test_fitted_estimator_shows_the_certificate_of_its_voting():
-    clf = clone(fitted("grid", two_classes)).set_params(voting="best").fit(*two_classes())
-    assert clf.certificates_["best"].sentence in clf._repr_html_()
-    # An invalid voting is an error of predict, not of the representation.
-    assert "the error rate" not in clf.set_params(voting="loudest")._repr_html_()
-    with pytest.raises(AttributeError, match=r"voting='loudest'.* known are auto, soft, stochastic"):
-        clf.certificate_  # noqa: B018  (the access is the test)
-
-
 def test_unfitted_estimator_shows_its_diagram_only():
     assert StochasticSVC()._repr_html_().startswith("<style>")
     with sklearn.config_context(display="text"):
@@ -100,22 +89,3 @@ def test_numbers_are_those_of_the_object():
     assert f"{clf.classifiers_.risks.max():.4g}" in repr(clf.classifiers_)
     bound = repr(clf.certificate_).partition("bound=")[2].partition(",")[0]
     assert clf.certificate_.bound <= float(bound) < clf.certificate_.bound + 1e-4
-
-
-@pytest.mark.parametrize("kind", ["svc", "grid"])
-def test_report_method(kind, tmp_path):
-    clf = fitted(kind, two_classes)
-    path = clf.report(tmp_path / "r.html", title="Tea & cake", data=two_classes(), notes=["a note"])
-    page = path.read_text(encoding="utf-8")
-    assert path == tmp_path / "r.html"
-    assert "Tea &amp; cake" in page
-    assert "a note" in page
-    assert " ".join(clf.certificate_.sentence.split()) in " ".join(page.split())
-    pacbayes.write_report(clf, tmp_path / "same.html", title="Tea & cake", data=two_classes(), notes=["a note"])
-    assert (tmp_path / "same.html").read_text(encoding="utf-8")[:2000] == page[:2000]
-
-
-def test_report_before_fit(tmp_path):
-    with pytest.raises(sklearn.exceptions.NotFittedError):
-        StochasticSVC().report(tmp_path / "r.html")
-    assert not (tmp_path / "r.html").exists()
