@@ -157,23 +157,6 @@ def test_invalid_manifest_is_refused(tmp_path, how):
     assert (tmp_path / "manifest.json").read_text() == MANIFESTS[how]
 
 
-def test_full_disk(finished, tmp_path, monkeypatch):
-    fsync, calls = os.fsync, []
-
-    def full(descriptor):
-        calls.append(descriptor)
-        if len(calls) == 5:  # manifest and its directory, chunk and its directory, manifest
-            raise OSError(28, "No space left on device")
-        fsync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        rerun("grid", tmp_path)
-    monkeypatch.setattr(os, "fsync", fsync)
-    assert not list(tmp_path.glob("*.part"))
-    assert rerun("grid", tmp_path) == finished["grid"][1]
-
-
 def test_unpicklable_estimator_is_refused(tmp_path):
     pipe = make_pipeline(FunctionTransformer(lambda rows: rows), GaussianNB())
     with pytest.raises(TypeError, match="checkpoint must be None for estimators that cannot be pickled"):

@@ -5,7 +5,6 @@ import subprocess
 import sys
 import threading
 import time
-import types
 
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: F401  (loads OpenMP)
@@ -43,17 +42,6 @@ def test_limit_holds_until_the_last_context_exits():
         thread.join()
         assert seen == [({1}, {1})]
         assert in_use() == ({2}, {2})
-
-
-def test_nested_limit_and_limit_after_an_import(monkeypatch):
-    with threadpool_limits(2), one_thread():
-        with one_thread():
-            assert in_use() == ({1}, {1})
-        monkeypatch.setitem(sys.modules, "a_new_module", types.ModuleType("a_new_module"))
-        with one_thread():
-            assert in_use() == ({1}, {1})
-        assert in_use() == ({1}, {1})
-    assert len(in_use()[0]) == 1
 
 
 @pytest.fixture(params=[1, 2, 3])
@@ -99,19 +87,6 @@ def test_error_cancels_pending_parts(number):
     with pytest.raises(ZeroDivisionError, match="after three"):
         parallel_for(work, range(1000))
     assert 4 <= len(done) < 100
-
-
-@pytest.mark.parametrize(
-    ("environment", "expected"),
-    [({"OMP_NUM_THREADS": "1"}, 1), ({"OPENBLAS_NUM_THREADS": "1"}, 1), ({"OMP_NUM_THREADS": "many"}, None)],
-)
-def test_environment_limits_cores(environment, expected, monkeypatch):
-    for name in module._LIMITS:
-        monkeypatch.delenv(name, raising=False)
-    n_cores = module._cores_of_process.__wrapped__()
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    assert module._cores_of_process.__wrapped__() == (expected or n_cores)
 
 
 # A first fit imports and compiles everything: forking during an import is not tested.

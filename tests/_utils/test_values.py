@@ -6,7 +6,6 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -121,12 +120,3 @@ def test_fingerprint_in_another_process():
     environment = {"PYTHONHASHSEED": seed, "PYTHONPATH": str(SOURCES)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == fingerprint([set("abcdefghijklmnop"), "text", 1.5])
-
-
-def test_fingerprint_of_cycles_and_locks():
-    one, two = [1], [2]
-    one.append(one)
-    two.append(two)
-    assert fingerprint(one) != fingerprint(two)
-    with pytest.raises(TypeError, match="has no fingerprint, because it cannot be pickled"):
-        fingerprint(threading.Lock())

@@ -6,8 +6,6 @@ import sys
 import pytest
 from tests.cli.running import as_process, in_process
 
-from pacbayes.cli.app import main
-
 
 @pytest.mark.parametrize("value", ["0", "", "False", " off "])
 def test_no_traceback_without_debugging(value, monkeypatch, capsys):
@@ -15,13 +13,6 @@ def test_no_traceback_without_debugging(value, monkeypatch, capsys):
     done = in_process(["certify", "none.csv"], capsys)
     assert done.code == 2
     assert "no such file: 'none.csv'" in done.error
-
-
-@pytest.mark.parametrize("value", ["1", "yes"])
-def test_debugging_raises_the_error(value, monkeypatch):
-    monkeypatch.setenv("PACBAYES_DEBUG", value)
-    with pytest.raises(FileNotFoundError):
-        main(["certify", "none.csv"])
 
 
 def test_a_disabled_compiler_is_reported_in_one_line():

@@ -8,14 +8,11 @@ import select
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import numpy as np
 import pytest
 from tests.cli.running import with_candidates
-
-from pacbayes import svm_set
 
 # Noise labels and hardly any regularisation: half an hour of training.
 HARD = ("--lambdas", "0.00001,0.00002")
@@ -152,32 +149,6 @@ def test_an_interrupt_ends_a_solver_that_ignores_it(hard_file):
     assert process.returncode == 130
     assert err.strip().endswith("pacbayes: interrupted; nothing was written")
     assert "Traceback" not in err
-
-
-def interrupt_when(ready):
-    """Interrupt this process as soon as a condition holds."""
-
-    def wait():
-        for _ in range(6000):
-            if ready():
-                break
-            time.sleep(0.01)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Thread(target=wait, daemon=True).start()
-
-
-def test_an_interrupt_reports_the_classifiers_of_a_checkpoint(tmp_path):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(1000, 2)), rng.integers(0, 2, 1000)
-    lambdas = np.concatenate([np.geomspace(1e3, 1e4, 50), [1e-7] * 2])
-    interrupt_when(lambda: (tmp_path / "chunk-0000.npz").exists())
-    with pytest.raises(KeyboardInterrupt) as caught:
-        svm_set(X, y, lambdas, split="independent", n_jobs=1, random_state=0, checkpoint=tmp_path)
-    (note,) = caught.value.__notes__
-    assert re.fullmatch(
-        rf"(0|50) of 52 classifiers are stored in '{tmp_path}', the same call continues from there", note
-    )
 
 
 # Forks one process for every moment: ten times faster than starting one for each.

@@ -225,24 +225,16 @@ def test_zubkov_serov_inequality(m):
 
 @pytest.mark.parametrize(("call", "arguments", "error", "message"), [
     (binomial_upper, (11, 10, 0.05), ValueError, "errors must lie between 0 and m = 10, got 11"),
-    (binomial_upper, ([0, 8], [8, 7], 0.05), ValueError, "errors must lie between 0 and m = 7, got 8"),
-    (binomial_upper, (-1, 10, 0.05), ValueError, "between 0"),
     (binomial_upper, (1, 10, 1.5), ValueError, "delta must lie in"),
     (binomial_upper, (1, 0, 0.05), ValueError, "m must"),
     (binomial_upper, (0.5, 10, 0.05), TypeError, "errors must be integers"),
     (chernoff_upper, (0.2, 10, 1.5), ValueError, "delta"),
-    (chernoff_upper, (1.2, 10, 0.5), ValueError, "risks"),
     (hypergeometric_upper, (6, 5, 5, 0.05), ValueError, "errors must lie between 0 and 5, got 6"),
     (hypergeometric_upper, (0, 0, 5, 0.05), ValueError, "m must lie between 1 and"),
-    (hypergeometric_upper, (0, 5, -1, 0.05), ValueError, "rows must lie between 0 and"),
-    (hypergeometric_upper, (0.0, 5, 5, 0.05), TypeError, "errors must be an integer, got 0.0"),
-    (hypergeometric_upper, (0, 5, True, 0.05), TypeError, "rows must be an integer, got True"),
     (hypergeometric_upper, (0, 5, 5, 1.5), ValueError, "delta"),
     (rows_needed, (0.05, 0.05), ValueError, r"target must be above error = 0\.05, and at most 1, got 0\.05"),
-    (rows_needed, (0.1, float("nan")), ValueError, "target must be above"),
     (rows_needed, (-0.1, 0.2), ValueError, r"error must lie in \[0, 1\]"),
     (rows_needed, (0.1, 0.1 + 1e-9), ValueError, "target must be farther from error"),
-    (rows_needed, ("0.05", 0.1), TypeError, "error must be a number"),
 ])  # fmt: skip
 def test_wrong_arguments(call, arguments, error, message):
     with pytest.raises(error, match=message):

@@ -1,7 +1,5 @@
 """Batches: the bound, sentences and invalid counts."""
 
-import json
-
 import pytest
 
 from pacbayes.bounds.binomial import hypergeometric_upper
@@ -41,27 +39,12 @@ def test_text(choices, claim):
     assert str(a_batch(**choices)) == f"With 95 % confidence over sample and batch, {claim} {ONE_BATCH}"
 
 
-@pytest.mark.parametrize(
-    ("rows", "errors", "end"),
-    [(1, 200, ": the prediction may be wrong."), (5, 284, ": all 5 predictions may be wrong.")],
-)
-def test_text_without_a_useful_bound(rows, errors, end):
-    start = "With 95 % confidence over sample and batch, there is no useful bound"
-    assert str(a_batch(rows=rows, errors=errors)) == start + end
-
-
 def test_rows_equal_to_fitted_rows_are_reported():
     assert str(a_batch(seen=3)).endswith(
         f"{ONE_BATCH} 3 rows equal rows that the model was fitted with: if they are the same examples, the bound does "
         "not hold."
     )
     assert "1 row equals a row that the model was fitted with" in str(a_batch(seen=1))
-
-
-def test_as_json():
-    found = json.loads(json.dumps(a_batch(not_covered=2, seen=1).to_dict()))
-    assert found["wrong"] == a_batch(not_covered=2).wrong
-    assert Batch(**{name: value for name, value in found.items() if name != "wrong"}) == a_batch(not_covered=2, seen=1)
 
 
 @pytest.mark.parametrize(

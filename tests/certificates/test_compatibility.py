@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pytest
 
 from pacbayes import Abstain, CertifiedClassifier, Cost, StochasticSVC, Threshold
@@ -97,13 +96,10 @@ def test_compatible_parameters(parameters):
 @pytest.mark.parametrize(
     ("estimator", "fit", "message"),
     [
-        (CertifiedClassifier("logistic", voting="soft", cv=None), {}, "voting='soft' needs a primary rule"),
         (
-            StochasticSVC(prior="cross-validation", **INDEPENDENT),
             {},
             "prior='cross-validation' is computed on the training rows",
         ),
-        (StochasticSVC(**INDEPENDENT), {"validation": np.arange(20) < 10}, "validation is not for split='independent'"),
         # The parameter that the user set, not the decision that it stands for.
         (
             StochasticSVC(max_error=0.1),
@@ -115,7 +111,6 @@ def test_compatible_parameters(parameters):
             {},
             "The 'decision' parameter of CertifiedClassifier must be .*Abstain",
         ),
-        (StochasticSVC(hedge=0.1, cv=None), {}, r"^hedge=0\.1 .* cv=None omits .* hedge must be 'auto' or 1"),
         (
             CertifiedClassifier("svm", refit=True, metrics=("error", "recall")),
             {},

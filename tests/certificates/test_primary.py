@@ -5,7 +5,6 @@ import pytest
 
 from pacbayes.certificates.primary import (
     cross_validated_soft_weights,
-    prefit_rules,
     primary_soft_vote,
     primary_weights,
     soft_weights,
@@ -66,9 +65,3 @@ def test_weights_of_extreme_losses(losses):
     assert sum(parts.tolist()) == 2**52
     assert parts.min() >= 0
     assert (np.ptp(parts) <= len(losses)) == (max(losses) - min(losses) < 1.0)
-
-
-@pytest.mark.parametrize(("primary", "error"), [(3, ValueError), (-1, ValueError), (True, TypeError), ("1", TypeError)])
-def test_invalid_primary(primary, error):
-    with pytest.raises(error, match="primary must be the index of"):
-        prefit_rules(primary, 3)

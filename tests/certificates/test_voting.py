@@ -68,12 +68,3 @@ def test_weights_are_integers():
         assert float_weights(parts)[rng.permutation(size)].sum() == 1.0
         # Integer weights are unchanged.
         np.testing.assert_array_equal(integer_weights(float_weights(parts)), parts)
-
-
-def test_invalid_integer_weights():
-    # In 64 bits this sum is 2^52 as well.
-    overflowing = np.array([2**63 - 1, 2**63 - 1, 2, 2**52], dtype=np.int64)
-    assert overflowing.sum() == 2**52
-    for parts in (overflowing, np.array([0.5, 0.5]), np.array([[2**52]]), np.array([2**52], dtype=np.uint64)):
-        with pytest.raises(ValueError, match=r"^Vote\.weights is not"):
-            check(Vote("mine", parts))

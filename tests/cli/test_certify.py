@@ -121,16 +121,6 @@ def test_scikit_learn_classifier_with_grid(mixed_file, tmp_path, capsys):
     assert result.out.splitlines()[1:] == load(tmp_path / "model", trusted=["sklearn."]).predict(X).tolist()
 
 
-def test_checkpoint_is_resumed(files, capsys):
-    args = ["certify", files / "data.csv", *QUICK, "--candidates", "svm", "--split", "independent"]
-    args += ["--checkpoint", files / "kept"]
-    first = as_json(args, capsys)
-    stamps = {path: path.stat().st_mtime_ns for path in (files / "kept").glob("chunk*")}
-    assert stamps
-    assert as_json(args, capsys) == first
-    assert {path: path.stat().st_mtime_ns for path in (files / "kept").glob("chunk*")} == stamps
-
-
 def test_report_agrees_with_the_output(files, capsys):
     odd = good(400).rename(columns={"a": "<script>alert(1)</script>"})
     odd[:200].to_csv(files / "odd.csv", index=False)

@@ -63,27 +63,6 @@ def test_class_names_survive_a_round_trip(names, tmp_path, capsys):
     assert compared(predicted, y, tmp_path / "t.csv", capsys, *args) == (y.size, 0, 0)
 
 
-def test_ambiguous_apostrophe_is_rejected(tmp_path, capsys):
-    """'=x may be the class of this name, or the class =x as written by `predict`."""
-    frame = pd.DataFrame({"truth": ["=x", "'=x", "a"] * 10, "p": ["'=x", "'=x", "a"] * 10, "q": ["a"] * 30})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    assert "apostrophe" in error_of(
-        ["compare", tmp_path / "t.csv", "--target", "truth", "--a", "p", "--b", "q"], capsys
-    )
-
-
-@pytest.mark.parametrize("column", ["truth", "p"])
-def test_class_named_like_a_missing_value_marker(column, tmp_path, capsys):
-    frame = pd.DataFrame({"truth": ["None", "a"] * 20, "p": ["None", "a"] * 20, "q": ["a"] * 40})
-    frame.loc[frame.index[::2], "truth" if column == "p" else "p"] = "a"
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    args = ["compare", tmp_path / "t.csv", "--target", "truth", "--a", "p", "--b", "q"]
-    error = error_of(args, capsys)
-    assert "lacks a value in example 1" in error
-    assert "--not-missing None" in error
-    assert in_process([*args, "--not-missing", "None"], capsys).code == 0
-
-
 def test_predictions_outside_the_classes_are_counted(tmp_path, capsys):
     frame = pd.DataFrame({"truth": ["a", "b"] * 50, "p": ["a", "b"] * 50, "q": ["a", "b"] * 44 + ["x", "y"] * 6})
     frame.to_csv(tmp_path / "t.csv", index=False)

@@ -148,13 +148,3 @@ def test_warning_for_a_subject_column(questionnaires, tmp_path, capsys):
     grouped = run(questionnaires, tmp_path / "data.csv", capsys, "--group", "who")
     assert "looks like" not in grouped.err
     assert "Column 'who' names 60 groups" in grouped.err
-
-
-def test_warning_for_target_leakage(questionnaires, tmp_path, capsys):
-    paid = np.where(questionnaires["class"] == "yes", "paid", "")
-    frame = questionnaires.drop(columns="who").assign(fee=paid)[["fee", "anger", "item", "class"]]
-    result = run(frame, tmp_path / "data.csv", capsys)
-    assert "warning: Column 'fee' alone determines the class of all 240 training rows." in result.err
-    assert "then drop it with --drop. If it is known before, ignore this warning." in result.err
-    dropped = run(frame, tmp_path / "data.csv", capsys, "--drop", "fee")
-    assert "alone determines" not in dropped.err

@@ -54,18 +54,6 @@ def test_saved_models(tmp_path, capsys):
     assert values["names"] == ["old", "m.pacbayes"]
 
 
-def test_unused_columns_are_noted_once(tmp_path, capsys):
-    frame = good(160)
-    for seed in range(2):
-        clf = StochasticSVC([0.1, 1.0], random_state=seed).fit(frame[["a", "b"]][:100], frame["kind"][:100])
-        save(clf, tmp_path / f"{seed}.pacbayes")
-    frame[100:].assign(old="no", nobody=1).to_csv(tmp_path / "new.csv", index=False)
-    args = ["compare", tmp_path / "new.csv", "--target", "kind", "--model-b", tmp_path / "1.pacbayes"]
-    for first, unused in ((["--model-a", tmp_path / "0.pacbayes"], "'old', 'nobody'"), (["--a", "old"], "'nobody'")):
-        result = in_process([*args, *first], capsys)
-        assert [line for line in result.err.splitlines() if "not used" in line] == [f"Columns not used: {unused}."]
-
-
 def test_invalid_arguments(table, tmp_path, capsys):
     _, path = table
     for args, message in {

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from tests.cli.running import error_of, in_process
+from tests.cli.running import in_process
 
 THEORY = re.compile(
     r"\b(keys?|hedge|proposal|proposed|rules?|levels?|Occam|posterior|prior|delta|PAC)\b", re.IGNORECASE
@@ -94,11 +94,3 @@ def test_suggested_recall_is_within_reach(rows, advice, tmp_path, capsys):
     )
     assert f"Class 'late': {rows} of {rows} validation rows misclassified." in result.out
     assert any(line.startswith(advice) for line in result.out.splitlines()), result.out
-
-
-def test_errors_suggest_the_right_option(tmp_path, capsys, rare):
-    result = in_process(["certify", rare, "--validation", "0.3"], capsys, as_given=True)
-    assert "--validation-size 0.3" in result.error
-    frame = pd.read_csv(rare)[["arrives", "a"]]
-    frame.to_csv(tmp_path / "last.csv", index=False)
-    assert "name the column of classes by --target COLUMN" in error_of(["certify", tmp_path / "last.csv"], capsys)

@@ -86,12 +86,6 @@ def test_exit_code_3_with_all_outputs_if_a_decision_fails(options, as_json, data
     assert page.read_text(encoding="utf-8").startswith("<!")
 
 
-def test_full_disk_takes_precedence_over_exit_code_3(data, capsys):
-    _, path, args = data
-    result = in_process(["certify", path, *args, "--recall", "0.99", "--save", "/dev/full"], capsys)
-    assert (result.code, "No space left" in result.err) == (2, True)
-
-
 def test_predict_abstains(data, tmp_path, capsys):
     frame, path, args = data
     model = tmp_path / "model.pacbayes"

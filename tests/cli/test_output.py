@@ -4,12 +4,11 @@ import hashlib
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 from tests.cli.bad_files import good
-from tests.cli.running import error_of, in_process
+from tests.cli.running import in_process
 from tests.estimators.models import two_classes
 from tests.report.browser_page import Page
 
@@ -102,26 +101,3 @@ def test_unknown_categories_are_counted(tmp_path, capsys):
     message = "Column 'colour': 4 of 10 examples hold a category that was not in the training data"
     assert f"{message} ('mauve', 'teal', 'missing')." in result.err.splitlines()
     assert "'size'" not in result.err
-
-
-def test_posterior_uses_names_of_the_file(tmp_path, capsys):
-    path = tmp_path / "risks.csv"
-    path.write_text("model,risk,code\nforest,0.1,7\nboosting,0.2,8\n,0.3,9\n", encoding="utf-8")
-    args = ["posterior", path, "--m", 100]
-    rows = [line.split("\t") for line in in_process(args, capsys).out.splitlines()]
-    assert [row[0] for row in rows] == ["classifier", "forest", "boosting", ""]
-    assert json.loads(in_process([*args, "--json"], capsys).out)["names"] == ["forest", "boosting", ""]
-    rows = [line.split("\t") for line in in_process([*args, "--names", "code"], capsys).out.splitlines()]
-    assert [row[0] for row in rows[1:]] == ["7", "8", "9"]
-    assert "--names must name a column of" in error_of([*args, "--names", "none"], capsys)
-    pd.DataFrame({"risk": [0.1, 0.2]}, index=["first", "second"]).to_csv(path)
-    rows = [line.split("\t") for line in in_process(args, capsys).out.splitlines()]
-    assert [row[0] for row in rows[1:]] == ["first", "second"]
-
-
-def test_bound_reads_the_output_of_posterior(tmp_path, capsys):
-    (tmp_path / "risks.csv").write_text("name,risk\na,0.1\nb,0.2\n", encoding="utf-8")
-    output = json.loads(in_process(["posterior", tmp_path / "risks.csv", "--m", 100, "--json"], capsys).out)
-    (tmp_path / "weights.tsv").write_text(in_process(["posterior", tmp_path / "risks.csv", "--m", 100], capsys).out)
-    result = in_process(["bound", tmp_path / "weights.tsv", "--m", 100, "--distance", "kl", "--json"], capsys)
-    assert json.loads(result.out)["bounds"]["kl"] == pytest.approx(output["bound"], rel=1e-12)

@@ -167,16 +167,6 @@ def test_batch_bound_is_printed_once(files, capsys, monkeypatch):
         assert result.err == ""
 
 
-def test_no_batch_bound_for_rows_of_the_fit(files, capsys):
-    model = certified(files, capsys)
-    result = in_process(["predict", model, files / "data.csv"], capsys)
-    assert result.code == 0
-    assert result.out.count("\n") == 201
-    message = "No bound on the number of wrong predictions in this file: 200 of 200 rows equal a row behind the model."
-    assert result.err.splitlines().count(message) == 1
-    assert "one batch" not in result.err
-
-
 @pytest.mark.parametrize(
     ("args", "data"),
     [

@@ -83,16 +83,9 @@ REFUSED = {
     "other.csv": "remove DATA",
     "--dataset wdbc --test other.csv": "remove --dataset, --test",
     "--candidates forest": "remove --candidates",
-    "--candidates sklearn.tree.DecisionTreeClassifier --grid g.json": "remove --candidates, --grid",
     "--voting soft": "--voting soft needs a primary rule",
-    "--candidates svm --split independent": "remove --split, --candidates",
     "--validation-size 0.3 --jobs 2": "remove --validation-size, --jobs",
-    "--keep forest --missing ?": "remove --keep, --missing",
-    "--duplicates together": "remove --duplicates",
-    "--prior cross-validation": "remove --prior",
-    "--distance catoni": r"as in --distance='catoni\(0.4\)'",
     "--drop oracle": "--drop must name columns of .*, got 'oracle'",
-    "--group oracle": "--group must name columns of .*, got 'oracle'",
     "--target oracle": "target must be a column",
     "--report {path}": "is already an input or output of this command",
 }
@@ -119,23 +112,3 @@ def test_inapplicable_options_are_rejected(args, path, capsys):
 def test_invalid_tables(change, message, path, capsys):
     change(table()).to_csv(path, index=False)
     assert message in error_of(["certify", "--predictions", path, "--target", "animal"], capsys)
-
-
-@pytest.mark.parametrize("numbers", [False, True])
-def test_unlabelled_rows_are_dropped(numbers, tmp_path, capsys):
-    frame = table()
-    if numbers:
-        frame = frame.replace({"ant": "01", "bee": "02", "cow": "03"})
-    complete, lacking = frame.drop(index=[3, 50]), frame.copy()
-    lacking.loc[[3, 50], "animal"] = None
-    complete.to_csv(tmp_path / "complete.csv", index=False)
-    lacking.assign(patient=np.arange(200) // 2).to_csv(tmp_path / "lacking.csv", index=False)
-    command = ["--predictions", tmp_path / "lacking.csv", "--target", "animal"]
-    assert "or leave such examples out with --skip-unlabelled" in error_of(["certify", *command], capsys)
-    result = in_process(["certify", *command, "--skip-unlabelled", "--drop", "patient"], capsys)
-    assert "2 examples without a class left out" in result.err
-    expected = as_json(["certify", "--predictions", tmp_path / "complete.csv", "--target", "animal"], capsys)
-    output = as_json(["certify", *command, "--skip-unlabelled", "--drop", "patient"], capsys)
-    assert output["certificates"] == expected["certificates"]
-    output = as_json(["certify", *command, "--skip-unlabelled", "--group", "patient"], capsys)
-    assert output["certificates"]["best"]["unit"] == "group"

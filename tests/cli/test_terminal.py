@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import scipy
 from tests.cli.bad_files import good
-from tests.cli.running import error_of, in_process, with_candidates
+from tests.cli.running import in_process, with_candidates
 
 from pacbayes import StochasticSVC, save
 
@@ -144,13 +144,3 @@ def test_commands_terminate_in_a_small_address_space():
     assert result.returncode in (0, 2), result.stderr
     assert (result.returncode == 0) == result.stdout.startswith("With 95 % confidence")
     assert result.returncode == 0 or "too little memory: the address space" in result.stderr.splitlines()[-1]
-
-
-def test_error_about_memory_names_options(tmp_path, monkeypatch, capsys):
-    good(60).to_csv(tmp_path / "data.csv", index=False)
-    monkeypatch.setattr("pacbayes._utils.memory.free_bytes", lambda: 10**7)
-    error = error_of(["certify", tmp_path / "data.csv", *QUICK, "-q"], capsys)
-    assert "a kernel matrix of 30 x 30" in error
-    assert "Use --kernel nystroem, which needs no kernel matrix." in error
-    assert "a larger --validation-size" in error
-    assert "=" not in error

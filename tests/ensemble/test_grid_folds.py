@@ -23,7 +23,6 @@ from pacbayes.ensemble.calibration import (
     LABELS,
     PROBABILITIES,
     calibrate,
-    calibration_scores,
     score_kind,
 )
 from pacbayes.ensemble.candidates import GridFamily, plan_candidates
@@ -224,23 +223,6 @@ def test_kind_of_scores(estimator, data, kind):
     clf.fit(X, y)
     assert clf.voting_ == "soft"
     assert np.isfinite(clf.predict_proba(X)).all()
-
-
-def test_scores_of_classes_that_are_unknown_to_the_classifier():
-    X, y = IRIS
-    classes = np.arange(3)
-    two = LogisticRegression(max_iter=1000).fit(X[y != 1], y[y != 1])
-    probabilities = calibration_scores(two, X, PROBABILITIES, classes)
-    np.testing.assert_array_equal(probabilities[:, [0, 2]], two.predict_proba(X))
-    assert (probabilities[:, 1] == 0.0).all()
-    decisions = two.decision_function(X)
-    expected = np.stack([-decisions, -np.abs(decisions) - 1.0, decisions], axis=1)
-    np.testing.assert_array_equal(calibration_scores(two, X, DECISIONS, classes), expected)
-    # Scores of further classes are dropped.
-    four = LinearSVC(dual=False).fit(np.vstack([X, X[:50] + 9]), np.append(y, [7] * 50))
-    np.testing.assert_array_equal(calibration_scores(four, X, DECISIONS, classes), four.decision_function(X)[:, :3])
-    labels = calibration_scores(NearestMean(maximum=7.0).fit(X, y), X, LABELS, classes)
-    assert labels[X[:, 0] > 7.0].ravel().tolist() == [3.0] * 12
 
 
 # -- forests ---------------------------------------------------------------------------------------------------------

@@ -173,16 +173,6 @@ def test_same_bits_in_threads_in_other_processes_and_without_memory(classes, gam
     check(fresh(folds, 2))
 
 
-def test_path_is_split_if_there_are_many_pairs(monkeypatch):
-    folds = train(*sample(4), LAMBDAS)[1]
-    fold = random_fold(folds)
-    y_pred, scores = out_of_fold(folds, fold)
-    monkeypatch.setattr(module, "_MAX_DECISIONS", 3 * 250 * 6)
-    split_pred, split_scores = out_of_fold(folds, fold)
-    np.testing.assert_allclose(split_scores, scores, rtol=0, atol=0.02)
-    assert np.count_nonzero(split_pred != y_pred) <= 0.01 * y_pred.size
-
-
 # -- scaling ---------------------------------------------------------------------------------------------------------
 
 

@@ -22,7 +22,6 @@ from pacbayes.ensemble.validation import (
     collect_predictions,
     risks_of_errors,
     risks_of_losses,
-    unit_losses,
 )
 
 N, MEMBERS = 60, 5
@@ -130,17 +129,6 @@ def test_risks_of_groups_are_exact_means_rounded_up():
         m = int(rng.integers(1, sizes.size + 1))
         for risk, row in zip(ErrorCounts(errors, sizes, m).risks, errors, strict=True):
             assert is_rounded_up(risk, sum(Fraction(int(k), int(s)) for k, s in zip(row, sizes, strict=True)) / m)
-
-
-@pytest.mark.parametrize("largest", [1, 3])
-def test_loss_of_a_group_is_the_mean_of_its_rows_rounded_up(largest):
-    losses = np.random.default_rng(1).integers(0, largest + 1, N) / largest
-    means = unit_losses(losses, validation_split(N, GROUP, GROUPS))
-    assert means.size == 12
-    for group, mean in enumerate(means.tolist()):
-        row_losses = [Fraction(loss) for loss in losses[group == GROUPS].tolist()]
-        exact = sum(row_losses) / len(row_losses)
-        assert exact <= Fraction(mean) <= exact * (1 + Fraction(1, 2**50))
 
 
 # -- predictions -----------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from sklearn.compose import make_column_transformer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 from tests.ensemble.grouped import exact_risk, is_rounded_up, sample
-from tests.estimators.models import two_classes
 from tests.files.model_files import Forged
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
@@ -155,17 +154,3 @@ def test_duplicates_are_detected_before_preprocessing():
         svc(preprocessor=preprocessor).fit(twice, np.tile(y, 2))
     clf = svc(preprocessor=preprocessor, duplicates="together").fit(twice, np.tile(y, 2))
     assert clf.certificate_.m == 40
-
-
-def test_votes_count_duplicates_once():
-    X, y = two_classes()
-    X, y = np.repeat(X[:200], 3, axis=0), np.repeat(y[:200], 3)
-    clf = StochasticSVC([0.1, 1.0], duplicates="together", hedge=0.1, random_state=0).fit(X, y)
-    assert clf.classifiers_.m == 100
-    validation = clf.classifiers_.splits(0)[1]
-    assert validation.size == 100
-    vote = clf.set_params(voting="majority").predict(X[validation])
-    assert clf.vote_errors_ == np.count_nonzero(vote != y[validation])
-    claims = [clf.certificates_["majority"], *clf.certificates_["majority"].alternatives]
-    risk = next(claim.empirical_risk for claim in claims if claim.rule == "primary")
-    assert round(risk * 100) == np.count_nonzero(vote != y[validation])

@@ -66,15 +66,6 @@ def test_hedge_0_is_holdout(make):
     assert clf.certificate_.level == clf.delta_
 
 
-@pytest.mark.parametrize("hedge", [0.1, 0.5])
-@pytest.mark.parametrize("data", [two_classes, three_classes])
-def test_primary_rule_is_close_to_holdout(data, hedge):
-    clf = svc(hedge=hedge).fit(*data())
-    best, m = clf.certificates_["best"], clf.classifiers_.m
-    errors = clf.classifiers_.errors[int(np.argmax(clf.primary_["best"]))]
-    assert best.bound <= binomial_upper(errors, m, (1 - hedge) * 0.05 * (1 - 1e-12))
-
-
 @pytest.mark.parametrize("make", [svc, trees])
 def test_other_rules_predict_if_the_primary_rule_fails(make, monkeypatch):
     """With primary rules that prefer the classifier with the most errors."""
@@ -119,12 +110,3 @@ def test_other_rules_predict_if_the_primary_rule_fails(make, monkeypatch):
     vote = clf.set_params(voting="majority")
     validation = clf.classifiers_.splits(0)[1]
     assert clf.vote_errors_ == np.count_nonzero(vote.predict(X[validation]) != y[validation])
-
-
-def test_one_classifier_has_one_vote():
-    clf = CertifiedClassifier(DecisionTreeClassifier(max_depth=2), random_state=0, cv=3).fit(*two_classes())
-    hard = {certificate.bound for voting, certificate in clf.certificates_.items() if voting != "soft"}
-    assert len(hard) == 1
-    # The soft vote has the same errors and no hedge.
-    assert clf.certificate_.bound < hard.pop()
-    assert [claim.rule for claim in clf.certificates_["majority"].alternatives] == ["posterior"]

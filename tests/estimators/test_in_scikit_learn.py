@@ -1,23 +1,19 @@
 """Both estimators in scikit-learn: pipelines, searches, data frames, displays and metadata routing."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.calibration import CalibrationDisplay, calibration_curve
-from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import RocCurveDisplay, roc_auc_score
 from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV, cross_val_score, cross_validate
-from sklearn.naive_bayes import GaussianNB, MultinomialNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import SVC, LinearSVC
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from tests.estimators.models import by_draws, three_classes, two_classes, why_not
@@ -122,13 +118,6 @@ def test_tuned_threshold_has_no_certificate(prefit):
     assert (tuned.predict(X) != tuned.estimator_.predict(X)).any()
 
 
-def test_svc_stores_support_vectors_only():
-    X, y = two_classes()
-    for split in ("shared", "independent"):
-        clf = StochasticSVC([10.0], split=split, validation_size=500, cv=None, random_state=0).fit(X, y)
-        assert len(pickle.dumps(clf)) < X.nbytes / 2
-
-
 def test_feature_names():
     X, y = three_classes()
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
@@ -143,32 +132,6 @@ def test_feature_names():
         assert np.array_equal(model.predict(frame.iloc[::-1]), labels[::-1])
         with pytest.raises(ValueError, match="feature names"):
             model.predict(frame[["b", "a", "c", "d"]])
-
-
-def test_data_frame_with_strings():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "colour": rng.choice(["red", "green", "blue"], 200),
-            "size": rng.normal(size=200),
-            "count": rng.integers(0, 9, 200),
-        }
-    )
-    frame.loc[3, "size"] = -0.0
-    y = np.where((frame["colour"] == "red") ^ (rng.random(200) < 0.1), "yes", "no")
-    model = make_pipeline(
-        make_column_transformer((OneHotEncoder(), ["colour"]), remainder="passthrough"), DecisionTreeClassifier()
-    )
-    clf = by_draws(Grid(model, {"decisiontreeclassifier__max_depth": [1, 2, 3, 4]})).fit(frame, y)
-    assert clf.certificate_.bound < 0.4
-    labels = clf.predict(frame)
-    assert np.array_equal(clf.predict(frame.sample(frac=1.0, random_state=1).sort_index()), labels)
-    assert clf.predict(frame.iloc[[7]])[0] == labels[7]
-    typed = frame.astype({"colour": "category", "count": "int16"})
-    assert np.array_equal(clf.predict(typed), labels)
-    assert np.array_equal(
-        clf.set_params(voting="majority").predict(frame), clf.classes_[clf.vote_share(frame).argmax(axis=1)]
-    )
 
 
 @pytest.mark.parametrize(
@@ -230,34 +193,6 @@ def test_parameter_constraints_are_checked_before_the_data(kind, params):
     assert str(caught.value).endswith(f"Got {value!r} instead.")
 
 
-def test_baselines_and_assumptions():
-    X, y = two_classes()
-    clf = StochasticSVC(LAMBDAS, hedge=1, random_state=0).fit(X, y)
-    baselines = clf.certificate_.baselines
-    assert baselines["Occam"].bound == clf.certificates_["best"].bound
-    assert 0.0 < baselines["holdout"].bound < 0.2
-    assert any("285 of 569 rows" in assumption for assumption in clf.certificate_.assumptions)
-    assert any("Pipeline" in assumption for assumption in clf.certificate_.assumptions)
-    separate = StochasticSVC(LAMBDAS, split="independent", random_state=0).fit(X, y)
-    assert separate.certificate_.baselines["holdout"].bound is None
-    assert "not available" in separate.certificate_.explain()
-    without_cv = StochasticSVC(LAMBDAS, cv=None, random_state=0).fit(X, y)
-    assert without_cv.certificate_.baselines["holdout"].bound is None
-    assert without_cv.certificate_.bound == clf.certificate_.bound
-
-
-@pytest.mark.parametrize("kind", ["svc", "grid"])
-def test_split_does_not_depend_on_labels(kind):
-    X, y = two_classes()
-    model = StochasticSVC([1.0], cv=None) if kind == "svc" else CertifiedClassifier(GaussianNB(), cv=None)
-    models = [clone(model).set_params(random_state=seed) for seed in range(6)]
-    # Stratified splits would have equal class counts.
-    assert len({int(y[model.fit(X, y).classifiers_.splits(0)[0]].sum()) for model in models}) > 1
-    # The seed determines the split for any labels.
-    train, _ = clone(models[0]).fit(X, np.roll(y, 7)).classifiers_.splits(0)
-    assert np.array_equal(train, models[0].classifiers_.splits(0)[0])
-
-
 def test_metadata_routing_of_groups():
     X, y = two_classes()
     groups, model = np.arange(y.size) // 4, StochasticSVC(LAMBDAS, random_state=0)
@@ -272,20 +207,6 @@ def test_metadata_routing_of_groups():
         )
         assert [fitted[-1].certificate_.unit for fitted in results["estimator"]] == ["group"] * 3
     assert clone(model).fit(X, y).certificate_.unit == "example"
-
-
-def test_precomputed_kernels_are_rejected():
-    X, y = two_classes()
-    message = "takes precomputed distances or kernel values"
-    for estimator, grid in (
-        (SVC(kernel="precomputed"), {"C": [1.0]}),
-        (SVC(), {"kernel": ["rbf", "precomputed"]}),
-        (None, [SVC(), SVC(kernel="precomputed")]),
-        (KNeighborsClassifier(metric="precomputed"), {"n_neighbors": [1]}),
-        (make_pipeline(SVC(kernel="precomputed")), {"svc__C": [1.0]}),
-    ):
-        with pytest.raises(ValueError, match=message):
-            by_draws(Grid(estimator, grid)).fit(X, y)
 
 
 def test_tags_are_those_of_the_preprocessor():

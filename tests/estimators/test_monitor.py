@@ -42,13 +42,6 @@ def test_rejected_rows_do_not_count():
     assert "on accepted rows" in str(monitor)
 
 
-def test_model_that_abstains_on_all_rows_is_rejected():
-    X, y = rows(200, 5, 0.45)
-    model = CertifiedClassifier("logistic", decision=Abstain(0.01), random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="cannot be monitored"):
-        model.monitor()
-
-
 def test_groups():
     X, y = rows(600, 6)
     groups = np.arange(600) // 4
@@ -84,28 +77,6 @@ def test_rows_of_the_fit_are_rejected(clf):
         clf.monitor().update(X[:100], y[:100])
 
 
-def test_labels_are_checked(clf):
-    X, y = rows(20, 11)
-    monitor = clf.monitor()
-    with pytest.raises(ValueError, match="y_true contains NaN or None"):
-        monitor.update(X, [None, *y[1:]])
-    with pytest.raises(TypeError, match="labels like those of y_true"):
-        monitor.update(X, np.zeros(20, dtype=int))
-    with pytest.raises(ValueError, match="must return one label for each of the 19 rows"):
-        monitor.update(X, y[1:])
-    assert monitor.rows == 0
-    # Unknown classes are errors.
-    assert monitor.update(X, ["perhaps"] * 20).errors == 20
-
-
-def test_resume_from_a_file(clf, tmp_path):
-    (X, y), (X2, y2) = rows(150, 12), rows(150, 13, 0.3)
-    clf.monitor().update(X, y).save(tmp_path / "watch.json")
-    resumed = clf.monitor().resume(tmp_path / "watch.json").update(X2, y2)
-    assert np.array_equal(resumed.e_values, clf.monitor().update(X, y).update(X2, y2).e_values)
-    assert resumed.alarm_at > 150
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -127,8 +98,3 @@ def test_resume_requires_the_same_model(options, tmp_path):
     assert other.certificate_.bound == model.certificate_.bound
     with pytest.raises(ValueError, match="belongs to another certificate, or another model"):
         other.monitor().resume(tmp_path / "watch.json")
-
-
-def test_monitor_requires_fit():
-    with pytest.raises(ValueError, match="not fitted"):
-        CertifiedClassifier("logistic").monitor()

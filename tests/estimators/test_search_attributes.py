@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.tree import DecisionTreeClassifier
-from tests.estimators.models import by_draws, fitted, three_classes, two_classes
+from tests.estimators.models import fitted, three_classes, two_classes
 
-from pacbayes import Grid, StochasticSVC
+from pacbayes import StochasticSVC
 from pacbayes._utils.seeds import Purpose, generator
 from pacbayes.ensemble.cross_validation import assign_folds, evenly_spaced
 
@@ -63,22 +62,6 @@ def test_unscored_classifiers_have_the_last_rank():
     # Primary rules require the scores of all SVMs.
     with_rules = StochasticSVC(np.geomspace(0.01, 10.0, 120), cv=2, hedge=0.1, random_state=0).fit(X[:150], y[:150])
     assert np.isfinite(with_rules.cv_results_["mean_test_score"]).all()
-
-
-def test_missing_parameters_are_masked():
-    X, y = two_classes()
-    grid = [{"max_depth": [1]}, {"max_features": [3], "class_weight": [{0: 1.0, 1: 2.0}]}]
-    results = by_draws(Grid(DecisionTreeClassifier(), grid)).fit(X, y).cv_results_
-    assert results["param_max_features"].mask.tolist() == [True, False]
-    assert results["param_class_weight"][1] == {0: 1.0, 1: 2.0}
-
-
-def test_best_estimator():
-    clf, (X, _) = fitted("svc", two_classes), two_classes()
-    assert clf.best_params_ == clf.classifiers_.params[clf.best_index_]
-    assert clf.best_params_["lambda"] == clf.best_estimator_.lam
-    by_voting = clone(clf).set_params(voting="best").fit(*two_classes())
-    assert np.array_equal(by_voting.best_estimator_.predict(X), by_voting.predict(X))
 
 
 @pytest.mark.parametrize(

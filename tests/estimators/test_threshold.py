@@ -47,13 +47,6 @@ def test_observed_counts(model):
     assert model.certificate_.empirical_risk == pytest.approx((y_pred != y_true).mean())
 
 
-def test_predictions_do_not_depend_on_the_batch(model):
-    X, _ = rows()
-    labels = model.predict(X)
-    assert np.array_equal(model.predict(X[::-1])[::-1], labels)
-    assert np.array_equal([model.predict(X[i : i + 1])[0] for i in range(20)], labels[:20])
-
-
 def test_thresholds_do_not_depend_on_validation_rows(model):
     X, y = rows()
     plan = model._fitted.plan
@@ -100,14 +93,3 @@ def test_three_classes_are_rejected():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=r"Threshold\(\.\.\.\) is for two classes, got 3"):
         fitted(Threshold(recall=0.8), pos_label=None).fit(X, y)
-
-
-def test_duplicates_count_once():
-    X, y = rows(600)
-    twice = np.repeat(np.arange(600), 2)
-    clf = fitted(Threshold(recall=0.7), duplicates="together").fit(X[twice], y[twice])
-    result = clf.certificate_.decision
-    assert (result.unit, result.m) == ("distinct example", clf.certificate_.m)
-    assert result.m <= 300
-    assert result.passed
-    assert clf.certificate_.sentence.endswith("at least 70.0 %, duplicates counted once.")

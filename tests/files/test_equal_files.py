@@ -134,10 +134,3 @@ def test_prefit():
     )
     assert list(words[0]) != list(words[1])
     assert digest(one) == digest(other) == digest(loaded(one))
-
-
-def test_equal_objects_stay_separate():
-    same = [(name, Grid(LogisticRegression(), {"C": [1.0]})) for name in "ab"]
-    model = CertifiedClassifier(same, cv=3, random_state=0).fit(*three_classes())
-    restored = loaded(model).set_params(a__estimator__C=3.0)
-    assert [restored.get_params()[f"{name}__estimator__C"] for name in "ab"] == [3.0, 1.0]

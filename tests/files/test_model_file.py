@@ -13,7 +13,7 @@ from skops.io import dumps
 from tests.estimators.models import fitted, three_classes, two_classes
 from tests.files.model_files import KIND, Forged
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, SVMs, bound, load, save
+from pacbayes import CertifiedClassifier, Grid, SVMs, load, save
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.files import model_file
 from pacbayes.files.archive import OBJECTS, VALUES, write_archive
@@ -141,18 +141,6 @@ def test_bounds_of_fixed_rules_follow_from_their_predictions(tmp_path):
     assert claims["primary"] == binomial_upper(after, old.m, old.level)
 
 
-def test_suboptimal_weights_have_their_own_bound(tmp_path):
-    clf = fitted("svc", two_classes, hedge=1)
-    forged, weights = Forged.of(clf), np.zeros(len(clf.classifiers_))
-    weights[[0, -1]] = 0.5
-    forged["posterior.0"] = weights
-    loaded = load(forged.write(tmp_path / "model"))
-    expected = bound(weights, clf.classifiers_.risks, clf.classifiers_.m)
-    assert loaded.posterior_.bound == loaded.certificate_.bound == expected > clf.certificate_.bound
-    assert loaded.posterior_.lower_bound == clf.posterior_.lower_bound
-    assert not loaded.posterior_.converged
-
-
 @pytest.mark.parametrize("other", [-1, model_file.FORMAT - 1, model_file.FORMAT + 1, "10", None, True, 10.0, [[]]])
 def test_other_formats_are_rejected(other, tmp_path):
     forged = Forged.of(fitted("svc", two_classes))
@@ -206,11 +194,3 @@ def test_untrusted_classifiers_must_be_named(tmp_path):
     with pytest.raises(ValueError, match=r"untrusted types: .*Own") as error:
         load(tmp_path / "model")
     assert load(tmp_path / "model", trusted=error.value.names).certificates_ == clf.certificates_
-
-
-def test_invalid_models_are_rejected(tmp_path):
-    with pytest.raises(TypeError, match="model must be one of StochasticSVC, CertifiedClassifier"):
-        save(Own(), tmp_path / "model")
-    with pytest.raises(ValueError, match="not fitted yet"):
-        save(StochasticSVC(), tmp_path / "model")
-    assert list(tmp_path.iterdir()) == []

@@ -133,11 +133,6 @@ def luminance(colour):
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def test_contrast_of_known_colours():
-    assert contrast("rgb(0, 0, 0)", "rgb(255, 255, 255)") == pytest.approx(21)
-    assert contrast("rgb(118, 118, 118)", "rgb(255, 255, 255)") == pytest.approx(4.54, abs=0.005)
-
-
 @pytest.mark.parametrize("details_open", [False, True])
 def test_tab_reaches_every_control_in_order(open_page, details_open):
     page = open_page("posterior")
@@ -186,13 +181,6 @@ def test_nothing_overlaps_or_is_clipped(open_page, name, width):
         assert page.evaluate(CLIPPED) == []
         assert page.evaluate("document.documentElement.scrollWidth") == width
         page.evaluate(OPEN)
-
-
-def test_first_screen_without_scrolling(open_page):
-    """It has the headline, the plot and the confusion matrix."""
-    page = open_page("posterior")
-    for part in ("#headline", "#figure-certificate svg", "#table-classes", "[aria-labelledby=table-confusion] tbody"):
-        assert page.locator(part).first.bounding_box()["y"] + page.locator(part).first.bounding_box()["height"] < 900
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -4,11 +4,10 @@ import json
 import re
 
 import pytest
-import sklearn
 from tests.report.browser_page import Page
 from tests.report.models import MODELS, controlling, model, page_of
 
-from pacbayes import StochasticSVC, model_card
+from pacbayes import model_card
 
 HEADINGS = [
     "Model details",
@@ -101,12 +100,3 @@ def test_markup_in_names_is_escaped():
     rows = [line for line in card.splitlines() if line.startswith("|")]
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} <= {4, 5}
     json.loads(clf.model_card(format="json"))
-
-
-def test_wrong_arguments():
-    with pytest.raises(ValueError, match="unknown format 'yaml'; known are markdown, json"):
-        model("posterior").model_card(format="yaml")
-    with pytest.raises(sklearn.exceptions.NotFittedError):
-        StochasticSVC().model_card()
-    with pytest.raises(TypeError, match="model must be a StochasticSVC or CertifiedClassifier, got str"):
-        model_card("svc")

@@ -10,8 +10,8 @@ from tests.estimators.models import fitted, two_classes
 from tests.report.browser_page import HTML, Page
 from tests.report.models import IMAGE, SCRIPT, controlling, hostile_rows, model, page_of, undated
 
-from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, load, model_card, save
-from pacbayes.report import plot_certificate, plot_risks, report_html, write_report
+from pacbayes import Abstain, CertifiedClassifier, Grid, load, model_card, save
+from pacbayes.report import plot_certificate, plot_risks, report_html
 
 
 def test_names_are_escaped():
@@ -100,18 +100,6 @@ X, Y = two_classes()
 def test_wrong_arguments(error, message, given):
     with pytest.raises(error, match=message):
         report_html(fitted("svc", two_classes), **given)
-
-
-def test_wrong_models_and_paths(tmp_path):
-    with pytest.raises(TypeError, match="model must be a StochasticSVC or CertifiedClassifier, got str"):
-        write_report("svc", tmp_path / "page")
-    with pytest.raises(ValueError, match="not fitted yet"):
-        write_report(StochasticSVC(), tmp_path / "page")
-    with pytest.raises(FileNotFoundError, match=r"path: cannot write .* there is no folder"):
-        write_report(None, tmp_path / "no" / "page")
-    with pytest.raises(IsADirectoryError, match=r"path: cannot write .* it is a folder"):
-        write_report(None, tmp_path)
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])

@@ -9,7 +9,7 @@ from tests.estimators.models import fitted, two_classes
 from tests.report.browser_page import Page
 from tests.report.models import MODELS, SCRIPT, constant_grid, logistic, model, page_of, rows, svms
 
-from pacbayes import CertifiedClassifier, SVMs, optimal_posterior
+from pacbayes import optimal_posterior
 from pacbayes._utils.words import percent_up
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.report import report_html
@@ -86,22 +86,6 @@ def test_several_families(voting):
     shares = [float(row[head.index("weight")].removesuffix(" %")) for row in cells]
     assert shares == sorted(shares, reverse=True)
     assert ("prior weight" in page.text("table-weights-note")) == (voting != "soft")
-
-
-@pytest.mark.parametrize("gamma", ["sigest", [0.01, 0.05]])
-def test_several_widths_are_ranked_by_risk(gamma):
-    """A lambda belongs to one SVM of each width."""
-    svms = SVMs([0.1, 1.0, 10.0], gamma=gamma)
-    page = Page(report_html(CertifiedClassifier(svms, random_state=0).fit(*two_classes())))
-    if gamma == "sigest":
-        assert page.column("table-risks", "λ") == ["0.1", "1", "10"]
-        assert page.table("table-weights")[0][:2] == ["lambda", "SVMs"]
-        return
-    head, cells = page.table("table-risks")
-    assert (head[0], head[-1]) == ("rank", "parameters")
-    assert [int(row[0]) for row in cells] == [1, 2, 3, 4, 5, 6]
-    assert [row[2] for row in cells] == sorted(row[2] for row in cells)
-    assert all("gamma = " in label for label in page.column("table-weights", "classifier"))
 
 
 def test_vote_of_independent_splits_has_no_error_count():

@@ -191,10 +191,3 @@ def test_factor_updates(dtype, block, max_inactive, monkeypatch):
         if expected:
             check(factor, kernel, ridge, 1e-9)
     assert (n_rejoined > 0) == (max_inactive > 0.0)
-
-
-def test_too_little_memory_is_detected_before_allocation(monkeypatch):
-    monkeypatch.setattr(active_set, "memory_limit", lambda _: (8 * 100 * 100, "test"))
-    factor = FreeFactor(K, 1e-6)
-    with pytest.raises(FactorizationError):
-        factor.update(marked(*range(200)), np.zeros(500))

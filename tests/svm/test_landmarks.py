@@ -97,29 +97,6 @@ def test_same_results_for_any_number_of_workers():
     assert shares[0] == shares[1]
 
 
-def hostile_samples():
-    X, y = make_classification(300, 6, n_informative=5, n_redundant=0, n_classes=4, random_state=0)
-    yield "four classes", X, y
-    yield "few different rows", np.tile(X[:7], (30, 1)), np.tile(y[:7] % 2, 30)
-    yield "equal rows, opposite labels", np.tile(X[:9], (20, 1)), np.arange(180) // 9 % 2
-    yield "fewer rows than landmarks", X[:24], y[:24] % 2
-
-
-@pytest.mark.filterwarnings("ignore:Column 1 alone determines")
-@pytest.mark.parametrize("case", list(hostile_samples()), ids=lambda case: case[0])
-def test_few_landmarks_or_many_classes(case):
-    _, X, y = case
-    model = StochasticSVC(GRID, n_components=100, voting="best", duplicates="keep", **PARAMS).fit(X, y)
-    found = model.classifiers_
-    train, validation = found.splits(0)
-    assert len(found.members.rows) == min(100, train.size)
-    for i in range(GRID.size):
-        assert found.errors[i] == np.count_nonzero(found[i].predict(X[validation]) != y[validation])
-    assert (found.kkt_violation <= TOL).all()
-    # The bound is for the rule that predicts.
-    assert model.certificate_.bound >= np.mean(model.predict(X[validation]) != y[validation])
-
-
 # Linear SVMs.
 
 LAMBDAS = np.geomspace(100.0, 0.01, 25)

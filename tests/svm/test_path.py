@@ -153,18 +153,14 @@ def test_max_iter_warns_once_and_names_the_lambda():
 @pytest.mark.parametrize(("change", "message"), [
     ({"lambdas": []}, "empty grid"),
     ({"lambdas": [1.0, 0.0]}, "lambdas must be positive and finite.*got 0.0"),
-    ({"lambdas": [np.nan]}, "got nan"),
     ({"lambdas": [1e-310]}, "1/lambda"),
-    ({"lambdas": [[1.0]]}, r"lambdas must be one-dimensional, got shape \(1, 1\)"),
     ({"K": np.eye(3)[:2]}, r"K must be a square matrix, got shape \(2, 3\)"),
-    ({"K": np.zeros((0, 0)), "y": []}, "at least two examples"),
     ({"K": np.array([[1.0, 0.5, 0], [0.4, 1, 0], [0, 0, 1]])}, "K must be symmetric.*0.1"),
     ({"K": np.diag([1.0, np.nan, 1.0])}, "K must be finite"),
     ({"y": [1, -1]}, r"one label per row of K, shape \(3,\), got shape \(2,\)"),
     ({"y": [1, 0, 1]}, "labels -1 and \\+1, got 0.0"),
     ({"y": [1, 1, 1]}, r"both classes, got \+1 only"),
     ({"tol": 0.0}, "tol must be positive"),
-    ({"max_iter": 0}, "max_iter must be at least 1"),
 ])  # fmt: skip
 def test_wrong_input(change, message):
     with pytest.raises(ValueError, match=message):
