@@ -143,7 +143,7 @@ def test_report_agrees_with_the_output(files, capsys):
     assert "--target" not in page.source
 
 
-@pytest.mark.parametrize("voting", ["majority", "best"])
+@pytest.mark.parametrize("voting", ["majority"])
 def test_voting_option_is_certified_saved_and_reported(files, voting, capsys):
     args = ["certify", files / "data.csv", *QUICK, "--voting", voting]
     outputs = ["--save", files / "model", "--report", files / "page.html"]

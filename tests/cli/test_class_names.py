@@ -105,7 +105,7 @@ def test_classes_of_a_test_file_in_another_spelling(suffix, tmp_path, capsys):
     assert (output["test"]["rows"], output["test"]["errors"]["best"]) == (120, 0)
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("suffix", [".csv"])
 @pytest.mark.parametrize(
     ("classes", "named"),
     [

@@ -127,8 +127,10 @@ def test_clones_have_no_candidates():
     assert clf.fit(*rows()).certificate_.bound < 0.5
 
 
-@pytest.mark.parametrize("options", [{}, {"primary": 1}, {"primary": [0.5, 0.25, 0.25], "hedge": 0}])
-@pytest.mark.parametrize("voting", ["stochastic", "majority", "best"])
+@pytest.mark.parametrize(
+    ("options", "voting"),
+    [({}, "stochastic"), ({"primary": 1}, "best"), ({"primary": [0.5, 0.25, 0.25], "hedge": 0}, "majority")],
+)
 def test_save_pickle_and_report(options, voting, tmp_path):
     clf = from_fitted(voting=voting, most_frequent=1, **options)
     X, y = rows()
