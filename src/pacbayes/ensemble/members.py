@@ -19,6 +19,7 @@ from pacbayes._utils.threads import one_core, one_thread
 from pacbayes.data.dataset import check_same_kind, one_label_each
 from pacbayes.data.rows import copy_rows, csr_rows, number_of_rows, pick_rows
 from pacbayes.ensemble.calibration import DECISIONS, LABELS, PROBABILITIES, Calibration, calibration_scores
+from pacbayes.ensemble.quick import numeric_table, quick_classifier
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,10 +223,15 @@ class Estimators:
         """Weighted sum of calibrated probabilities, added in the order of the classifiers."""
         used, classes = np.flatnonzero(weights), self.classes[calibrations.classes]
         total = np.zeros((number_of_rows(X), classes.size))
+        # The columns of prefit classifiers, which users may have fitted on different ones, are left to scikit-learn.
+        table = None if self.prefit else numeric_table(X)
         with one_thread(), progress("probabilities", used.size) as advance:
             for i in used.tolist():
-                calibration = calibrations.maps[i]
-                total += weights[i] * calibration(calibration_scores(self.estimators[i], X, calibration.kind, classes))
+                calibration, classifier, rows = calibrations.maps[i], self.estimators[i], X
+                if table is not None and calibration.kind == PROBABILITIES:
+                    quick = quick_classifier(classifier, table)
+                    classifier, rows = (classifier, X) if quick is None else (quick, table)
+                total += weights[i] * calibration(calibration_scores(classifier, rows, calibration.kind, classes))
                 advance(1)
         return total
 

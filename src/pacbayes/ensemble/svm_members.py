@@ -16,6 +16,7 @@ from pacbayes._utils.threads import one_thread
 from pacbayes.data.preprocessing import apply_preprocessor
 from pacbayes.ensemble.calibration import PAIRS
 from pacbayes.ensemble.members import Calibrations, Coding, Predictions, smallest_code_dtype
+from pacbayes.ensemble.quick import numeric_table
 from pacbayes.svm.kernel import Kernel, Scaling
 from pacbayes.svm.one_vs_one import OneVsOnePaths, blocks
 from pacbayes.svm.svm_classifier import SVMSettings
@@ -80,9 +81,8 @@ class KernelSVMs:
 
     def preprocess(self, X: Any) -> FloatArray:
         """Convert new rows to numbers."""
-        rows: FloatArray = (
-            check_array(X, dtype=np.float64) if self.preprocessor is None else apply_preprocessor(self.preprocessor, X)
-        )
+        table = numeric_table(X) if self.preprocessor is None else apply_preprocessor(self.preprocessor, X)
+        rows: FloatArray = check_array(X, dtype=np.float64) if table is None else table
         n_columns = self.rows.shape[1]
         if rows.shape[1] != n_columns:
             what = "X must have" if self.preprocessor is None else "preprocessor must give every sample"

@@ -1,0 +1,182 @@
+"""Probabilities of scikit-learn's classifiers with the same bits and without its checks of every step.
+
+A forest checks one row for each of its trees, and every step checks the 85 columns of a data frame again.  The rows
+are checked once here, as an array; and nearest neighbours, which trees of many columns compare with nearly all training
+rows, come from one matrix product where it leaves no doubt about them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pacbayes._utils.arrays import EPS, FloatArray, Rows
+
+# Integers beyond are rounded by double precision.
+_LARGEST_WHOLE = 2**53
+# Numbers of columns, and of new rows, from which a matrix product is quicker than a tree.
+_FROM_COLUMNS, _FROM_ROWS = 12, 16
+# Bound on what products and sums lose to underflow.
+_TINY = 1e-290
+# New rows per matrix product, whose result stays in the cache.
+_BLOCK = 128
+
+
+def numeric_table(X: Any) -> FloatArray | None:
+    """Table of finite numbers in double precision, without rounding; None for any other rows.
+
+    Examples
+    --------
+    >>> numeric_table(np.array([[1, 2]])), numeric_table([[1.0, 2.0]]), numeric_table(np.array([[np.nan]]))
+    (array([[1., 2.]]), None, None)
+    """
+    frame = hasattr(X, "dtypes") and hasattr(X, "iloc") and np.ndim(X) == 2
+    if not frame and type(X) is not np.ndarray:
+        return None
+    dtypes = set(X.dtypes) if frame else {X.dtype}
+    if not all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" and dtype.itemsize <= 8 for dtype in dtypes):
+        return None
+    values: NDArray[Any] = np.asarray(X)
+    if values.ndim != 2 or values.size == 0:
+        return None
+    table: FloatArray = np.ascontiguousarray(values, dtype=np.float64)
+    wide = any(dtype.kind in "iu" and dtype.itemsize == 8 for dtype in dtypes)
+    largest = max(float(table.max()), -float(table.min()))  # NaN if any number is
+    return table if largest <= (_LARGEST_WHOLE if wide else np.finfo(np.float64).max) else None
+
+
+def quick_classifier(classifier: Any, table: FloatArray) -> Any:
+    """Object with the `predict_proba` of a fitted classifier for such a table; None if there is no quicker one."""
+    if type(classifier) is Pipeline:
+        scalers, last = [step for _, step in classifier.steps[:-1]], classifier.steps[-1][1]
+        model = quick_classifier(last, table) if all(type(step) is StandardScaler for step in scalers) else None
+        same = model is not None and all(step.n_features_in_ == table.shape[1] for step in scalers)
+        return _Scaled([_without_names(step) for step in scalers], model) if same else None
+    if getattr(classifier, "n_features_in_", None) != table.shape[1] or np.ndim(classifier.classes_[0]) != 0:
+        return None
+    if type(classifier) in (RandomForestClassifier, ExtraTreesClassifier):
+        return _Forest(classifier)
+    if type(classifier) is KNeighborsClassifier:
+        return _Neighbours(classifier)
+    if type(classifier) is LogisticRegression:
+        return _without_names(classifier)
+    # Columns that were categories in `fit` are converted by names.
+    if type(classifier) is HistGradientBoostingClassifier and classifier.is_categorical_ is None:
+        return _without_names(classifier)
+    return None
+
+
+def _without_names(estimator: Any) -> Any:
+    """Shallow copy that expects no names of columns, because arrays have none."""
+    if not hasattr(estimator, "feature_names_in_"):
+        return estimator
+    copied = object.__new__(type(estimator))
+    copied.__dict__.update(estimator.__dict__)
+    del copied.__dict__["feature_names_in_"]
+    return copied
+
+
+@dataclass(frozen=True, eq=False)
+class _Scaled:
+    """Standardisation before a classifier."""
+
+    scalers: list[Any]
+    model: Any
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Classes of the classifier."""
+        return np.asarray(self.model.classes_)
+
+    def predict_proba(self, X: FloatArray) -> FloatArray:
+        """Probabilities of standardised rows."""
+        for scaler in self.scalers:
+            X = scaler.transform(X)
+        return np.asarray(self.model.predict_proba(X))
+
+
+class _Forest:
+    """Mean of the trees' probabilities, added in the order of the trees."""
+
+    def __init__(self, forest: Any) -> None:
+        self._forest, self.classes_ = forest, forest.classes_
+
+    def predict_proba(self, X: FloatArray) -> FloatArray:
+        """Probabilities by `Tree.predict`, which takes single precision."""
+        with np.errstate(over="ignore", under="ignore"):
+            rows = X.astype(np.float32)
+            if not np.isfinite(rows).all():
+                return np.asarray(_without_names(self._forest).predict_proba(X))  # raises
+        total, trees = np.zeros((len(rows), self.classes_.size)), self._forest.estimators_
+        for tree in trees:
+            total += tree.tree_.predict(rows)[:, : self.classes_.size]
+        return np.asarray(total / len(trees))
+
+
+class _Neighbours:
+    r"""Shares of the classes among the nearest neighbours, by |t|^2 - 2 x t, the squared distance less |x|^2.
+
+    Their error is at most :math:`e = (d + 16) \varepsilon (|x| + |t|)^2` for d columns, and that of the distances
+    that a tree computes is smaller.  Training rows are certainly neighbours, or certainly none, if they differ by more
+    than 2 e from the k-th smallest.  If all others have the same class, the shares are those that a tree finds; other
+    rows are left to the tree.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model, self.classes_ = model, model.classes_
+
+    def predict_proba(self, X: FloatArray) -> FloatArray:
+        """Probabilities by matrix products where these are quicker."""
+        model = self._model
+        if not (
+            len(X) >= _FROM_ROWS
+            and X.shape[1] >= _FROM_COLUMNS
+            and model.effective_metric_ == "euclidean"
+            and model.weights == "uniform"
+            and type(model._fit_X) is np.ndarray
+            and model._fit_X.dtype == np.float64
+            and len(model._fit_X) > model.n_neighbors
+        ):
+            return np.asarray(_without_names(model).predict_proba(X))
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            counts = self._counts(X, model._fit_X, np.asarray(model._y))
+        shares, unclear = counts / model.n_neighbors, np.flatnonzero(np.isnan(counts[:, 0]))
+        if unclear.size:
+            shares[unclear] = _without_names(model).predict_proba(X[unclear])
+        return np.asarray(shares)
+
+    def _counts(self, X: FloatArray, train: FloatArray, codes: Rows) -> FloatArray:
+        """Neighbours of each class, shape (n, classes); NaN for rows with doubtful ones."""
+        squares, counts = np.einsum("ij,ij->i", train, train), np.empty((len(X), self.classes_.size))
+        # The last column adds |t|^2; |x|^2 is the same for all training rows.
+        factors = np.concatenate([-2.0 * train, squares[:, None]], axis=1).T
+        sizes = np.sqrt(np.einsum("ij,ij->i", X, X)) + np.sqrt(squares.max())
+        errors = (X.shape[1] + 16.0) * EPS * sizes**2 + _TINY
+        for start in range(0, len(X), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            distances = np.concatenate([X[block], np.ones((len(X[block]), 1))], axis=1) @ factors
+            counts[block] = self._counts_of_block(distances, errors[block], codes)
+        return counts
+
+    def _counts_of_block(self, distances: FloatArray, errors: FloatArray, codes: Rows) -> FloatArray:
+        k, n_classes = self._model.n_neighbors, self.classes_.size
+        nearest = np.argpartition(distances, k, axis=1)[:, : k + 1]
+        values = np.take_along_axis(distances, nearest, axis=1)
+        last = values[:, :k].max(axis=1)
+        clear = values[:, k] - last > 4.0 * errors  # false for NaN
+        labels = codes[nearest[:, :k]]
+        counts = np.stack([(labels == c).sum(axis=1) for c in range(n_classes)], axis=1).astype(np.float64)
+        for i in np.flatnonzero(~clear).tolist():
+            inside = distances[i] < last[i] - 2.0 * errors[i]
+            doubtful = codes[(distances[i] <= last[i] + 2.0 * errors[i]) & ~inside]
+            counts[i] = np.nan
+            if doubtful.size and (doubtful == doubtful[0]).all():
+                counts[i] = np.bincount(codes[inside], minlength=n_classes)
+                counts[i, doubtful[0]] += k - np.count_nonzero(inside)
+        return counts
