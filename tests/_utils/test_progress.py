@@ -6,12 +6,11 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
-from types import SimpleNamespace
 
 import pytest
 
 from pacbayes._utils import progress as module
-from pacbayes._utils.progress import compile_notice, progress, quiet
+from pacbayes._utils.progress import progress
 
 
 class Terminal(io.StringIO):
@@ -109,16 +108,3 @@ def test_nested_stages(stages):
             outer(1)
 
     assert stages(work) == ["fitting", "fold", "fold: SVMs", "fold: kernel"]
-
-
-COMPILING = [(1, 0.0, False, 1), (1, 60.0, False, 0), (0, 0.0, False, 0), (1, 0.0, True, 0)]
-
-
-@pytest.mark.parametrize(("misses", "delay", "silent", "number"), COMPILING)
-def test_compile_notice(misses, delay, silent, number, capsys, monkeypatch):
-    monkeypatch.setattr(module, "_notices", [])
-    function = SimpleNamespace(stats=SimpleNamespace(cache_misses={"signature": 1} if misses else {}))
-    for _ in range(2):  # printed once, although several modules are compiled
-        with quiet(silent), compile_notice(function, delay=delay):
-            time.sleep(0.15)
-    assert capsys.readouterr().err.count("compiling") == number

@@ -60,7 +60,7 @@ DIFFERENT = [
     *(pd.Series(Y), pd.Series(Y, dtype="category")),
     *(LogisticRegression(), LogisticRegression(C=2.0), StandardScaler(), LogisticRegression, np.log, np.exp, len),
     *(make_pipeline(StandardScaler(copy=some), LogisticRegression()) for some in (True, False)),
-    *(FunctionTransformer(np.log1p), FunctionTransformer(lambda x: x + 1), FunctionTransformer(lambda x: x + 2)),
+    *(FunctionTransformer(np.log1p), FunctionTransformer(np.log)),
     *(partial(plus, by=1), partial(plus, by=2), np.random.RandomState(0), np.random.RandomState(1)),
     *(np.random.default_rng(0), np.random.default_rng(1), slice(1, 2), range(3), np.dtype("f4")),
 ]  # fmt: skip
@@ -104,8 +104,7 @@ def test_fingerprints_differ_for_different_values_only():
     forests = [kind(n_estimators=3, random_state=0) for kind in (GradientBoostingClassifier, RandomForestClassifier)]
     for value in [*DIFFERENT, *(forest.fit(X, Y) for forest in forests)]:
         assert fingerprint(value) == fingerprint(copy.deepcopy(value))
-        if not isinstance(value, FunctionTransformer):
-            assert fingerprint(value) == fingerprint(pickle.loads(pickle.dumps(value)))
+        assert fingerprint(value) == fingerprint(pickle.loads(pickle.dumps(value)))
 
 
 @pytest.mark.parametrize("part", ["ab", ["ab"], ("ab", 1.5), X, LogisticRegression()])

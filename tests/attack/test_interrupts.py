@@ -124,31 +124,26 @@ def test_an_interrupt_keeps_complete_chunks_of_a_checkpoint(hard_file, tmp_path)
     assert names <= {"lock", "manifest.json", "chunk-0000.npz"}
 
 
-def test_an_interrupt_ends_a_solver_that_ignores_it(hard_file):
-    """libsvm runs for minutes without returning to Python: a thread ends the process."""
+def test_an_interrupt_ends_a_command_whose_cleanup_waits():
     code = (
-        "import sys, numpy as np\n"
-        "from sklearn.svm import SVC\n"
-        "from pacbayes.cli import app\n"
-        "rng = np.random.default_rng(0)\n"
-        "X, y = rng.normal(size=(6000, 2)), rng.integers(0, 2, 6000)\n"
+        "import time\n"
+        "from pacbayes import __main__ as entry\n"
+        "from pacbayes.cli.app import app\n"
         "def stuck():\n"
-        "    print('begin', flush=True)\n"
-        "    SVC(C=1e6, tol=1e-9).fit(X, y)\n"
-        "app.app.command('stuck')(stuck)\n"
-        "app.main(['stuck'])\n"
+        "    try:\n"
+        "        print('begin', flush=True)\n"
+        "        time.sleep(60)\n"
+        "    finally:\n"
+        "        time.sleep(60)\n"
+        "app.command('stuck')(stuck)\n"
+        "entry.sys.argv[1:] = ['stuck']\n"
+        "entry.run()\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "begin\n"
-    time.sleep(1.0)
     process.send_signal(signal.SIGINT)
-    try:
-        _, err = process.communicate(timeout=TIMEOUT)
-    finally:
-        process.kill()
+    assert process.communicate(timeout=30)[1].endswith("pacbayes: interrupted; nothing was written\n")
     assert process.returncode == 130
-    assert err.strip().endswith("pacbayes: interrupted; nothing was written")
-    assert "Traceback" not in err
 
 
 # Forks one process for every moment: ten times faster than starting one for each.
@@ -173,9 +168,7 @@ def quick(moment: int):
         remaining -= 1
         if remaining == 0:
             interrupt()
-    if moment == -2:
-        Dropped()
-    elif moment == -1:
+    if moment == -1:
         sys.at_the_very_end = Dropped()
     elif moment == 0:
         import atexit
@@ -201,15 +194,12 @@ for moment in map(int, sys.argv[1:]):
 
 
 def test_an_interrupt_near_the_end_prints_one_line_or_has_no_effect():
-    moments = [*range(1, 120, 2), 0, -1, -2]
+    moments = [*range(1, 120, 2), 0, -1]
     command = [sys.executable, "-c", FORKING, *map(str, moments)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=TIMEOUT)
     results = {moment: tuple(rest) for moment, *rest in map(json.loads, done.stdout.splitlines())}
     assert list(results) == moments
     finished, line = (0, "result\n", ""), "pacbayes: interrupted; nothing was written\n"
-    code, _, error = results.pop(-2)
-    assert code == 130
-    assert error.endswith(line)
     assert results.pop(0) == results.pop(-1) == finished
     assert set(results.values()) <= {finished, (130, "", line), (130, "result\n", line)}
     # From some moment on, which is among those tested, an interrupt has no effect.

@@ -150,9 +150,7 @@ def test_a_monotone_metric_gives_the_extreme_threshold_that_passes(decision, bes
 
 
 @pytest.mark.parametrize("name", ["recall", "precision", "fpr"])
-@pytest.mark.parametrize(
-    ("rows", "share"), [(1, 0.5), (28, 0.9), (29, 0.9), (298, 0.99), (299, 0.99)]
-)
+@pytest.mark.parametrize(("rows", "share"), [(1, 0.5), (28, 0.9), (29, 0.9), (298, 0.99), (299, 0.99)])
 def test_more_rows_are_requested_only_if_no_errors_would_not_suffice(name, rows, share):
     """By SciPy's beta quantiles: n rows without an error show an error rate of at most 1 - delta ** (1 / n)."""
     decision = Threshold(**{name: 1 - share if name == "fpr" else share})

@@ -1,4 +1,4 @@
-"""Progress of long work on stderr, and compilation by numba with a notice.
+"""Progress of long work on stderr, and compilation by numba.
 
 Work has nested stages: a fit, a fold of its cross-validation, the kernel matrix of that fold.  A terminal shows a bar
 for the innermost stage; without a terminal a line is printed about every ten seconds.  Only one thread of the main
@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 _requests: list[bool] = []
+#: Stage of the compilation, whose result numba caches.
+COMPILING = "compiling the support vector machine solver, once"
 
 
 @contextmanager
@@ -183,10 +185,6 @@ def progress(name: str, total: int | None, delay: float = DELAY_SECONDS) -> Iter
         yield lambda steps: None
 
 
-_notices: list[bool] = []
-_NOTICE = "pacbayes: compiling the support vector machine solver (once; the result is cached) ...\n"
-
-
 def compiled(**options: Any) -> Any:
     """Decorate by `numba.njit` with a cache, or without one if no folder is writable."""
     from numba import config, njit
@@ -204,24 +202,3 @@ def compiled(**options: Any) -> Any:
             return njit(nogil=True, **options)(function)
 
     return decorate
-
-
-@contextmanager
-def compile_notice(*functions: Any, delay: float = 1.0) -> Iterator[None]:
-    """Print once on stderr that functions are being compiled, if it takes longer than `delay` seconds.
-
-    Loading them from the cache prints nothing.
-    """
-
-    def notify() -> None:
-        if not (_notices or is_quiet()) and any(function.stats.cache_misses for function in functions):
-            _notices.append(True)
-            sys.stderr.write(_NOTICE)
-
-    timer = threading.Timer(delay, notify)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()

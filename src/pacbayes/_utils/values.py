@@ -3,16 +3,13 @@
 Reading a value runs no code from the file.
 """
 
-import hashlib
 import math
-import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from scipy import sparse
+from joblib.hashing import Hasher
 
 # Key of encoded dicts that names the type of the value.
 _KIND = "@"
@@ -152,10 +149,24 @@ def _objects(values: Any) -> Any:
     return objects
 
 
-def fingerprint(value: Any) -> str:
-    """SHA-256 of the types, contents and memory layout of a value, equal in every process.
+class _Hasher(Hasher):
+    """Hasher of joblib by value: whether parts of a value are one object depends on the run."""
 
-    Unlike `joblib.hash`, which hashes a pickle: that depends on the identity of objects, which differs between runs.
+    def memoize(self, obj: Any) -> None:
+        """Hash an object again wherever it occurs."""
+
+    def save(self, obj: Any) -> None:
+        """Hash arrays without strides, and structured ones by field: padding between fields is uninitialised."""
+        if isinstance(obj, np.ndarray) and obj.dtype.names:
+            obj = (obj.dtype.descr, [obj[name] for name in obj.dtype.names])
+        elif isinstance(obj, np.ndarray) and not obj.dtype.hasobject:
+            self._hash.update(obj.ravel("A").view(np.uint8))
+            obj = (obj.dtype.str, obj.shape, obj.flags.fnc)
+        super().save(obj)
+
+
+def fingerprint(value: Any) -> str:
+    """SHA-256 of the types, contents and memory layout of a value, equal in every process; of functions their names.
 
     Examples
     --------
@@ -164,81 +175,4 @@ def fingerprint(value: Any) -> str:
     >>> fingerprint([1.0]) == fingerprint([1])
     False
     """
-    digest = hashlib.sha256()
-    _hash(value, digest.update, ())
-    return digest.hexdigest()
-
-
-def _hash(value: Any, write: Callable[[Any], None], outer: tuple[int, ...]) -> None:
-    """Write the type of a value, its length, and its bytes or parts; `outer` are the ids of enclosing objects."""
-    cycle = id(value) in outer
-    kind, parts = ("cycle", str(outer.index(id(value))).encode()) if cycle else _parts_of(value)
-    write(f"{kind}:{len(parts)}:".encode())
-    if not isinstance(parts, list):
-        write(parts)
-        return
-    inner = (id(value), *outer)
-    for part in parts:
-        _hash(part, write, inner)
-
-
-def _parts_of(value: Any) -> tuple[str, bytes | memoryview | list[Any]]:
-    """Type of a value, and its bytes or parts."""
-    name = type(value).__name__
-    if type(value) in (bytes, memoryview):
-        return name, value
-    if type(value) in (type(None), bool, int, complex, str, type(...)):
-        return name, str(value).encode("utf-8", "surrogatepass")
-    if type(value) is float:
-        return name, value.hex().encode()
-    if type(value) in (list, tuple):
-        return name, list(value)
-    if type(value) is dict:
-        return name, [part for item in value.items() for part in item]
-    if type(value) in (set, frozenset):
-        return name, sorted(map(fingerprint, value))
-    if isinstance(value, np.ndarray):
-        return "array", _parts_of_array(value)
-    if isinstance(value, np.generic):
-        return "scalar", [value.dtype.str, np.asarray(value)]
-    if sparse.issparse(value):
-        # Reading attributes of a sparse matrix may change others (`has_sorted_indices`), but not its arrays.
-        rows: Any = value if value.format in ("csr", "csc", "bsr") else value.tocsr()  # type: ignore[attr-defined]
-        return "sparse", [name, rows.shape, rows.data, rows.indices, rows.indptr]
-    if isinstance(value, pd.DataFrame):
-        return "frame", [list(value.columns), *(value.iloc[:, j] for j in range(value.shape[1]))]
-    if isinstance(value, pd.Series | pd.Index):
-        return "column", [str(value.dtype), value.to_numpy()]
-    if isinstance(value, type | types.BuiltinFunctionType | np.ufunc):
-        return "name", [getattr(value, "__module__", ""), getattr(value, "__qualname__", repr(value))]
-    if isinstance(value, types.FunctionType):
-        parts = [value.__module__, value.__qualname__, value.__code__, value.__defaults__, value.__kwdefaults__]
-        return "function", [*parts, [cell.cell_contents for cell in value.__closure__ or ()]]
-    if isinstance(value, types.CodeType):
-        return "code", [value.co_code, value.co_names, value.co_consts]
-    return "object", _parts_of_object(value)
-
-
-def _parts_of_array(array: np.ndarray[Any, Any]) -> list[Any]:
-    order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
-    content: list[Any]
-    if array.dtype.names:
-        # Field by field: padding between fields is uninitialised.
-        content = [np.ascontiguousarray(array[name]) for name in array.dtype.names]
-    elif array.dtype.hasobject:
-        content = list(array.ravel())
-    else:
-        content = [np.ascontiguousarray(array).reshape(-1).view(np.uint8).data]
-    return [str(array.dtype.descr if array.dtype.names else array.dtype.str), array.shape, order, *content]
-
-
-def _parts_of_object(value: Any) -> list[Any]:
-    """Parts of an object as for pickle."""
-    try:
-        reduced = value.__reduce_ex__(4)
-    except TypeError as error:
-        raise TypeError(f"{value!r} has no fingerprint, because it cannot be pickled: {error}") from error
-    if isinstance(reduced, str):
-        return [type(value).__module__, reduced]
-    function, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
-    return [function, arguments, state, list(items or ()), [list(pair) for pair in pairs or ()]]
+    return str(_Hasher("sha256").hash(value))

@@ -21,7 +21,6 @@ from pacbayes.cli.interrupted import (
     clear_interrupt_reports,
     exit_interrupted,
     finish_command,
-    force_exit_on_interrupt,
     on_interrupt_report,
 )
 from pacbayes.cli.options import Command, with_option_names
@@ -215,11 +214,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _configure_streams()
         _limit_threads()
         words = sys.argv[1:] if arguments is None else list(arguments)
-        with force_exit_on_interrupt():
-            code = app(args=words or ["--help"], standalone_mode=False)
-            sys.stdout.flush()
-            if code != INTERRUPTED:  # recent versions of typer return it after an interrupt
-                finish_command()
+        code = app(args=words or ["--help"], standalone_mode=False)
+        sys.stdout.flush()
+        if code == INTERRUPTED:  # recent versions of typer return it
+            exit_interrupted()
+        finish_command()
+        sys.exit(code if isinstance(code, int) else 0)
     except BrokenPipeError:
         finish_command()
         # The reader of the pipe has gone; Python must not write to it again when it ends.
@@ -241,10 +241,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "PACBAYES_DEBUG=1 in the environment shows"
         )
         _fail(message, error, _INTERNAL_ERROR)
-    else:
-        if code == INTERRUPTED:
-            exit_interrupted()
-        sys.exit(code if isinstance(code, int) else 0)
 
 
 def _configure_streams() -> None:

@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 
 from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.checks import check_choice, check_number, need, need_array, need_choice
-from pacbayes._utils.progress import compile_notice, progress
+from pacbayes._utils.progress import COMPILING, progress
 from pacbayes._utils.seeds import generator
 from pacbayes._utils.threads import one_core, parallel_for
 
@@ -334,7 +334,7 @@ def load_compiled() -> Any:
     """Compiled functions of decisions.py; defers the import of numba."""
     from pacbayes.svm import decisions
 
-    with compile_notice(decisions.pairs_between, decisions.gaussian_of_distances, decisions.accumulate):
+    with progress(COMPILING, None):
         decisions.compile_all()
     return decisions
 

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pacbayes._utils.arrays import EPS, FloatArray, Rows
 from pacbayes._utils.checks import check_numbers, need, need_array, warn_caller
-from pacbayes._utils.progress import compile_notice, progress
+from pacbayes._utils.progress import COMPILING, progress
 from pacbayes._utils.threads import one_thread
 
 # LIBSVM's maximum number of iterations per SVM.
@@ -431,6 +431,6 @@ def load_solver(dtype: np.dtype[Any]) -> Any:
     """Compiled solver for kernel matrices of this precision; defers the import of numba."""
     from pacbayes.svm import smo
 
-    with compile_notice(smo.run_stages):
+    with progress(COMPILING, None):
         smo.compile_for(dtype)
     return smo
