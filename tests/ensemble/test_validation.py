@@ -89,22 +89,6 @@ def test_error_counts_equal_a_loop(name, block, monkeypatch):
             assert counts.m == n_units == split.m
 
 
-@given(st.integers(1, 6), st.integers(1, 40), st.integers(0, 10**6), st.booleans(), st.sampled_from([1, 13, 1 << 20]))
-def test_tandem_risks_equal_a_loop(n_members, n, seed, independent, block):
-    rng = np.random.default_rng(seed)
-    evaluated = rng.random((n_members, n)) < 0.5 if independent else np.ones((n_members, n), dtype=bool)
-    y_pred = np.where(evaluated, rng.integers(3, size=(n_members, n)), 255).astype(np.uint8)
-    predictions = ValidationPredictions(np.arange(3), 3, y_pred, rng.integers(3, size=n).astype(np.uint8))
-    errors = (y_pred != predictions.y_true) & evaluated
-    np.testing.assert_array_equal(predictions.error_mask(), errors)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_PAIRS_BLOCK", block)
-        risks = predictions.tandem_risks
-    for i, j in np.ndindex(n_members, n_members):
-        both, size = int((errors[i] & errors[j]).sum()), int((evaluated[i] & evaluated[j]).sum())
-        assert is_rounded_up(risks[i, j], Fraction(both, size) if size else Fraction(1))
-
-
 @given(st.integers(1, 10**7).flatmap(lambda m: st.tuples(st.just(m), st.integers(0, m))))
 def test_risk_is_the_smallest_double_not_below_the_quotient(case):
     m, errors = case

@@ -226,13 +226,10 @@ def test_rounding_of_lines_in_arbitrary_precision():
         factor = TandemFactor.of(errors, prior, 1.0 if prior is None else float(prior.sum()))
         dual = TandemDual(factor)
         point = dual.solve(float(10.0 ** rng.uniform(-4, 0)), tol=1e-10)
-        kappas = point.kappa * np.array([0.2, 0.9, 0.999, 1.0, 1.001, 1.1, 5.0])
         u = [mp.mpf(float(v)) for v in point.u]
         images = [mp.fsum(mp.mpf(float(a)) * b for a, b in zip(row, u, strict=True)) for row in factor.factor]
         mass = [mp.mpf(float(v)) / mp.mpf(factor.groups.total) for v in factor.groups.mass]
-        # The line of the solution, and the lines of the same u for other kappas.
-        for kappa, line in [(point.kappa, point.line), *zip(kappas, dual.lines(point.u, kappas), strict=True)]:
-            terms = [p * mp.exp(-2 * w / mp.mpf(float(kappa))) for p, w in zip(mass, images, strict=True)]
-            exact = -mp.fsum(v * v for v in u) - mp.mpf(float(kappa)) * mp.log(mp.fsum(terms))
-            assert mp.mpf(float(line)) <= exact - mp.mpf(factor.slack) / 2
-            assert exact - mp.mpf(float(line)) < mp.mpf("1e-11")
+        terms = [p * mp.exp(-2 * w / mp.mpf(point.kappa)) for p, w in zip(mass, images, strict=True)]
+        exact = -mp.fsum(v * v for v in u) - mp.mpf(point.kappa) * mp.log(mp.fsum(terms))
+        assert mp.mpf(point.line) <= exact - mp.mpf(factor.slack) / 2
+        assert exact - mp.mpf(point.line) < mp.mpf("1e-11")

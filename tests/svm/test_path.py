@@ -181,12 +181,11 @@ print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 
 
 @pytest.mark.slow  # it compiles
-def test_compilation_is_cached_and_announced(tmp_path):
+def test_compilation_is_cached(tmp_path):
     run = [sys.executable, "-c", PROGRAM]
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     first = subprocess.run(run, env=environment, capture_output=True, text=True, check=True)
     assert first.stdout.split() == ["0", "1"]
-    assert "compiling" in first.stderr
     second = subprocess.run(run, env=environment, capture_output=True, text=True, check=True)
     assert second.stdout.split() == ["1", "0"]
     assert second.stderr == ""

@@ -159,20 +159,6 @@ def _share(name: str, value: Any, example: float) -> float:
 Decision = Abstain | Threshold
 
 
-def check_decision(decision: Any) -> Decision | None:
-    """Raise unless `decision` is a decision or None.
-
-    Examples
-    --------
-    >>> check_decision(0.02)
-    Traceback (most recent call last):
-    TypeError: decision must be Abstain(...), Threshold(...) or None, got 0.02
-    """
-    if decision is None or isinstance(decision, Abstain | Threshold):
-        return decision
-    raise TypeError(f"decision must be Abstain(...), Threshold(...) or None, got {decision!r}")
-
-
 def positive_class(pos_label: Any, classes: Labels) -> int:
     """Index of the positive class, the second of two by default.
 

@@ -281,21 +281,6 @@ class ClassifierSet:
         """Mask of the rows that validate each classifier; None if all do, or for losses and with groups."""
         return None if self.predictions is None or self.unit == GROUP else self.predictions.evaluated_mask()
 
-    def tandem_risks(self) -> FloatArray:
-        """Tandem risk of each pair of classifiers: the rate of joint validation errors, rounded up.
-
-        Shape (H, H).  With independent splits, rows that validate both classifiers count.
-
-        Examples
-        --------
-        >>> predicted = [[0, 1, 1, 0], [0, 1, 0, 1]]
-        >>> ClassifierSet.from_predictions(predicted, [1, 0, 0, 0]).tandem_risks().tolist()
-        [[0.75, 0.5], [0.5, 0.75]]
-        """
-        if self.predictions is None or self.unit == GROUP:
-            raise ValueError("tandem risks require errors by row: this set was made from losses, or with groups")
-        return self.predictions.tandem_risks
-
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict X with every classifier; labels of shape (H, n)."""
         members = self._trained_members

@@ -160,8 +160,6 @@ def _mean_up(values: list[float], m: int) -> float:
 
 # Approximate number of predictions per block.
 _BLOCK = 1 << 22
-# Approximate number of entries per block of pairwise counts: float32 counts exactly up to 2^24.
-_PAIRS_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,17 +251,6 @@ class ValidationPredictions:
         errors = (self.y_true != code) & (self.y_pred[0] != self.not_evaluated)
         return ErrorCounts(_count(errors[None], split), _group_sizes(split), split.m)
 
-    @cached_property
-    def tandem_risks(self) -> FloatArray:
-        """Tandem risk of each pair: rate of joint errors on the rows that validate both, rounded up.
-
-        1 for two classifiers without a common validation row.
-        """
-        n, evaluated = self.y_pred.shape[1], self.evaluated_mask()
-        counts = _count_pairs(self.error_mask())
-        sizes = np.full_like(counts, n) if evaluated is None else _count_pairs(evaluated)
-        return quotients_up(np.where(sizes > 0, counts, 1), np.maximum(sizes, 1))
-
 
 def member_blocks(n_members: int, n: int) -> Iterator[slice]:
     """Yield slices of classifiers whose predictions for n rows fit into a block."""
@@ -308,17 +295,6 @@ def unit_losses(losses: FloatArray, split: Split) -> FloatArray:
 def _group_sizes(split: Split) -> Rows | None:
     """Count the rows of each group; None without groups."""
     return np.bincount(split.units) if split.unit == GROUP and split.units is not None else None
-
-
-def _count_pairs(mask: BoolArray) -> Rows:
-    """Count the columns that are true in both rows, for each pair of rows."""
-    n_rows, n_columns = mask.shape
-    counts = np.zeros((n_rows, n_rows), dtype=np.int64)
-    step = max(1, _PAIRS_BLOCK // n_rows)
-    for start in range(0, n_columns, step):
-        block = mask[:, start : start + step].astype(np.float32)
-        counts += (block @ block.T).astype(np.int64)
-    return counts
 
 
 def check_predictions_fit(n_members: int, n: int, max_bytes: int | None = None) -> None:

@@ -13,10 +13,8 @@ compute, although it is not a convex function of the weights:
 A concave function that is non-decreasing in both arguments attains its minimum over P at a vertex, equation (polygon)
 of docs/mathematics.md: the smallest f at the vertices is a lower bound on the bound of every vote.
 
-The search first moves kappa to the ratio of the slopes of the bound, typically in three steps.  It then draws a fan of
-lines around this kappa, all from the same point of the dual problem: each line costs the logarithm of a sum, and its
-error is quadratic in the distance from kappa.  In most problems this completes the proof; otherwise the next problem is
-solved at the lowest vertex.
+The search first moves kappa to the ratio of the slopes of the bound.  It then draws lines at the lowest vertex until
+that is within the tolerance of the best bound.
 
 The inner problem
 -----------------
@@ -39,7 +37,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pacbayes._utils.arrays import EPS, SMALLEST, FloatArray, round_down
+from pacbayes._utils.arrays import EPS, FloatArray, round_down
 from pacbayes.bounds.distance import BoundFunction
 from pacbayes.posteriors.error_rows import TandemFactor
 from pacbayes.posteriors.vote_bounds import tandem_bound
@@ -57,11 +55,6 @@ _GOAL = 0.2
 _NEAR, _FAR, _FARTHEST = 1 / 16, 0.4, 1 / 16
 # Maximum number of steps of kappa to the ratio of the slopes, and the relative tolerance of the ratio.
 _STEPS, _KAPPA_TOLERANCE = 8, 2e-3
-# The first steps only determine kappa, so inner problems are not solved to a smaller tolerance than this.
-_ROUGH_STEPS, _ROUGH = 2, 1e-6
-# Fan of lines: the first vertices should be below the curve by this fraction of the tolerance, and the distance in
-# kappa grows by this factor from line to line; its relative minimum and maximum.
-_FIRST, _GROWTH, _NARROWEST, _WIDEST = 0.4, 4.0, 1e-7, 4.0
 # Relative difference of K below which the two ends of a vertex are replaced by (smaller T, smaller K).
 _TOGETHER = 1e-11
 # Lines closer in kappa than this relative distance are not drawn: rounding would dominate their intersection.
@@ -126,19 +119,6 @@ class TandemDual:
             u, w, value, weights = moved
         return self._point(u, base, kappa, before)
 
-    def lines(self, u: FloatArray, kappas: FloatArray) -> FloatArray:
-        """Lower bounds of T + kappa K for all weights, for many kappa from the same `u`; rounded down.
-
-        Equation (tandem-line) holds for every `u`.  The solution for one kappa is close to that of its neighbours, and
-        each of their lines only costs the logarithm of a sum.
-        """
-        w = self._times(u, self._At)
-        exponents = self._log_mass - (2.0 / kappas)[:, None] * w
-        top = exponents.max(axis=1)
-        totals = np.exp(exponents - top[:, None]).sum(axis=1)
-        values = -float(u @ u) - kappas * (top + np.log(totals))
-        return np.asarray(values - self._error(u, w, self._log_mass, kappas))
-
     def _times(self, vector: FloatArray, matrix: FloatArray) -> FloatArray:
         self.products += 1
         return np.asarray(vector @ matrix)
@@ -194,12 +174,12 @@ class TandemDual:
         tandem = float(v @ v)
         positive = np.maximum(weights, np.finfo(np.float64).tiny)
         kl = max(float(weights @ (np.log(positive) - self._log_mass)), 0.0)
-        error = float(self._error(u, w, base, np.float64(kappa)))
+        error = self._error(u, w, base, kappa)
         square = float(u @ u)
         least_tandem = 2.0 * float(w.min()) - square - error
         return DualPoint(kappa, u, weights, tandem, kl, value - error, least_tandem, self.products - before)
 
-    def _error(self, u: FloatArray, w: FloatArray, base: FloatArray, kappa: FloatArray | np.float64) -> FloatArray:
+    def _error(self, u: FloatArray, w: FloatArray, base: FloatArray, kappa: float) -> float:
         """Bound the rounding error of D(u) and the difference between the factor and T.
 
         A row of A has length at most one (its square is a risk), so a product with it, summed in any order, has an
@@ -213,7 +193,7 @@ class TandemDual:
         size = float(np.abs(base).max()) + (2.0 / kappa) * float(np.abs(w).max())
         exponent = (2.0 / kappa) * product + self._mass_error + 4 * EPS * size
         total = exponent + (G + 8.0) * EPS
-        return np.asarray(self.factor.slack + 2.0 * kappa * total + (r + 8.0) * EPS * length * length)
+        return self.factor.slack + 2.0 * kappa * total + (r + 8.0) * EPS * length * length
 
 
 class Line(NamedTuple):
@@ -271,16 +251,14 @@ class TandemSearch:
         self._least_tandem = 0.0
         #: Heights of lines by kappa.
         self._heights = {math.inf: 0.0}
-        #: Points of the dual problem by kappa, and the kappas at which they are solved to tolerance or up to rounding.
+        #: Solutions of the dual problem by kappa.
         self._points: dict[float, FloatArray] = {}
-        self._solved: set[float] = set()
         self._values: dict[tuple[Line, Line], float] = {}
         self._best = self._first_candidate()
 
     def run(self, tol: float, max_problems: int) -> TandemMinimum:
         """Search until the gap is at most `tol`, or for `max_problems` inner problems."""
         self._follow(tol)
-        self._fan(tol)
         while True:
             lower, a, b = self._lowest()
             if lower >= self._best.bound - _SEARCH_SHARE * tol or self.problems >= max_problems:
@@ -314,73 +292,27 @@ class TandemSearch:
 
     def _follow(self, tol: float) -> None:
         """Iterate kappa to the ratio of the slopes of the bound, the stationarity condition."""
-        before, last = None, self._best
-        for step in range(_STEPS):
+        last = self._best
+        for _ in range(_STEPS):
             kappa = last.next_kappa
-            if before is not None and before.kappa != last.kappa:
-                # Aitken's extrapolation: the ratio is nearly a linear function of kappa.
-                rate = (kappa - before.next_kappa) / (last.kappa - before.kappa)
-                if rate < 0.5:
-                    kappa = max(last.kappa + (kappa - last.kappa) / (1.0 - rate), 0.5 * kappa)
-            if not self._is_new(kappa):
+            if not self._is_new(kappa) or abs(kappa - last.kappa) < _KAPPA_TOLERANCE * kappa:
                 return
-            before = last if last.kappa in self._points else None
-            last = self._draw(kappa, tol, rough=step < _ROUGH_STEPS and kappa not in self._points)
-            if kappa in self._solved and abs(last.next_kappa - kappa) < _KAPPA_TOLERANCE * kappa:
-                return
+            last = self._draw(kappa, tol)
 
-    def _fan(self, tol: float) -> None:
-        """Draw lines on both sides of the best weights, all from their point of the dual problem.
-
-        Two lines of the same u whose kappas differ by d intersect V d^2 / (2 kappa^3) below the envelope of the lines,
-        where V is the variance of A u under the weights.  This determines the first distance.  The bound on the
-        envelope grows quadratically with the distance, so the distances between lines may grow too.
-        """
-        best = self._best
-        u = self._points.get(best.kappa)
-        if u is None:
-            return
-        w = self.factor.factor @ u
-        variance = float(best.weights @ np.square(w - float(best.weights @ w)))
-        square = 2.0 * _FIRST * tol * best.kappa / max(best.slope * variance, SMALLEST)
-        first = min(max(math.sqrt(square), _NARROWEST), _WIDEST)
-        distances = first * _GROWTH ** np.arange(1 + math.floor(math.log(_WIDEST / first, _GROWTH)))
-        kappas = best.kappa * np.concatenate([1.0 + distances, 1.0 / (1.0 + distances)])
-        for kappa, height in zip(kappas.tolist(), self.dual.lines(u, kappas).tolist(), strict=True):
-            self._add(kappa, height)
-
-    def _draw(self, kappa: float, tol: float, rough: bool = False) -> Candidate:
-        """Solve the inner problem at kappa, which gives a line and candidate weights.
-
-        Unless `rough`, the tolerance is strict, because the line is not drawn a second time.
-        """
-        inner = max(_INNER * tol / self._best.slope, 1e-15)
-        point = self.dual.solve(kappa, start=self._start(kappa), tol=max(inner, _ROUGH) if rough else inner)
+    def _draw(self, kappa: float, tol: float) -> Candidate:
+        """Solve the inner problem at kappa, which gives a line and candidate weights."""
+        nearest = min(self._points, key=lambda other: abs(math.log(other / kappa)), default=None)
+        start = None if nearest is None else self._points[nearest]
+        point = self.dual.solve(kappa, start=start, tol=max(_INNER * tol / self._best.slope, 1e-15))
         self.problems += 1
         self._points[kappa] = point.u
-        if not rough or point.tandem + kappa * point.kl - point.line <= inner:
-            self._solved.add(kappa)
-        self._add(kappa, point.line)
+        if -math.inf < point.line < math.inf:
+            self._heights[kappa] = point.line
         self._least_tandem = max(self._least_tandem, point.least_tandem)
         candidate = self._candidate(kappa, point.weights, point.tandem, point.kl)
         if candidate.bound < self._best.bound:
             self._best = candidate
         return candidate
-
-    def _add(self, kappa: float, height: float) -> None:
-        """Add a line, unless it overflowed, or there is a higher line with the same kappa."""
-        if 0.0 < kappa < math.inf and self._heights.get(kappa, -math.inf) < height < math.inf:
-            self._heights[kappa] = height
-
-    def _start(self, kappa: float) -> FloatArray | None:
-        """Predict the dual solution from the two nearest points by linear extrapolation, or take the nearest."""
-        nearest = sorted(self._points, key=lambda other: abs(math.log(other / kappa)))[:2]
-        if len(nearest) < 2 or not 0.5 < nearest[1] / kappa < 2.0:
-            return self._points[nearest[0]] if nearest else None
-        near, far = nearest
-        # The solution is nearly a linear function of 1 / kappa.
-        step = (far / kappa) * ((near - kappa) / (near - far))
-        return self._points[near] + min(max(step, -1.0), 1.0) * (self._points[far] - self._points[near])
 
     def _lowest(self) -> tuple[float, Line, Line]:
         """Smallest f at a vertex of the polygon, rounded down, and the two lines of that vertex."""
@@ -434,7 +366,7 @@ class TandemSearch:
 
     def _is_new(self, kappa: float) -> bool:
         """Whether kappa is valid and differs from all solved ones by more than rounding."""
-        return 0.0 < kappa < math.inf and all(abs(other - kappa) > _CLOSE * kappa for other in self._solved)
+        return 0.0 < kappa < math.inf and all(abs(other - kappa) > _CLOSE * kappa for other in self._points)
 
 
 def meet(a: Line, b: Line) -> Vertex:
