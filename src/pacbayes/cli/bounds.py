@@ -97,7 +97,7 @@ def posterior(
     check_choice("--method", method, METHODS)
     table = _Table(risks, sep)
     labels = table.names(names)
-    size = table.sample_sizes(m) if size is None else size
+    size = table.numbers(m, "--m") if size is None else size
     values = table.risks(column, counts, size)
     weights = None if prior is None else table.numbers(prior, "--prior")
     note = Note(quiet)
@@ -160,7 +160,10 @@ def bound(
         else:
             if risk is not None or kl is not None:
                 raise ValueError("a file cannot be combined with --risk and --kl")
-            q, risks, prior, sizes = _Table(weights, sep).posterior(m, size)
+            table = _Table(weights, sep)
+            q, risks = table.numbers("weight", "the file"), table.numbers("risk", "the file")
+            prior = table.numbers("prior", "the file") if "prior" in table.frame.columns else None
+            sizes = table.numbers(m, "--m") if size is None else size
             size = least_sample_size(sizes, risks.size)
             bounds = {
                 name: bound_of(q, risks, sizes, distance=name, delta=level, prior=prior, constant=constant)
@@ -198,26 +201,25 @@ class _Table:
 
     def __init__(self, path: Path, sep: str | None) -> None:
         from pacbayes.data.io import ReadOptions, open_table
-        from pacbayes.data.rejections import in_shell, listed
+        from pacbayes.data.rejections import in_shell
 
         self.frame, self.path = open_table(path, ReadOptions(sep, hint=in_shell)).read(), str(path)
-        self.columns = f"its columns are {listed(list(self.frame.columns))}"
 
-    def column(self, name: str, option: str, or_else: str = "") -> "pd.Series[Any]":
+    def column(self, name: str, option: str) -> "pd.Series[Any]":
         """Column of this name; raise if there is none."""
+        from pacbayes.data.rejections import listed
+
         if name not in self.frame.columns:
-            raise ValueError(f"{option} must {or_else}name a column of {self.path!r}, got {name!r}; {self.columns}")
+            columns = listed(list(self.frame.columns))
+            raise ValueError(f"{option} must name a column of {self.path!r}, got {name!r}; its columns are {columns}")
         return self.frame[name]
 
-    def numbers(self, name: str, option: str, or_else: str = "") -> Any:
-        """Column of numbers; raise if it is absent, not numeric or has missing values."""
-        series = self.column(name, option, or_else)
+    def numbers(self, name: str, option: str) -> Any:
+        """Column of numbers; raise if it is absent or not numeric."""
+        series = self.column(name, option)
         if series.dtype.kind not in "iuf":
             raise ValueError(f"column {name!r} of {self.path!r} must hold numbers")
-        if series.isna().any():
-            row = int(series.isna().to_numpy().argmax()) + 1
-            raise ValueError(f"column {name!r} of {self.path!r} has a missing value in row {row}")
-        return series.to_numpy(dtype="float64")
+        return series.to_numpy()
 
     def names(self, column: str | None) -> list[str]:
         """Names of the classifiers, or their numbers from 0 without a text column."""
@@ -227,43 +229,17 @@ class _Table:
         series = self.column(column or text[0], "--names")
         return ["" if missing else str(value) for value, missing in zip(series, series.isna(), strict=True)]
 
-    def sample_sizes(self, name: str) -> Any:
-        """Column with the number of validation rows of each classifier."""
-        values = self.numbers(name, "--m", "be an integer or ")
-        return _to_integers(values, 1.0, 2.0**53, f"--m: column {name!r} must hold integers of at least 1")
-
     def risks(self, column: str | None, counts: bool, m: Any) -> Any:
         """Risks; numbers of errors become risks that are rounded up."""
         from pacbayes.ensemble.validation import risks_of_errors
 
         name = column or (str(self.frame.columns[0]) if self.frame.shape[1] == 1 else "risk")
         values = self.numbers(name, "--column")
-        if counts:
-            upper = "m" if hasattr(m, "size") else f"m = {m}"
-            requirement = f"--counts: column {name!r} must hold integers from 0 to {upper}"
-            return risks_of_errors(_to_integers(values, 0.0, m, requirement), m)
-        if (values > 1.0).any():
-            raise ValueError(
-                f"risks must lie in [0, 1], got {values.max():g} in column {name!r}; for numbers of errors, add "
-                "--counts"
-            )
-        return values
-
-    def posterior(self, m: str, size: int | None) -> tuple[Any, Any, Any, Any]:
-        """Weights, risks, prior (None if uniform) and sample sizes."""
-        if not {"weight", "risk"} <= {*self.frame.columns}:
-            raise ValueError(f"{self.path!r} must have the columns 'weight' and 'risk'; {self.columns}")
-        weights, risks = self.numbers("weight", "the file"), self.numbers("risk", "the file")
-        prior = self.numbers("prior", "the file") if "prior" in self.frame.columns else None
-        return weights, risks, prior, self.sample_sizes(m) if size is None else size
-
-
-def _to_integers(values: Any, low: float, high: Any, requirement: str) -> Any:
-    """Convert to integers; raise if a value is not an integer in the range."""
-    invalid = ~((values >= low) & (values <= high) & (values % 1.0 == 0.0))
-    if invalid.any():
-        raise ValueError(f"{requirement}, got {values[invalid][0]:g}")
-    return values.astype("int64")
+        if not counts:
+            return values
+        if values.dtype.kind == "f" or (values < 0).any() or (values > m).any():
+            raise ValueError(f"--counts: column {name!r} must hold integers from 0 to the number of validation rows")
+        return risks_of_errors(values, m)
 
 
 def plan(
