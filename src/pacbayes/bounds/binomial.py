@@ -32,8 +32,9 @@ from pacbayes.bounds.binary_kl import kl_divergence, kl_roots
 # relative errors of `betaincc` are at most 3e-14 up to m = 1e6, 3e-12 up to 1e8 and 6e-11 anywhere (near m = 2e9), for
 # tails down to 1e-300.
 _MARGIN, _MARGIN_LARGE_M = 1e-10, 1e-9
-# Below the first level the inverse of `betaincc` may fail.  Below the second, close to the subnormal numbers, its
-# values lose digits, and so would the level minus the margin and the terms of a hypergeometric tail.
+# Below the first level the inverse of `betaincc` may fail, and the Chernoff bound is used where it is smaller.  Below
+# the second, close to the subnormal numbers, its values lose digits, and so would the level minus the margin and the
+# terms of a hypergeometric tail.
 _SMALL, _SMALLEST = 1e-100, 1e-280
 # A tail of the hypergeometric distribution counts as above the level unless it is below by this relative margin plus
 # the rounding error.
@@ -102,10 +103,9 @@ def binomial_upper(errors: ArrayLike, m: int | ArrayLike, delta: ArrayLike) -> F
         closed_form = -np.expm1(np.log(level[no_errors]) / sizes[no_errors])
         bounds[no_errors] = np.minimum(round_up(closed_form, 8.0), 1.0)
         bounds[usual] = _clopper_pearson(k[usual].astype(np.float64), sizes[usual].astype(np.float64), level[usual])
-        at_small_levels = _small_level_bounds(
-            k[small].astype(np.float64), sizes[small].astype(np.float64), level[small]
-        )
-        bounds[small] = np.minimum(bounds[small], at_small_levels)
+        exponent = round_up(-np.log(level[small]) / sizes[small], 8.0)
+        chernoff = np.asarray(kl_roots(np.minimum(round_up(k[small] / sizes[small], 2.0), 1.0), exponent)[1])
+        bounds[small] = np.minimum(bounds[small], chernoff)
     return bounds
 
 
@@ -128,27 +128,6 @@ def _clopper_pearson(k: FloatArray, m: FloatArray, level: FloatArray) -> FloatAr
 def tail_wanted(m: FloatArray, level: float | FloatArray) -> FloatArray:
     """Largest acceptable computed tail: the level minus a margin for the error of `betaincc`."""
     return np.asarray(level * (1.0 - np.where(m <= 1e8, _MARGIN, _MARGIN_LARGE_M)))
-
-
-def _small_level_bounds(k: FloatArray, m: FloatArray, level: FloatArray) -> FloatArray:
-    r"""Bounds for 0 < k < m from a closed-form bound on the tail, accurate to a few percent of the level.
-
-    From j = k downwards the terms of the tail decrease at least by the factor :math:`\rho = k(1-r)/((m-k+1)r)`, and by
-    Stirling's formula the first is at most :math:`\sqrt{m/(2\pi k(m-k))}\, e^{-m\,kl(k/m,\,r)}`: the tail is at most
-    this over :math:`1 - \rho`, and at most :math:`e^{-m\,kl(k/m,\,r)}` (Chernoff).  Since :math:`\rho` decreases in r,
-    its value at a smaller r may be used, which leaves an equation kl = x.
-    """
-    error_rate = np.minimum(round_up(k / m, 2.0), 1.0)
-    log_level = np.log(level)
-    chernoff = np.asarray(kl_roots(error_rate, round_up(-log_level / m, 8.0))[1])
-    exponent = 0.5 * (np.log(m / (2.0 * np.pi * k)) - np.log(m - k)) - log_level
-    smaller = np.asarray(kl_roots(error_rate, round_up(exponent / m, 16.0))[1])
-    # 1 - rho, rounded down.
-    rest = ((m + 1.0) * smaller * (1.0 - 32 * EPS) - k) / ((m - k + 1.0) * smaller)
-    valid = rest > 0.0
-    exponent[valid] -= np.log(rest[valid])
-    sharper = np.asarray(kl_roots(error_rate, round_up(exponent / m, 16.0))[1])
-    return np.where(valid, np.minimum(sharper, chernoff), chernoff)
 
 
 def chernoff_upper(risks: ArrayLike, m: int, delta: ArrayLike) -> FloatArray:
