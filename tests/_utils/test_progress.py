@@ -1,4 +1,4 @@
-"""Progress: a bar on a terminal, lines without one, and the notice of compilation."""
+"""Progress: a bar on a terminal, and lines without one."""
 
 import io
 import re
