@@ -149,7 +149,7 @@ def _objects(values: Any) -> Any:
     return objects
 
 
-class _Hasher(Hasher):
+class _Hasher(Hasher):  # type: ignore[misc]  # joblib publishes no types
     """Hasher of joblib by value: whether parts of a value are one object depends on the run."""
 
     def memoize(self, obj: Any) -> None:
