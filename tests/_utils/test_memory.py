@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from pacbayes._utils.memory import NarrowSpace, check_fits
+from pacbayes._utils.memory import check_fits
 
 
 def test_half_of_the_free_memory(monkeypatch):
@@ -25,12 +25,3 @@ def test_no_limit_if_free_memory_is_unknown(error, monkeypatch):
     check_fits(10**18, None, "a table", "Give less.")
     with pytest.raises(MemoryError, match="max_bytes = 1 kB"):
         check_fits(10**18, 1000, "a table", "Give less.")
-
-
-def test_quarter_of_a_limited_address_space(monkeypatch):
-    left = NarrowSpace(10**9, 4 * 10**8)
-    monkeypatch.setattr("pacbayes._utils.memory.narrow_space", lambda room: left if left.left < room else None)
-    check_fits(10**8, None, "a table", "Give less.")
-    with pytest.raises(MemoryError, match="a table needs 100 MB, more than a quarter of what ulimit -v leaves, 100 MB"):
-        check_fits(10**8 + 1, None, "a table", "Give less.")
-    check_fits(10**8 + 1, 10**9, "a table", "Give less.")

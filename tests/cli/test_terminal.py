@@ -1,4 +1,4 @@
-"""Terminals, full disks and small address spaces; option names in messages."""
+"""Terminals and full disks; option names in messages."""
 
 import io
 import os
@@ -8,7 +8,6 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-import scipy
 from tests.cli.bad_files import good
 from tests.cli.running import in_process, with_candidates
 
@@ -108,39 +107,3 @@ def test_exit_code_if_stderr_is_full():
     command = [sys.executable, "-m", "pacbayes", "certify", "none.csv"]
     with open("/dev/full", "w", encoding="utf-8") as full:
         assert subprocess.run(command, stderr=full, check=False, timeout=300).returncode == 2
-
-
-def with_address_space(kilobytes, *args):
-    """Run a command with a limited address space, with the default number of threads."""
-    command = f'ulimit -v {kilobytes}; exec "{sys.executable}" -m pacbayes {" ".join(args)}'
-    environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
-    return subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, check=False, timeout=60)
-
-
-limited = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a limit of the address space")
-recent = pytest.mark.skipif(
-    tuple(int(part) for part in scipy.__version__.split(".")[:2]) < (1, 16),
-    reason="older libraries need less, or linear algebra waits for memory for ever while it is loaded",
-)
-
-
-@limited
-@recent
-@pytest.mark.parametrize("kilobytes", [400_000, 1_000_000])
-def test_too_little_address_space_is_one_line(kilobytes):
-    result = with_address_space(kilobytes, "certify", "-q")
-    assert result.returncode == 2, result.stderr
-    last = result.stderr.splitlines()[-1]
-    assert last.startswith("pacbayes: too little memory: the address space is limited to "), result.stderr
-    assert "ulimit -v" in last
-    assert "Traceback" not in result.stderr
-
-
-@limited
-@recent
-def test_commands_terminate_in_a_small_address_space():
-    """There is a certificate or an error message, but no crash."""
-    result = with_address_space(850_000, "certify", "--candidates", "boosting", "-q")
-    assert result.returncode in (0, 2), result.stderr
-    assert (result.returncode == 0) == result.stdout.startswith("With 95 % confidence")
-    assert result.returncode == 0 or "too little memory: the address space" in result.stderr.splitlines()[-1]

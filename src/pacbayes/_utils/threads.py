@@ -19,8 +19,6 @@ import threadpoolctl
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
-from pacbayes._utils.memory import reserve_buffers
-
 Part = TypeVar("Part")
 
 # Environment variables that limit BLAS also limit this package: jobs with a process per core set them.
@@ -90,7 +88,6 @@ def _current_controller() -> tuple[Any, bool]:
     global _controller, _modules
     new = _controller is None or len(sys.modules) != _modules
     if new:
-        reserve_buffers()
         _controller, _modules = ThreadpoolController(), len(sys.modules)
     return _controller, new
 

@@ -1,6 +1,5 @@
 """Entry point of the command line: command registration, small commands, error handling and exit codes."""
 
-import errno
 import io
 import math
 import os
@@ -212,7 +211,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         clear_interrupt_reports()
         _configure_streams()
-        _limit_threads()
         words = sys.argv[1:] if arguments is None else list(arguments)
         code = app(args=words or ["--help"], standalone_mode=False)
         sys.stdout.flush()
@@ -226,15 +224,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_INTERNAL_ERROR)
     except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
-        _fail(_address_space_hint(error) + (str(error) or type(error).__name__), error)
+        _fail(str(error) or type(error).__name__, error)
     except (KeyboardInterrupt, typer.Abort):
         exit_interrupted()
     except Exception as error:
         # Usage errors of click and typer have this method; their classes differ between versions.
         if hasattr(error, "format_message"):
             _fail(error.format_message(), error)
-        if hint := _address_space_hint(error):
-            _fail(f"{hint}{type(error).__name__}: {error}", error)
         # Internal error: one line for the user, the traceback on request.
         message = (
             f"internal error: {type(error).__name__}: {error}. Please report it, with the traceback that "
@@ -262,40 +258,6 @@ def _configure_streams() -> None:
         sys.stderr = cast(TextIO, BestEffortStream(sys.stderr))
 
 
-def _limit_threads() -> None:
-    """Use one thread in a small address space, where linear algebra with more may hang or kill the process."""
-    from pacbayes._utils.memory import BUFFER_BYTES, THREADS_BYTES, narrow_space
-
-    if narrow_space(2 * BUFFER_BYTES) is not None:
-        raise MemoryError("linear algebra could not allocate its buffers and would hang")
-    if narrow_space(THREADS_BYTES) is not None:
-        for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
-            os.environ.setdefault(name, "1")
-
-
-_LITTLE_MEMORY = "too little memory"
-
-
-def _address_space_hint(error: Exception) -> str:
-    """Prefix for errors that a limited address space may have caused; empty for any other error.
-
-    Libraries that cannot be loaded, and threads that cannot be started, fail with many kinds of errors.
-    """
-    from pacbayes._utils.memory import LIBRARY_BYTES, THREADS_BYTES, narrow_space, readable
-
-    has_other_cause = isinstance(error, ValueError | TypeError | ModuleNotFoundError)
-    if isinstance(error, OSError):
-        has_other_cause = type(error) is not OSError or error.errno not in (None, errno.ENOMEM)
-    needed = THREADS_BYTES if isinstance(error, MemoryError) else LIBRARY_BYTES
-    narrow = None if has_other_cause else narrow_space(needed)
-    if narrow is None:
-        return ""
-    return (
-        f"{_LITTLE_MEMORY}: the address space is limited to {readable(narrow.limit)} (ulimit -v), of which "
-        f"{readable(narrow.left)} are left: "
-    )
-
-
 def _fail(message: str, error: BaseException, code: int = _INVALID_INPUT) -> NoReturn:
     if os.environ.get("PACBAYES_DEBUG", "").strip().lower() not in _OFF:
         raise error
@@ -313,8 +275,4 @@ def _fail(message: str, error: BaseException, code: int = _INVALID_INPUT) -> NoR
             sys.stdout.flush()
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if message.startswith(_LITTLE_MEMORY):
-        # Partly loaded libraries crash when Python ends.
-        sys.stderr.flush()
-        os._exit(code)
     sys.exit(code)

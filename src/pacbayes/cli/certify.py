@@ -210,11 +210,8 @@ def certify(
 
 def _certify(args: SimpleNamespace) -> None:
     """Read the data, fit, write files and print."""
-    from pacbayes._utils.memory import check_libraries
     from pacbayes.cli.show import Note, warnings_as_notes
 
-    # Before pandas and SciPy are imported: OpenBLAS waits forever for memory while it is loaded.
-    check_libraries()
     note = Note(args.quiet)
     if args.counts is not None:
         from pacbayes.cli.counts import certify_counts_file
@@ -311,9 +308,8 @@ def _fit(args: SimpleNamespace, data: "Data", test_data: "TestData | None", note
     """Fit the model, and compute the numbers of its report."""
     from joblib import parallel_config
 
-    from pacbayes._utils.memory import THREADS_BYTES, check_libraries, narrow_space
     from pacbayes._utils.progress import quiet
-    from pacbayes.cli.model import families, fit_estimator
+    from pacbayes.cli.model import fit_estimator
     from pacbayes.cli.predictions import certify_columns
     from pacbayes.cli.show import warnings_as_notes
     from pacbayes.report.view import ReportView
@@ -322,11 +318,8 @@ def _fit(args: SimpleNamespace, data: "Data", test_data: "TestData | None", note
         from pacbayes._utils.checkpoint import kept_in
 
         on_interrupt_report(partial(kept_in, args.checkpoint, "; the same command resumes from it"))
-    if args.predictions is None and "svm" in families(args):
-        check_libraries()
     # Threads, because most grids take less time than starting processes, and the slow parts of scikit-learn release
-    # the GIL.  None in a small address space: a thread takes 70 MB, and a buffer for linear algebra.
-    backend = "threading" if narrow_space(THREADS_BYTES) is None else "sequential"
-    with warnings_as_notes(note), quiet(note.quiet), parallel_config(backend=backend):
+    # the GIL.
+    with warnings_as_notes(note), quiet(note.quiet), parallel_config(backend="threading"):
         model = fit_estimator(args, data) if args.predictions is None else certify_columns(args, data)
         return ReportView.of(model, test_data, (data.X, data.y))

@@ -35,12 +35,10 @@ TARGET = "--target"
 
 def load_saved(path: Path, trust: bool, sha256: str | None = None) -> Any:
     """Load a model; raise in the words of the command line."""
-    from pacbayes._utils.memory import check_libraries
     from pacbayes.files import UntrustedTypesError, load
 
     if not path.exists():
         raise FileNotFoundError(f"no such model: {str(path)!r}; pacbayes certify --save MODEL writes one")
-    check_libraries()
     try:
         return load(path, sha256=sha256, trusted=["sklearn."] if trust else [])
     except UntrustedTypesError as error:
