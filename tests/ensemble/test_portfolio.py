@@ -9,7 +9,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import all_estimators
 
-from pacbayes.ensemble.portfolio import FAMILIES, classifier_by_name, named_family
+from pacbayes.ensemble.by_name import classifier_by_name
+from pacbayes.ensemble.portfolio import FAMILIES, Size, named_family
 
 
 def model_of(classifier):
@@ -18,7 +19,7 @@ def model_of(classifier):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_families_are_different_unfitted_classifiers(name):
-    models = [model_of(classifier) for classifier in named_family(name, None, 1000)]
+    models = [model_of(classifier) for classifier in named_family(name, None, Size(1000))]
     settings = {(type(model), tuple(sorted(model.get_params().items()))) for model in models}
     assert len(settings) == len(models) > 1
     assert not any(hasattr(model, "classes_") for model in models)
@@ -27,7 +28,7 @@ def test_families_are_different_unfitted_classifiers(name):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_preprocessor_is_cloned_as_first_step(name):
     preprocessor = SimpleImputer()
-    pipelines = named_family(name, preprocessor, 1000)
+    pipelines = named_family(name, preprocessor, Size(1000))
     assert {pipeline.steps[0][0] for pipeline in pipelines} == {"preprocessor"}
     preprocessors = {id(pipeline.named_steps["preprocessor"]) for pipeline in pipelines}
     assert len(preprocessors | {id(preprocessor)}) == len(pipelines) + 1
@@ -80,7 +81,8 @@ def test_every_classifier_of_scikit_learn_can_be_named():
 
 def test_options_have_the_same_names():
     from pacbayes.cli import model
-    from pacbayes.ensemble.portfolio import NAMES, PORTFOLIO
+    from pacbayes.ensemble.by_name import NAMES
+    from pacbayes.ensemble.portfolio import PORTFOLIO
 
     assert model.PORTFOLIO == NAMES
     assert set(PORTFOLIO) <= set(NAMES)

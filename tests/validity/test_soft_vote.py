@@ -27,6 +27,7 @@ from pacbayes.data.rows import pick_rows
 from pacbayes.ensemble.calibration import LABELS, PAIRS, Calibration, calibration_scores
 from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.members import Calibrations
+from pacbayes.ensemble.svm_pilot import choose_svms
 from pacbayes.ensemble.validation import collect_predictions
 from pacbayes.estimators.planning import make_plan
 
@@ -130,6 +131,34 @@ def test_the_bound_holds_on_noise():
     assert p_value(false_bounds(bayes, 32), 32) > 0.01
 
 
+@pytest.fixture
+def many_rows(monkeypatch):
+    """Let the recipe for many rows start at a hundred: settings by a subsample, one part of the rows held out."""
+    for name, value in {
+        "portfolio.FEW_ROWS": 20,
+        "svm_pilot._SUBSAMPLE": 60,
+        "svm_pilot._EXACT": 40,
+        "cross_validation._FIVE_FOLDS": 10,
+        "cross_validation.THREE_FOLDS": 20,
+        "cross_validation._FEWEST_HELD_OUT": 26,
+    }.items():
+        monkeypatch.setattr(f"pacbayes.ensemble.{name}", value)
+
+
+def large(seed):
+    families = ["svm", "logistic", "neighbours"]
+    return CertifiedClassifier(families, hedge=0, delta=DELTA, validation_size=0.5, random_state=seed)
+
+
+def test_the_bound_holds_on_noise_with_the_recipe_for_many_rows(many_rows):
+    clf = large(0).fit(*noise(160, np.random.default_rng(0)))
+    assert clf._fitted.plan.cross_validation.sizes.tolist() == [27]
+    assert [params["candidate"] for params in clf.classifiers_.params] == ["svm"] * 4 + ["logistic"] * 2 + [
+        "neighbours"
+    ] * 2
+    assert p_value(false_bounds(large, 32), 32) > 0.01
+
+
 def test_the_best_of_130_svms_on_validation_rows_is_caught(monkeypatch):
     """A false bound in about half of the fits.  p < .001 takes 10 of 32; then its power is .990."""
 
@@ -162,8 +191,8 @@ class Isotonic(Calibration):
         return np.stack([1.0 - probability, probability], axis=1)
 
 
-def test_isotonic_calibrations_of_validation_rows_are_caught(monkeypatch):
-    """A false bound in about half of the fits.  p < .001 takes 10 of 32; then its power is .990."""
+def calibrate_on_validation_rows(monkeypatch):
+    """Plant isotonic calibrations of validation rows."""
 
     def peeking(choices, trained, data, *arguments):
         plan = make_plan(choices, trained, data, *arguments)
@@ -183,24 +212,35 @@ def test_isotonic_calibrations_of_validation_rows_are_caught(monkeypatch):
         return replace(plan, fixed_rules=tuple(fixed_rules))
 
     monkeypatch.setattr("pacbayes.estimators.base.make_plan", peeking)
+
+
+def test_isotonic_calibrations_of_validation_rows_are_caught(monkeypatch):
+    """A false bound in about half of the fits.  p < .001 takes 10 of 32; then its power is .990."""
+    calibrate_on_validation_rows(monkeypatch)
     assert p_value(false_bounds(bayes, 32), 32) < 0.001
+
+
+def test_isotonic_calibrations_are_caught_with_the_recipe_for_many_rows(many_rows, monkeypatch):
+    calibrate_on_validation_rows(monkeypatch)
+    assert (
+        p_value(false_bounds(lambda seed: large(seed).set_params(candidates=["logistic", "neighbours"]), 32), 32)
+        < 0.001
+    )
 
 
 # -- a plan does not depend on validation rows -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("classes", [2, 5])
-def test_a_plan_does_not_depend_on_validation_rows(classes):
+def check_validation_rows_do_not_matter(make, classes, n=200):
     """Other validation rows and labels leave calibrations, weights, log-losses, prior and thresholds unchanged."""
-    X, y = sample(200, classes, np.random.default_rng(3))
-    model = assorted(5).set_params(decision=Abstain(0.3))
-    first = model.fit(X, y)._fitted.plan
+    X, y = sample(n, classes, np.random.default_rng(3))
+    first = make().fit(X, y)._fitted.plan
     rng = np.random.default_rng(4)
     validation = first.split.validating
     other_X, other_y = X.copy(), y.copy()
     other_X[validation] = rng.normal(size=(validation.size, 2)) * 100
     other_y[validation] = rng.integers(0, classes, validation.size)
-    second = assorted(5).set_params(decision=Abstain(0.3)).fit(other_X, other_y)._fitted.plan
+    second = make().fit(other_X, other_y)._fitted.plan
     assert np.array_equal(first.cross_validation.log_losses, second.cross_validation.log_losses)
     assert np.array_equal(first.cross_validation.errors, second.cross_validation.errors)
     assert np.array_equal(first.thresholds.values, second.thresholds.values)
@@ -214,6 +254,32 @@ def test_a_plan_does_not_depend_on_validation_rows(classes):
                 assert (known.kind, known.n, known.slope) == (again.kind, again.n, again.slope)
                 assert np.array_equal(known.bias, again.bias)
                 assert np.array_equal(known.shift, again.shift)
+
+
+def with_abstention(model):
+    return model.set_params(decision=Abstain(0.3))
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_a_plan_does_not_depend_on_validation_rows(classes):
+    check_validation_rows_do_not_matter(lambda: with_abstention(assorted(5)), classes)
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_a_plan_of_many_rows_does_not_depend_on_validation_rows(classes, many_rows):
+    check_validation_rows_do_not_matter(lambda: with_abstention(large(5)), classes)
+
+
+def test_a_subsample_of_all_rows_is_caught(many_rows, monkeypatch):
+    """The planted fault: widths and costs of the recipe for many rows are compared on validation rows, too."""
+
+    def peeking(family, job):
+        rows = np.arange(job.data.number)
+        return choose_svms(family, replace(job, split=replace(job.split, shared=(rows, job.split.shared[1]))))
+
+    monkeypatch.setattr("pacbayes.ensemble.families.choose_svms", peeking)
+    with pytest.raises(AssertionError):
+        check_validation_rows_do_not_matter(lambda: with_abstention(large(5)), 2)
 
 
 def test_labels_of_validation_rows_alone_do_not_change_a_plan():

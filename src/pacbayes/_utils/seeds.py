@@ -26,6 +26,8 @@ class Purpose(IntEnum):
     LANDMARKS = 6
     #: Rows on which scaling is compared.
     SCALING = 8
+    #: Rows on which kernel widths and costs are compared.
+    SUBSAMPLE = 9
     #: The paper's kernel width that is estimated once, and its validation samples that overlap training samples.
     WIDTH_ONCE = 101
     OVERLAPPING = 102

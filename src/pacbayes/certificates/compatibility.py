@@ -30,7 +30,7 @@ class Choices:
     voting: str = AUTO
     hedge: float | str = AUTO
     split: str = SHARED
-    cv: int | None = 5
+    cv: int | str | None = "auto"
     prior: Any = "uniform"
     distance: Any = "kl"
     metrics: tuple[MetricSpec, ...] = ()

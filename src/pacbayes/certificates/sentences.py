@@ -233,7 +233,8 @@ def doubled(theorem: str) -> str:
 def chosen_by_cv(name: str, tried: int, number: int, folds: int) -> str:
     """Name of a classifier that was chosen by cross-validation, with the number of candidates."""
     among = f"all {tried}" if tried == number else f"{tried} of {number}"
-    return f"{name}, chosen among {among} by {folds}-fold cross-validation within the training rows"
+    how = f"{folds}-fold cross-validation within" if folds > 1 else "their errors on a part of"
+    return f"{name}, chosen among {among} by {how} the training rows"
 
 
 def format_classifier(index: int, params: Any) -> str:

@@ -109,8 +109,9 @@ def families(args: SimpleNamespace) -> list[str]:
 
 def candidates_of(args: SimpleNamespace, preprocessor: Any) -> Any:
     """Parameter `candidates` of the estimator: names, SVMs with their settings, or a grid of one classifier."""
+    from pacbayes.ensemble.by_name import classifier_by_name
     from pacbayes.ensemble.families import Grid
-    from pacbayes.ensemble.portfolio import AUTO, FAMILIES, classifier_by_name
+    from pacbayes.ensemble.portfolio import AUTO, FAMILIES
 
     has_svm_options = any(value is not None for value in (args.lambdas, args.kernel, args.scale))
     if not has_svm_options and args.candidates.strip() == "auto":

@@ -29,6 +29,8 @@ class GridFamily:
     error_score: str = "raise"
     #: Whether this is a named family, whose classifiers can be trained in threads.
     builtin: bool = False
+    #: Whether the soft vote may give weight to each classifier, instead of one.
+    separate: bool = False
 
     def check(self, split: str) -> None:
         """Raise before training if the grid is incompatible with the kind of split."""
@@ -69,6 +71,13 @@ class Candidates:
             numbers = generator(self.seed, Purpose.FITTING, i).integers(2**31 - 1, size=len(names))
             classifier.set_params(**dict(zip(names, numbers.tolist(), strict=True)))
         return classifier
+
+    @cached_property
+    def vote_families(self) -> Rows:
+        """Family of each classifier in the soft vote; a classifier of a separate grid is a family."""
+        separate = np.array([grid.separate for grid in self.grids])[self.families]
+        numbers = np.where(separate, len(self.grids) + np.arange(len(self)), self.families)
+        return np.unique(numbers, return_inverse=True)[1].astype(np.int64)
 
     @cached_property
     def params(self) -> list[dict[str, Any]]:

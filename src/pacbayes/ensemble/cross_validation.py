@@ -13,11 +13,17 @@ from pacbayes.ensemble.members import Predictions
 
 # Maximum number of classifiers to cross-validate if each of them is refitted for every fold.
 MAX_CANDIDATES = 50
+#: Default cross-validation, by the number of training rows.
+AUTO_CV = "auto"
+# Maximum numbers of training rows for five and for three folds; beyond, one part of the rows is held out.
+_FIVE_FOLDS, THREE_FOLDS = 3_000, 20_000
+# Smallest and largest number of rows held out; between these, a tenth.
+_FEWEST_HELD_OUT, _MOST_HELD_OUT = 4_000, 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class OutOfFold:
-    """Out-of-fold predictions of one classifier for all training rows."""
+    """Out-of-fold predictions of one classifier for the training rows in a fold."""
 
     #: Class codes, shape (n,); the number of classes for labels that are not classes.
     y_pred: Predictions
@@ -46,7 +52,7 @@ class Folds(Protocol):
         """Select the classifiers to cross-validate, ascending; possibly more if primary rules are needed."""
 
     def out_of_fold(self, indices: Rows, fold: Rows) -> Iterator[OutOfFold]:
-        """Yield the out-of-fold predictions of some classifiers for all training rows."""
+        """Yield the out-of-fold predictions of some classifiers for the training rows in a fold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +82,10 @@ class CrossValidation:
 
     def __post_init__(self) -> None:
         read_only(self.candidates, self.errors, self.sizes, self.log_losses, self.families)
+
+    def scored(self, n: int) -> int:
+        """Count the rows with out-of-fold predictions among `n` training rows: those of a single fold, or all."""
+        return int(self.sizes[0]) or n if self.sizes.size == 1 else n
 
     @property
     def totals(self) -> Rows:
@@ -144,6 +154,30 @@ def assign_folds(codes: Rows, n_folds: int, rng: np.random.Generator, units: Row
     return folds
 
 
+def assign_cv(cv: int | str, codes: Rows, rng: np.random.Generator, units: Rows | None = None) -> Rows:
+    """Assign training rows to `cv` folds; "auto": five up to 3000 rows, three up to 20 000, beyond one part of them.
+
+    The other rows, in no fold (-1), are used for training only: a part of thousands of rows determines calibrations and
+    weights well enough.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> [np.unique(assign_cv("auto", np.arange(n) % 2, rng)).tolist() for n in (100, 4000, 30_000)]
+    [[0, 1, 2, 3, 4], [0, 1, 2], [-1, 0]]
+    >>> np.count_nonzero(assign_cv("auto", np.arange(30_000) % 2, rng) == 0)
+    4286
+    """
+    n = codes.size
+    if cv != AUTO_CV:
+        return assign_folds(codes, int(cv), rng, units)
+    if n <= THREE_FOLDS:
+        return assign_folds(codes, 5 if n <= _FIVE_FOLDS else 3, rng, units)
+    held_out = min(max(_FEWEST_HELD_OUT, n // 10), _MOST_HELD_OUT)
+    parts = assign_folds(codes, n // held_out, rng, units)
+    return np.where(parts == 0, 0, -1)
+
+
 def trainable_folds(codes: Rows, fold: Rows) -> NDArray[np.bool_]:
     """Whether the rows outside each fold have at least two classes, so that classifiers can be trained."""
     return np.array([np.unique(codes[fold != k]).size > 1 for k in range(int(fold.max()) + 1)])
@@ -152,14 +186,16 @@ def trainable_folds(codes: Rows, fold: Rows) -> NDArray[np.bool_]:
 def count_fold_errors(y_pred: Predictions, codes: Rows, fold: Rows) -> tuple[Rows, Rows]:
     """Errors of each classifier in each fold, and the number of rows of each fold.
 
-    Both are 0 for folds without which nothing can be trained, because these do not distinguish the classifiers.
+    The predictions are those of the rows in a fold.  Both are 0 for folds without which nothing can be trained, because
+    these do not distinguish the classifiers.
 
     Examples
     --------
     >>> count_fold_errors(np.array([[0, 1, 1, 1]]), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
     (array([[0, 1]]), array([2, 2]))
     """
-    errors, used = y_pred != codes, trainable_folds(codes, fold)
+    used, scored = trainable_folds(codes, fold), fold >= 0
+    errors, fold = y_pred != codes[scored], fold[scored]
     counts = [
         np.count_nonzero(errors[:, fold == k], axis=1) if ok else np.zeros(len(errors)) for k, ok in enumerate(used)
     ]
@@ -191,7 +227,7 @@ class CompositeFolds:
         return np.concatenate([part.candidates(needs_rules) + start for part, start, _ in self._parts_with_range()])
 
     def out_of_fold(self, indices: Rows, fold: Rows) -> Iterator[OutOfFold]:
-        """Yield the out-of-fold predictions of some classifiers for all training rows."""
+        """Yield the out-of-fold predictions of some classifiers for the training rows in a fold."""
         for part, start, end in self._parts_with_range():
             yield from part.out_of_fold(indices[(indices >= start) & (indices < end)] - start, fold)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import InputTags, get_tags
 
+from pacbayes.ensemble.by_name import NAMES
 from pacbayes.ensemble.candidates import GridFamily, check_classifier, plan_candidates
 from pacbayes.ensemble.classifier_set import TrainedMembers, TrainingJob
 from pacbayes.ensemble.cross_validation import CompositeFolds
@@ -19,16 +20,17 @@ from pacbayes.ensemble.grid import train_grids
 from pacbayes.ensemble.members import CompositeMembers, Members
 from pacbayes.ensemble.portfolio import (
     AUTO,
+    BOOSTING,
     FAMILIES,
-    NAMES,
+    FOREST,
     PORTFOLIO,
     SPARSE,
     SVM,
     Size,
     named_family,
     portfolio,
-    svm_settings,
 )
+from pacbayes.ensemble.svm_pilot import choose_svms
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.svm.kernel import Gamma
 from pacbayes.svm.landmarks import N_COMPONENTS
@@ -178,22 +180,24 @@ def resolve_families(candidates: Any, preprocessor: Any, size: Size) -> list[Fam
     named = named_candidates(candidates)
     if isinstance(candidates, str) and candidates == AUTO:
         named = [(name, name) for name in portfolio(size)]
+        families = [_resolve_family(name, family, preprocessor, size) for name, family in named]
+        return [replace(family, optional=True) if isinstance(family, SvmFamily) else family for family in families]
     return [_resolve_family(name, family, preprocessor, size) for name, family in named]
 
 
 def _resolve_family(name: str, family: Any, preprocessor: Any, size: Size) -> Family:
     if isinstance(family, str):
         if family == SVM and not size.sparse:
-            family = SVMs(**svm_settings(size))
-        elif family in NAMES:
+            return replace(_resolve_family(name, SVMs(), preprocessor, size), subsample=not size.few)
+        if family in NAMES:
             if size.sparse and family not in SPARSE:
                 raise ValueError(f"candidates {family!r} does not support sparse rows; use {', '.join(SPARSE)}")
-            models = named_family(family, preprocessor, size.rows, size.sparse)
-            return GridFamily(name, None, models, builtin=True)
-        elif family == AUTO:
+            models = named_family(family, preprocessor, size)
+            separate = not size.few and family in (BOOSTING, FOREST)
+            return GridFamily(name, None, models, builtin=True, separate=separate)
+        if family == AUTO:
             raise ValueError(f"candidates 'auto' cannot be an item of a list: name its families, {', '.join(NAMES)}")
-        else:
-            raise ValueError(f"candidates must name one of {', '.join((AUTO, *NAMES))}, got {family!r}")
+        raise ValueError(f"candidates must name one of {', '.join((AUTO, *NAMES))}, got {family!r}")
     if isinstance(family, SVMs):
         lambdas = FEW_LAMBDAS if family.lambdas is None else family.lambdas
         return SvmFamily.checked(
@@ -240,7 +244,7 @@ def _family_tags(family: Any, preprocessor: Any) -> list[InputTags]:
         return [InputTags(sparse=True)]
     elif isinstance(family, str) and family in FAMILIES:
         # Pipelines centre columns, which makes them dense.
-        models = named_family(family, None, 100)
+        models = named_family(family, None, Size(100))
         estimators = [None if isinstance(model, Pipeline) else model for model in models]
     elif isinstance(family, Grid):
         estimators = list(family.param_grid) if family.estimator is None else [family.estimator]
@@ -254,7 +258,10 @@ def _family_tags(family: Any, preprocessor: Any) -> list[InputTags]:
 
 def train_families(families: Sequence[Family], job: TrainingJob) -> TrainedMembers:
     """Train families on the training rows and concatenate them, SVMs first."""
-    svms = [family for family in families if isinstance(family, SvmFamily)]
+    chosen = [
+        choose_svms(family, job) if family.subsample else family for family in families if isinstance(family, SvmFamily)
+    ]
+    svms = [family for family in chosen if family is not None]
     grids = [family for family in families if isinstance(family, GridFamily)]
     parts = [family.train(job) for family in svms]
     if grids:

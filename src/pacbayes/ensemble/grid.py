@@ -23,6 +23,7 @@ from pacbayes.data.rows import few_rows, pick_rows, warn_if_batch_dependent
 from pacbayes.data.split import Split, SplitOptions, split_rows
 from pacbayes.ensemble.candidates import Candidates, GridFamily, plan_candidates
 from pacbayes.ensemble.classifier_set import ClassifierSet, TrainedMembers, TrainingJob
+from pacbayes.ensemble.cross_validation import THREE_FOLDS
 from pacbayes.ensemble.grid_folds import GridFolds
 from pacbayes.ensemble.members import Estimators
 from pacbayes.ensemble.validation import check_predictions_fit
@@ -136,7 +137,9 @@ def train_grids(candidates: Candidates, job: TrainingJob) -> TrainedMembers:
     check_predictions_fit(len(candidates), split.validating.size)
     # With a shared split, only training rows are sent to the workers.
     training = data if split.shared is None else data.pick(split.shared[0])
-    bags = split.shared is not None and split.units is None and any(map(leaves_rows_out, candidates.estimators))
+    # With many rows, one part held out is faster than the out-of-bag predictions of all.
+    bags = split.shared is not None and split.units is None and training.number <= THREE_FOLDS
+    bags = bags and any(map(leaves_rows_out, candidates.estimators))
     task = _Task(candidates, training, split, bags and not _may_have_duplicates(training))
     results = _train_units(task, job, what, workers)
     fitted = np.flatnonzero([result.error is None for result in results])
@@ -151,7 +154,7 @@ def train_grids(candidates: Candidates, job: TrainingJob) -> TrainedMembers:
         members.params,
         training,
         workers,
-        candidates.families[fitted],
+        candidates.vote_families[fitted],
         out_of_bag,
         candidates,
         job.checkpoint,

@@ -57,7 +57,7 @@ class GridFolds:
         return np.sort(np.concatenate([indices[evenly_spaced(indices.size)] for indices in by_family]))
 
     def out_of_fold(self, indices: Rows, fold: Rows) -> Iterator[OutOfFold]:
-        """Yield out-of-fold predictions of some classifiers, or out-of-bag ones of forests, for all training rows."""
+        """Yield out-of-fold predictions of some classifiers, or out-of-bag ones of forests."""
         codes, used = self.codes, np.flatnonzero(trainable_folds(self.codes, fold))
         train_classes = np.unique(codes)
         refitted = [i for i in indices.tolist() if i not in self.out_of_bag]
@@ -78,7 +78,7 @@ class GridFolds:
         self._warn_failures([error for _, _, error in results], used.size)
         for i in indices.tolist():
             if i in self.out_of_bag:
-                yield self._from_bags(self.out_of_bag[i], train_classes)
+                yield self._from_bags(self.out_of_bag[i][fold >= 0], train_classes)
             else:
                 start = refitted.index(i) * used.size
                 by_fold = [result[:2] for result in results[start : start + used.size]]
@@ -92,18 +92,17 @@ class GridFolds:
         return OutOfFold(y_pred, PROBABILITIES, scores)
 
     def _from_folds(
-        self, kind: str, by_fold: list[tuple[Predictions, FloatArray]], fold: Rows, used: Rows
+        self, kind: str, by_fold: list[tuple[Predictions, FloatArray]], all_folds: Rows, used: Rows
     ) -> OutOfFold:
         """Assemble the results of the folds of a classifier."""
-        codes = self.codes
-        train_classes = np.unique(codes)
+        train_classes, fold = np.unique(self.codes), all_folds[all_folds >= 0]
         width = n_score_columns(kind, train_classes.size)
-        y_pred, scores = np.empty(codes.size, dtype=smallest_code_dtype(self.n_classes)), np.zeros((codes.size, width))
+        y_pred, scores = np.empty(fold.size, dtype=smallest_code_dtype(self.n_classes)), np.zeros((fold.size, width))
         for k, (fold_pred, fold_scores) in zip(used.tolist(), by_fold, strict=True):
             y_pred[fold == k], scores[fold == k] = fold_pred, fold_scores
         for k in set(range(int(fold.max()) + 1)) - set(used.tolist()):
             # Nothing to train: predict the only class of the other folds.
-            remaining, rows = int(codes[fold != k][0]), fold == k
+            remaining, rows = int(self.codes[all_folds != k][0]), fold == k
             position = int(np.searchsorted(train_classes, remaining))
             y_pred[rows] = remaining
             if kind == LABELS:

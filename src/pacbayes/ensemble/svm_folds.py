@@ -67,7 +67,9 @@ def train_shared(
     """
     if (scale := settings.scale) == AUTO_SCALE:
         scale = choose_scale(rows, codes, units, settings.seed, jobs, max_bytes)
-    scaling, expansion_rows, folds = _prepare(settings, scale, rows, codes, classes.size, jobs, max_bytes, checkpoint)
+    scaling, expansion_rows, folds = prepare_folds(
+        settings, scale, rows, codes, classes.size, jobs, max_bytes, checkpoint
+    )
     kernels = tuple(width.kernel for width in folds.widths)
     members = KernelSVMs(settings, classes, scaling, kernels, expansion_rows, folds.train(), preprocessor)
     max_iter = MAX_STEPS if settings.kernel == NYSTROEM else MAX_ITER
@@ -75,7 +77,7 @@ def train_shared(
     return members, folds
 
 
-def _prepare(
+def prepare_folds(
     settings: SVMSettings,
     scale: bool | str,
     rows: FloatArray,
@@ -129,7 +131,7 @@ def choose_scale(
     for scale in (True, False):
         settings = SVMSettings(_SCALE_LAMBDAS, "rbf", "sigest", scale, 1, seed)
         try:
-            _, _, folds = _prepare(settings, scale, rows, codes, int(codes.max()) + 1, jobs, max_bytes)
+            _, _, folds = prepare_folds(settings, scale, rows, codes, int(codes.max()) + 1, jobs, max_bytes)
         except ValueError:  # (nearly) equal rows, for which there is no kernel width
             return True
         predictions = folds.out_of_fold(folds.families, fold)
@@ -169,10 +171,10 @@ class SVMFolds:
         return tuple(self._run("widths", WIDTHS, _train_width, self, _middle_first(len(self.widths), 1), {}))
 
     def out_of_fold(self, indices: Rows, fold: Rows) -> Iterator[OutOfFold]:
-        """Yield the out-of-fold predictions of some SVMs for all training rows."""
+        """Yield the out-of-fold predictions of some SVMs for the training rows in a fold."""
         n_classes = np.unique(self.codes).size
         n_pairs = max(1, n_classes * (n_classes - 1) // 2)
-        max_svms = max(1, _MAX_DECISIONS // (self.codes.size * n_pairs))
+        max_svms = max(1, _MAX_DECISIONS // (np.count_nonzero(fold >= 0) * n_pairs))
         for number, parts in enumerate(self._batches(indices, max_svms)):
             work = _FoldWork(self, tuple(parts), fold, np.flatnonzero(trainable_folds(self.codes, fold)))
             description = {"fold": fold, "parts": parts}
@@ -271,16 +273,16 @@ class _FoldWork:
 
     def assemble(self, n_svms: int, results: list[tuple[Predictions, NDArray[np.float32]]]) -> Iterator[OutOfFold]:
         """Yield the out-of-fold predictions of each SVM of a part from its results in each fold."""
-        codes, fold = self.folds.codes, self.fold
-        train_classes = np.unique(codes)
-        shape = n_svms, codes.size
+        codes, scored = self.folds.codes, self.fold >= 0
+        train_classes, fold = np.unique(codes), self.fold[scored]
+        shape = n_svms, fold.size
         scores = np.empty((*shape, train_classes.size * (train_classes.size - 1) // 2), dtype=np.float32)
         y_pred = np.empty(shape, dtype=smallest_code_dtype(self.folds.n_classes))
         for k, (fold_pred, decisions) in zip(self.used.tolist(), results, strict=True):
             y_pred[:, fold == k], scores[:, fold == k] = fold_pred, decisions
         for k in set(np.unique(fold).tolist()) - set(self.used.tolist()):
             # Nothing to train: predict the only class of the other folds.
-            remaining, rows = codes[fold != k][:1], fold == k
+            remaining, rows = codes[self.fold != k][:1], fold == k
             y_pred[:, rows] = remaining
             scores[:, rows] = _expand_pairs(np.empty((n_svms, np.count_nonzero(rows), 0)), remaining, train_classes)
         for svm_pred, decisions in zip(y_pred, scores, strict=True):

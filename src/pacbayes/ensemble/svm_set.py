@@ -169,6 +169,9 @@ class SvmFamily:
     n_components: int
     scale: bool | str
     preprocessor: Any = None
+    #: Whether width and cost are chosen on a subsample, and whether the family may be left out there.
+    subsample: bool = False
+    optional: bool = False
 
     @classmethod
     def checked(
@@ -220,7 +223,7 @@ class SvmFamily:
                         store.begin(self._describe_run(data, job.options, split.seed))
                     return TrainedMembers(train_independent(task, jobs, store), split)
             train = split.shared[0]
-            rows, preprocessor = self._preprocess(data, train)
+            rows, preprocessor = self.preprocess(data, train)
             _check_memory(settings, self.number, split, data, rows.shape[1], jobs, max_bytes)
             units, codes = split.units_of(train), data.codes[train]
             directory = part_of(job.checkpoint, self.name or "svm")
@@ -229,7 +232,7 @@ class SvmFamily:
             )
             return TrainedMembers(members, split, folds)
 
-    def _preprocess(self, data: Dataset, train: Rows) -> tuple[FloatArray, Any]:
+    def preprocess(self, data: Dataset, train: Rows) -> tuple[FloatArray, Any]:
         """Numeric training rows, and the fitted preprocessor."""
         if self.preprocessor is None:
             return check_array(pick_rows(data.rows, train), dtype=np.float64), None

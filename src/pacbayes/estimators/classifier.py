@@ -70,9 +70,10 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         Train again on all rows after certification.  `predict` uses the refitted vote if its highest mean probability
         leads by more than 0.2, and the certified vote otherwise.  The certificate then bounds the rate of predictions
         that are wrong and `covered`, which means that the certified vote agrees with them.
-    cv : int or None
+    cv : int, "auto" or None
         Number of folds of the cross-validation within the training set, which calibrates probabilities and fixes the
-        primary rules.  At most 50 evenly spaced settings of a grid take part.  None disables both.
+        primary rules.  "auto" is 5 up to 3000 training rows and 3 up to 20 000; beyond, one part of at least 4000
+        training rows is held out instead.  At most 50 evenly spaced settings of a grid take part.  None disables both.
     n_jobs : int, optional
         Number of workers of joblib's backend, as in scikit-learn.  If all families are built-in, workers are threads
         and None means all cores.
@@ -161,7 +162,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         decision: Decision | None = None,
         pos_label: Any = None,
         refit: bool = False,
-        cv: int | None = 5,
+        cv: int | str | None = "auto",
         n_jobs: int | None = None,
         checkpoint: Any = None,
         random_state: Any = None,

@@ -35,7 +35,7 @@ from pacbayes.data.schema import Schema
 from pacbayes.data.split import GROUP, Split
 from pacbayes.ensemble.calibration import calibrate
 from pacbayes.ensemble.classifier_set import TrainedMembers
-from pacbayes.ensemble.cross_validation import CrossValidation, assign_folds, count_fold_errors
+from pacbayes.ensemble.cross_validation import CrossValidation, assign_cv, count_fold_errors
 from pacbayes.ensemble.members import Calibrations, Predictions, smallest_code_dtype
 from pacbayes.estimators.recipe import Recipe
 
@@ -53,7 +53,7 @@ def make_plan(choices: Recipe, trained: TrainedMembers, data: Dataset, schema: S
     rules: tuple[FixedRule, ...] = ()
     if hedge < 1.0:
         assert cv is not None
-        rules = _primary_rules(cv, n_classifiers, train.size)
+        rules = _primary_rules(cv, n_classifiers)
         rules = rules if hedge > 0.0 else without_hedge(rules)
     out_of_fold = _soft_vote_on_training_rows(cv, data, split, rules) if cv is not None and cv.probabilities else None
     codes, class_counts = np.unique(data.codes[train], return_counts=True)
@@ -77,16 +77,14 @@ def make_refit(choices: Recipe, trained: TrainedMembers) -> Refit:
     cv = _cross_validate(choices, trained, 0.0)
     assert cv is not None
     assert cv.calibrated is not None
-    return Refit(
-        trained.members, primary_soft_vote(cv.counts, len(trained.members), trained.split.n_rows, cv.calibrated)
-    )
+    return Refit(trained.members, primary_soft_vote(cv.counts, len(trained.members), cv.scored.size, cv.calibrated))
 
 
-def _primary_rules(cv: CVResult, n_classifiers: int, n: int) -> tuple[FixedRule, ...]:
+def _primary_rules(cv: CVResult, n_classifiers: int) -> tuple[FixedRule, ...]:
     """Primary rule of each voting, from the cross-validation within the training set."""
     assert cv.calibrated is not None
     hard = primary_weights(cv.counts.candidates, cv.counts.totals, n_classifiers, cv.counts.errors_of_votes)
-    return primary_soft_vote(cv.counts, n_classifiers, n, cv.calibrated), *hard
+    return primary_soft_vote(cv.counts, n_classifiers, cv.scored.size, cv.calibrated), *hard
 
 
 def build_plan(
@@ -138,6 +136,8 @@ class CVResult:
     """Result of the cross-validation within the training set."""
 
     counts: CrossValidation
+    #: Positions, among the training rows, of those with out-of-fold predictions.
+    scored: Rows
     #: Calibration maps of the cross-validated classifiers; None if there is no primary rule.
     calibrated: Calibrations | None
     #: Calibrated out-of-fold probabilities of the best classifier of each family, if a decision or bets need them.
@@ -153,14 +153,14 @@ def _cross_validate(choices: Recipe, trained: TrainedMembers, hedge: float) -> C
     # A path of SVMs costs little more with all lambdas, but the holdout baseline alone needs only some of them.
     which = members.candidates(needs_rules or (isinstance(choices.prior, str) and choices.prior == CROSS_VALIDATION))
     units, codes = split.units_of(split(0)[0]), members.codes
-    folds = assign_folds(codes, choices.cv, generator(split.seed, Purpose.FOLDS), units)
-    train_classes, train_codes = np.unique(codes, return_inverse=True)
-    train_codes = train_codes.astype(np.int64)
+    folds = assign_cv(choices.cv, codes, generator(split.seed, Purpose.FOLDS), units)
+    scored, train_classes = np.flatnonzero(folds >= 0), np.unique(codes)
+    train_codes = np.searchsorted(train_classes, codes[scored]).astype(np.int64)
     losses, maps = np.zeros(which.size), {}
     probabilities: dict[int, FloatArray] = {}
     best: dict[int, int] = {}
     needs_probabilities = choices.decision is not None or len(choices.metrics) > 0 or split.unit == GROUP
-    y_pred = np.empty((which.size, codes.size), dtype=smallest_code_dtype(members.n_classes))
+    y_pred = np.empty((which.size, scored.size), dtype=smallest_code_dtype(members.n_classes))
     # The bits of a fitted map depend on the number of BLAS threads.
     with one_thread(), progress("cross-validation", which.size) as advance:
         for k, (i, member) in enumerate(zip(which.tolist(), members.out_of_fold(which, folds), strict=True)):
@@ -175,7 +175,9 @@ def _cross_validate(choices: Recipe, trained: TrainedMembers, hedge: float) -> C
                     probabilities[i], best[family] = maps[i](member.scores).astype(np.float32), k
             advance(1)
     errors, sizes = count_fold_errors(y_pred, codes, folds)
-    count_votes = needs_rules and y_pred.size <= MAX_PREDICTIONS and sizes.any()
+    # The weights of a vote in a fold come from the other folds.
+    all_scored = scored.size == codes.size
+    count_votes = needs_rules and y_pred.size <= MAX_PREDICTIONS and all_scored and sizes.any()
     votes = errors_of_votes(_to_train_codes(train_classes, y_pred), train_codes, folds, sizes) if count_votes else None
     return CVResult(
         CrossValidation(
@@ -186,6 +188,7 @@ def _cross_validate(choices: Recipe, trained: TrainedMembers, hedge: float) -> C
             losses if needs_rules else None,
             members.families[which] if needs_rules else None,
         ),
+        scored,
         Calibrations(train_classes.astype(np.int64), maps) if needs_rules else None,
         probabilities,
     )
@@ -229,7 +232,7 @@ def _soft_vote_on_training_rows(
 ) -> OutOfFoldPredictions:
     """Out-of-fold predictions of the primary soft vote for the training rows."""
     soft, shares = _soft_vote(cv, rules)
-    train = split(0)[0]
+    train = split(0)[0][cv.scored]
     groups = split.units_of(train) if split.unit == GROUP else None
     y_pred, y_true = soft.winners(shares), data.codes[train]
     return OutOfFoldPredictions(y_pred, y_true, data.classes, int(data.classes.size), groups, split.m)
@@ -239,7 +242,7 @@ def _thresholds(
     choices: Recipe, cv: CVResult, data: Dataset, train: Rows, rules: tuple[FixedRule, ...]
 ) -> ConfidenceGrid | ThresholdGrid | None:
     """Candidate thresholds of a decision, from out-of-fold probabilities of the training rows; None without one."""
-    decision, codes = choices.decision, data.codes[train]
+    decision, codes = choices.decision, data.codes[train[cv.scored]]
     if decision is None:
         return None
     soft, shares = _soft_vote(cv, rules)

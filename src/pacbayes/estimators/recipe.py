@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from pacbayes._utils.checkpoint import part_of, seed_of_run
@@ -54,7 +55,7 @@ SHARED_CONSTRAINTS: dict[str, Any] = {
     "metrics": [tuple, list],
     "metrics_share": [Interval(Real, 0, 1, closed="neither")],
     "pos_label": "no_validation",
-    "cv": [Interval(Integral, 2, None, closed="left"), None],
+    "cv": [StrOptions({AUTO}), Interval(Integral, 2, None, closed="left"), None],
     "n_jobs": [Integral, None],
     "checkpoint": "no_validation",
     "random_state": "no_validation",
@@ -81,7 +82,7 @@ class Recipe:
     decision: Decision | None
     pos_label: Any
     refit: bool
-    cv: int | None
+    cv: int | str | None
     n_jobs: int | None
     checkpoint: Any
     random_state: Any
@@ -148,7 +149,7 @@ class Recipe:
         size = default_validation_size(n_units) if isinstance(self.validation_size, str) else self.validation_size
         spec = SplitOptions(self.split, size, rows.groups, self.duplicates, rows.validation)
         # Independent splits support SVMs only, whose number does not depend on the number of rows.
-        svms = [family for family in self._families(data.rows, 2) if isinstance(family, SvmFamily)]
+        svms = [family for family in self._families(data, 2) if isinstance(family, SvmFamily)]
         n_splits = 1 if self.split == SHARED else sum(family.number for family in svms)
         split = split_rows(data, spec, n_splits, seed_of_run(self.random_state, self.checkpoint))
         return self._train(TrainingJob(data, split, self.n_jobs, self.checkpoint, spec.as_dict()))
@@ -160,11 +161,13 @@ class Recipe:
 
     def _train(self, work: TrainingJob) -> TrainedMembers:
         # Without groups, the number of training rows is the same for every seed.
-        return train_families(self._families(work.data.rows, work.split(0)[0].size), work)
+        train = work.split(0)[0]
+        return train_families(self._families(work.data, train.size, np.unique(work.data.codes[train]).size), work)
 
-    def _families(self, rows: Any, n_train: int) -> list[Family]:
-        preprocessor = self._resolve_preprocessor(rows)
-        return resolve_families(self.candidates, preprocessor, Size.of(rows, n_train, preprocessor))
+    def _families(self, data: Dataset, n_train: int, n_classes: int = 2) -> list[Family]:
+        preprocessor = self._resolve_preprocessor(data.rows)
+        size = Size.of(data.rows, n_train, preprocessor, n_classes)
+        return resolve_families(self.candidates, preprocessor, size)
 
     def _resolve_preprocessor(self, rows: Any) -> Any:
         """Preprocessor of the built-in families; None for "auto" if there are none."""

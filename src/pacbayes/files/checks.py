@@ -347,7 +347,8 @@ def _check_plan(plan: Plan) -> None:
         need(not plan.has_threshold or plan.hedge == 0.0, "Plan.hedge", "must be 0 with a threshold")
         name = "predicted_positives" if plan.has_threshold else "accepted"
         rows = int(getattr(plan.thresholds, name)[-1])
-        need(rows == n_train, f"{kind.__name__}.{name}", "must end with all training rows")
+        scored = n_train if cross_validation is None else cross_validation.scored(n_train)
+        need(rows == scored, f"{kind.__name__}.{name}", "must end with all cross-validated training rows")
 
 
 def _check_prior(plan: Plan) -> None:
@@ -378,9 +379,8 @@ def _check_fixed_rules(plan: Plan, n_train: int) -> None:
         need(result.log_losses is not None, "CrossValidation.log_losses", "is required for a primary rule")
         need(int(result.candidates[-1]) < n_classifiers, "CrossValidation.candidates", "must be classifiers")
         votes = primary_weights(result.candidates, result.totals, n_classifiers, result.errors_of_votes)
-        expected = {(SOFT, PRIMARY): cross_validated_soft_weights(result, n_classifiers, n_train)} | _weights_by_name(
-            votes
-        )
+        soft = cross_validated_soft_weights(result, n_classifiers, result.scored(n_train))
+        expected = {(SOFT, PRIMARY): soft} | _weights_by_name(votes)
     source = "the primary rule" if result is None else "the stored cross-validation"
     stored = _weights_by_name(rules)
     if plan.hedge == 0.0:

@@ -56,7 +56,7 @@ def as_fitted(model: CertifiedModel) -> CertifiedModel:
         "pos_label": plan.positive,
         "max_error": getattr(plan.decision, "max_error", None),
         "refit": plan.refit is not None,
-        "cv": None if plan.cross_validation is None else int(plan.cross_validation.sizes.size),
+        "cv": None if plan.cross_validation is None else max(2, int(plan.cross_validation.sizes.size)),
     }
     fitted = copy(model)
     for name in fixed.keys() & vars(model).keys():

@@ -1,0 +1,78 @@
+"""Choice of kernel width and cost of SVMs on a subsample of many training rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pacbayes._utils.arrays import FloatArray, Rows
+from pacbayes._utils.progress import progress
+from pacbayes._utils.seeds import Purpose, generator
+from pacbayes._utils.threads import one_thread
+from pacbayes._utils.units import jobs_of
+from pacbayes.ensemble.calibration import PROBABILITIES, calibrate
+from pacbayes.ensemble.classifier_set import TrainingJob
+from pacbayes.ensemble.cross_validation import assign_folds
+from pacbayes.ensemble.grid import fit_out_of_bag
+from pacbayes.ensemble.portfolio import FOREST, Size, named_family
+from pacbayes.ensemble.svm_folds import choose_scale, prepare_folds
+from pacbayes.ensemble.svm_set import SvmFamily
+from pacbayes.svm.kernel import NYSTROEM, THREE_WIDTHS
+from pacbayes.svm.svm_classifier import SVMSettings
+
+# Number of rows of the subsample, values of C, and folds.
+_SUBSAMPLE, _COSTS, _FOLDS = 2_000, np.logspace(-1, 2, 7), 3
+# On all rows: the cost of the subsample and a larger one, and the width and a narrower one, since more rows resolve
+# finer structure.
+_COST_FACTORS, _GAMMA_FACTORS = np.array([1.0, 4.0]), (1.0, 2.0)
+# Maximum number of training rows for exact kernels, and number of landmarks beyond.
+_EXACT, _LANDMARKS = 5_000, 500
+# Excess of the log-loss per row over that of a forest on the subsample, above which SVMs get no weight on all rows.
+_HOPELESS = 0.05
+
+
+def choose_svms(family: SvmFamily, job: TrainingJob) -> SvmFamily | None:
+    """SVMs of the width and cost with the least log-loss on a subsample of the training rows.
+
+    None if `family` is optional, and its log-loss hopeless in comparison with a forest on the same rows.
+    """
+    assert job.split.shared is not None
+    train, seed = job.split.shared[0], job.split.seed
+    kernel = "rbf" if train.size <= _EXACT else NYSTROEM
+    if train.size > _SUBSAMPLE:
+        train = np.sort(generator(seed, Purpose.SUBSAMPLE).choice(train, _SUBSAMPLE, replace=False))
+    with one_thread(), progress("support vector machines on a subsample", None):
+        rows, _ = family.preprocess(job.data, train)
+        classes, codes = np.unique(job.data.codes[train], return_inverse=True)
+        if classes.size < 2:
+            return None if family.optional else replace(family, kernel=kernel, gamma="sigest")
+        units = job.split.units_of(train)
+        loss, settings = _best_setting(rows, codes.astype(np.int64), units, seed, jobs_of(job.n_jobs))
+        if family.optional and units is None and loss > _forest_loss(rows, codes, seed) + _HOPELESS:
+            return None
+    assert isinstance(settings.gamma, float)
+    gamma = tuple(settings.gamma * factor for factor in _GAMMA_FACTORS)
+    lambdas = settings.lambdas / _COST_FACTORS
+    return replace(family, kernel=kernel, gamma=gamma, lambdas=lambdas, scale=settings.scale, n_components=_LANDMARKS)
+
+
+def _best_setting(rows: FloatArray, codes: Rows, units: Rows | None, seed: int, jobs: int) -> tuple[float, SVMSettings]:
+    """Least log-loss per row in cross-validation, and its setting."""
+    scale, n_classes = choose_scale(rows, codes, units, seed, jobs, None), int(codes.max()) + 1
+    settings = SVMSettings(1.0 / _COSTS, "rbf", THREE_WIDTHS, scale, 1, seed)
+    folds = prepare_folds(settings, scale, rows, codes, n_classes, jobs, None)[2]
+    fold = assign_folds(codes, _FOLDS, generator(seed, Purpose.FOLDS), units)
+    results = folds.out_of_fold(folds.families, fold)
+    losses = np.array([calibrate(svm.kind, svm.scores, codes, n_classes)[1] for svm in results])
+    width, cost = divmod(int(losses.argmin()), _COSTS.size)
+    best = replace(settings, gamma=folds.widths[width].kernel.gamma, lambdas=settings.lambdas[cost : cost + 1])
+    return float(losses.min()) / codes.size, best
+
+
+def _forest_loss(rows: FloatArray, codes: Rows, seed: int) -> float:
+    """Log-loss per row of the out-of-bag probabilities of a forest."""
+    forest = named_family(FOREST, None, Size(len(rows)))[-1].set_params(random_state=seed % 2**32)
+    probabilities = fit_out_of_bag(forest, rows, codes)
+    n_classes = probabilities.shape[1]
+    return calibrate(PROBABILITIES, probabilities, codes.astype(np.int64), n_classes)[1] / codes.size
