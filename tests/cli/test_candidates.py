@@ -90,6 +90,6 @@ def test_wide_data_have_all_families(tmp_path, capsys):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(60, 700))).rename(columns=lambda place: f"x{place}")
     table.assign(kind=np.where(table["x0"] > 0, "a", "b")).to_csv(tmp_path / "wide.csv", index=False)
-    result = in_process(["certify", tmp_path / "wide.csv", "--seed", 0, "--json"], capsys)
+    result = in_process(["certify", tmp_path / "wide.csv", "--candidates", "auto", "--json"], capsys)
     assert sorted(families_of(json.loads(result.out))) == ["boosting", "forest", "logistic", "neighbours", "svm"]
     assert "leaves out" not in result.err
