@@ -188,7 +188,9 @@ def resolve_families(candidates: Any, preprocessor: Any, size: Size) -> list[Fam
 def _resolve_family(name: str, family: Any, preprocessor: Any, size: Size) -> Family:
     if isinstance(family, str):
         if family == SVM and not size.sparse:
-            return replace(_resolve_family(name, SVMs(), preprocessor, size), subsample=not size.few)
+            svms = _resolve_family(name, SVMs(), preprocessor, size)
+            assert isinstance(svms, SvmFamily)
+            return replace(svms, subsample=not size.few)
         if family in NAMES:
             if size.sparse and family not in SPARSE:
                 raise ValueError(f"candidates {family!r} does not support sparse rows; use {', '.join(SPARSE)}")

@@ -174,7 +174,7 @@ class SVMFolds:
         """Yield the out-of-fold predictions of some SVMs for the training rows in a fold."""
         n_classes = np.unique(self.codes).size
         n_pairs = max(1, n_classes * (n_classes - 1) // 2)
-        max_svms = max(1, _MAX_DECISIONS // (np.count_nonzero(fold >= 0) * n_pairs))
+        max_svms = max(1, _MAX_DECISIONS // (int(np.count_nonzero(fold >= 0)) * n_pairs))
         for number, parts in enumerate(self._batches(indices, max_svms)):
             work = _FoldWork(self, tuple(parts), fold, np.flatnonzero(trainable_folds(self.codes, fold)))
             description = {"fold": fold, "parts": parts}

@@ -66,7 +66,9 @@ def _best_setting(rows: FloatArray, codes: Rows, units: Rows | None, seed: int, 
     results = folds.out_of_fold(folds.families, fold)
     losses = np.array([calibrate(svm.kind, svm.scores, codes, n_classes)[1] for svm in results])
     width, cost = divmod(int(losses.argmin()), _COSTS.size)
-    best = replace(settings, gamma=folds.widths[width].kernel.gamma, lambdas=settings.lambdas[cost : cost + 1])
+    gamma = folds.widths[width].kernel.gamma
+    assert gamma is not None
+    best = replace(settings, gamma=gamma, lambdas=settings.lambdas[cost : cost + 1])
     return float(losses.min()) / codes.size, best
 
 
