@@ -180,6 +180,23 @@ def test_labels_enter_the_file_by_outcomes_alone(path, monkeypatch):
     assert files[0] == files[1]
 
 
+@pytest.mark.parametrize("occurs", [True, False])
+def test_refusals_do_not_tell_which_labels_occur(path, occurs):
+    """Else, of many rare classes, one without rows could be looked up, and a classifier that is wrong on it passes."""
+    y_true = np.where(IDS < 1, "rare", Y) if occurs else Y
+    found = Ledger(path).attempt(y_true, np.where(IDS < 9, "rare", Y), rows=IDS, recall=0.5, pos_label="rare")
+    assert (found.passed, found.left) == (False, pytest.approx(0.025))
+    with pytest.raises(ValueError, match="one of the predictions"):
+        Ledger(path).attempt(y_true, Y, rows=IDS, recall=0.5, pos_label="rare")
+    model = SimpleNamespace(predict=lambda X: Y, classes_=["no", "yes", "rare"])
+    assert not Ledger(path).attempt(y_true, model, rows=IDS, recall=0.5, pos_label="rare")
+    model.classes_ = ["no", "yes"]
+    with pytest.raises(ValueError, match="the classes of the classifier"):
+        Ledger(path).attempt(y_true, model, rows=IDS, recall=0.5, pos_label="rare")
+    with pytest.raises(TypeError, match=r"like those of y_true \(object\)"):
+        Ledger(path).attempt(y_true, np.zeros(M), rows=IDS, at_most=0.5)
+
+
 def test_telling_states_its_price_first(path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -275,7 +292,8 @@ def test_rows_that_trained_the_model_are_refused(path):
         ({"at_most": "5%"}, TypeError, "at_most"),
         ({"recall": 0.5}, ValueError, "pos_label"),
         ({"pos_label": "yes"}, ValueError, "pos_label"),
-        ({"recall": 0.5, "pos_label": "maybe"}, ValueError, "one of the labels"),
+        ({"recall": 0.5, "pos_label": "maybe"}, ValueError, "one of the predictions"),
+        ({"recall": 0.5, "pos_label": pd.Timestamp(0)}, TypeError, "pos_label must be a string"),
         ({"y_pred": Y[:-1]}, ValueError, "y_pred"),
         ({"y_pred": np.zeros(M)}, (TypeError, ValueError), "y_pred"),
         ({"y_true": Y[:, None]}, ValueError, "y_true"),
@@ -335,6 +353,38 @@ def test_another_file_is_not_overwritten(path):
     with pytest.raises(ValueError, match="is no ledger"):
         Ledger(path).attempt(Y, Y, rows=IDS, at_most=0.05)
     assert path.read_text() == "[1, 2]"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links")
+def test_two_names_of_one_file(path):
+    """A symbolic link is followed; hard links would become two ledgers at the next attempt."""
+    Ledger(path).attempt(Y, wrong(9), rows=IDS, at_most=0.05)
+    link, other = path.with_name("link.json"), path.with_name("other.json")
+    link.symlink_to(path.name)
+    assert Ledger(link).attempt(Y, wrong(8), rows=IDS, at_most=0.05).number == 2
+    assert (link.is_symlink(), len(Ledger(path).attempts)) == (True, 2)
+    os.link(path, other)
+    for name in (path, other):
+        with pytest.raises(ValueError, match="2 names"):
+            Ledger(name).attempt(Y, Y, rows=IDS, at_most=0.05)
+    other.unlink()
+    assert Ledger(path).attempt(Y, Y, rows=IDS, at_most=0.05).number == 3
+
+
+def test_line_ends_of_windows_and_unusual_values(path):
+    Ledger(path).attempt(Y, wrong(9), rows=IDS, at_most=np.float32(0.05), name="\ud800")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert Ledger(path).attempt(Y, wrong(8), rows=IDS, at_most=Fraction(1, 20)).statement.at_most == 0.05
+    assert [one.name for one in Ledger(path).attempts] == ["?", "attempt 2"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, -2])
+def test_a_file_without_its_end_is_refused_and_kept(path, size):
+    Ledger(path).attempt(Y, wrong(9), rows=IDS, at_most=0.05)
+    path.write_bytes(part := path.read_bytes()[:size])
+    with pytest.raises(ValueError, match="is no ledger, or was edited"):
+        Ledger(path).attempt(Y, Y, rows=IDS, at_most=0.05)
+    assert path.read_bytes() == part
 
 
 WRITER = """

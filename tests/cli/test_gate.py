@@ -117,7 +117,10 @@ def test_without_a_ledger_it_is_one_attempt(folder, capsys):
         (["--predicted", "v2", "--at-most", "0.05", "--group", "a"], "independent rows"),
         (["--predicted", "v2", "--at-most", "0.05", "--tell"], "--ledger FILE"),
         (["--predicted", "v2", "--at-most", "1"], "--at-most must lie strictly between"),
-        ([*PREDICTED, "--recall", "0.5", "--positive", "sick", "--ledger", "l.json"], "--positive must be one of"),
+        (
+            [*PREDICTED, "--recall", "0.5", "--positive", "sick", "--ledger", "l.json"],
+            "one of the predicted classes 'ill', 'well'",
+        ),
         (["--model", "none.pacbayes", "--at-most", "0.05"], "no such model"),
     ],
 )
@@ -125,6 +128,27 @@ def test_invalid_input_has_exit_code_2(folder, capsys, monkeypatch, tmp_path, ar
     monkeypatch.chdir(tmp_path)
     error_of(["gate", folder / "holdout.csv", "--target", "kind", *args], capsys, message)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("names", [("ill", "well"), ("sick", "well")])
+def test_which_classes_occur_is_not_told(folder, ledger, capsys, names):
+    """Predictions of a class that no row has fail like any others, and so do statements about it."""
+    frame = pd.read_csv(folder / "holdout.csv").replace({"kind": {"ill": names[0]}})
+    frame.assign(other=np.where(np.arange(300) < 9, "ILL", "well")).to_csv(ledger.with_name("rows.csv"), index=False)
+    args = ["gate", ledger.with_name("rows.csv"), "--target", "kind", "--id", "row", "--ledger", ledger]
+    column = ["--predicted", "other"]
+    for statement in (["--at-most", "0.05"], ["--recall", "0.5", "--positive", "iLL"]):
+        done = in_process([*args, *column, *statement], capsys)
+        assert (done.code, done.err.splitlines()) == (3, ["Predicted classes: 'ILL', 'well'."])
+    entry = json.loads(ledger.read_text())["attempts"][1]
+    assert entry["statement"]["pos_label"] == "iLL"
+    assert entry["passed"] is False
+
+
+def test_the_positive_class_may_be_spelled_otherwise(folder, ledger, capsys):
+    args = ("--recall", "0.8", "--precision", "0.8", "--positive", "ILL", "--ledger", ledger)
+    assert gate(folder, *PREDICTED, *args, capsys=capsys).code == 0
+    assert gate(folder, "--model", folder / "model.pacbayes", *args[:-1], f"{ledger}2", capsys=capsys).code == 0
 
 
 def test_an_edited_ledger_has_exit_code_2(folder, ledger, capsys):

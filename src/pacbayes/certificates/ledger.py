@@ -88,9 +88,13 @@ class Statement:
         named = {name: share for name, share in asdict(self).items() if share is not None and name != "pos_label"}
         if not named:
             raise ValueError("an attempt must state at_most, recall or precision")
-        for name, share in named.items():
-            if not 0.0 < check_number(name, share, "a number between 0 and 1") < 1.0:
-                raise ValueError(f"{name} must lie strictly between 0 and 1, got {share!r}")
+        for name, value in named.items():
+            share = check_number(name, value, "a number between 0 and 1")
+            if not 0.0 < share < 1.0:
+                raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}")
+            object.__setattr__(self, name, share)
+        if not isinstance(self.pos_label, str | int | float | None):
+            raise TypeError(f"pos_label must be a string, a number or a boolean, got {self.pos_label!r}")
         if (self.recall is self.precision is None) != (self.pos_label is None):
             raise ValueError("pos_label must be the class of recall and precision, and None without them")
 
@@ -194,10 +198,9 @@ class Ledger:
     Notes
     -----
     The rows must be independent draws, used for nothing else: no classifier is trained, tuned or chosen with them
-    except through the outcomes of the ledger, and a prediction depends on its row alone.  Which labels occur is known
-    beforehand.  More rows may be added from
-    the same distribution, if no attempt has seen them.  Use without the ledger cannot be detected, and anybody with the
-    labels can count errors without it.
+    except through the outcomes of the ledger, and a prediction depends on its row alone.  More rows
+    may be added from the same distribution, if no attempt has seen them.  Use without the ledger cannot be detected,
+    and anybody with the labels can count errors without it.
 
     Neither counts nor bounds are returned or stored, because later attempts could depend on them.
 
@@ -267,7 +270,7 @@ class Ledger:
         recall, precision : float, optional
             Statement: recall, or precision, of class `pos_label` is at least this.
         pos_label : label, optional
-            The class of `recall` and `precision`.
+            The class of `recall` and `precision`.  The attempt fails if no row has it, without a message.
         name : str
             Name of the classifier in the ledger.
         tell : bool
@@ -286,6 +289,7 @@ class Ledger:
         """
         if not isinstance(name, str):
             raise TypeError(f"name must be a string, got {name!r}")
+        name = name.encode(errors="replace").decode()
         statement = Statement(at_most, recall, precision, plain(pos_label))
         if groups is not None or certified_by_groups(y_pred):
             raise ValueError(
@@ -299,15 +303,14 @@ class Ledger:
         hashes = _row_hashes(rows, labels.size)
         if not hasattr(y_pred, "predict"):
             predictions: Labels | None = _checked_predictions(y_pred, labels)
+            _check_predicted(pos_label, predictions, "the predictions")
         else:
+            _check_predicted(pos_label, getattr(y_pred, "classes_", None), "the classes of the classifier")
             check_not_trained_on(y_pred, rows)
             try:
                 predictions = _checked_predictions(y_pred.predict(copy_rows(rows)), labels)
             except Exception:  # that it fails on these rows is an outcome, and its message would tell more
                 predictions = None
-        seen = labels if predictions is None else np.concatenate([labels, predictions])
-        if pos_label is not None and not np.any(seen == pos_label):
-            raise ValueError(f"pos_label must be one of the labels, got {pos_label!r}")
         if tell:
             warn_caller(sentences.price_of_counts(statement.values(labels.size)))
         return self._record(_Test(statement, labels, predictions, hashes, name, tell))
@@ -327,9 +330,11 @@ class Ledger:
 
     def _read(self) -> _Book:
         try:
-            text = Path(self.path).read_bytes()
+            text, links = Path(self.path).read_bytes(), os.stat(self.path).st_nlink
         except FileNotFoundError:
             return _Book(self.delta or DEFAULT_DELTA)
+        if links > 1:  # the file is replaced, so that each name would have a ledger of its own
+            raise ValueError(f"{str(self.path)!r} has {links} names (hard links): a ledger must have one")
         try:
             found = _Book.parsed(json.loads(text))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -479,8 +484,18 @@ def _row_hashes(rows: Any, m: int) -> _Hashes:
 
 def _checked_predictions(y_pred: Any, labels: Labels) -> Labels:
     predictions = one_label_each("y_pred", check_complete(y_pred, "y_pred"), labels.size)
-    check_same_kind("y_pred", predictions, labels, "y_true")
+    # Messages name the type of the labels, which for strings has the length of the longest.
+    check_same_kind("y_pred", predictions, labels.astype(object) if labels.dtype.kind == "U" else labels, "y_true")
     return predictions
+
+
+def _check_predicted(pos_label: Any, predicted: Any, among: str) -> None:
+    """Raise if a class is never predicted.
+
+    The labels are not asked: refusals cost nothing, and would tell for one class after another whether it occurs.
+    """
+    if pos_label is not None and predicted is not None and not np.any(np.asarray(predicted) == pos_label):
+        raise ValueError(f"pos_label must be one of {among}, got {pos_label!r}: otherwise recall and precision are 0")
 
 
 def check_not_trained_on(model: Any, rows: Any) -> None:

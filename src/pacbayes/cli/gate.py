@@ -1,7 +1,7 @@
 """`pacbayes gate`: pass or fail for a model in a release pipeline, with a ledger for all models on the same rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -94,6 +94,7 @@ def gate(
     from pacbayes.certificates.sentences import price_of_counts
     from pacbayes.cli.new_rows import read_options
     from pacbayes.cli.show import Note, print_json, print_lines, warnings_as_notes
+    from pacbayes.data.rejections import listed
 
     if history:
         _print_history(ledger, Note(quiet), json)
@@ -112,9 +113,14 @@ def gate(
     with warnings_as_notes(note):
         rows = _Rows.read(data, columns, (options, not_missing or ()), note, model, trust)
         if ledger is None:
+            rows.check_some_class_is_true()
+            rows.spell(positive)
             level = delta or DEFAULT_DELTA
             found = _one_attempt(statement, rows, level)
         else:
+            # Nothing about the true classes: which of them occur would be information that costs nothing.
+            note(f"Predicted classes: {listed(rows.predicted)}.")
+            rows.spell(positive)
             if tell:
                 note(f"{price_of_counts(statement.values(rows.y_true.size)).capitalize()}.")
             attempt = Ledger(ledger, delta).attempt(
@@ -146,6 +152,8 @@ class _Rows:
     ids: "NDArray[Any] | None" = None
     X: Any = None
     model: Any = None
+    #: Classes that are not written in the normal form of their spelling.
+    names: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -159,7 +167,7 @@ class _Rows:
     ) -> "_Rows":
         """Read a file, and a saved model; raise if the model was fitted with these rows."""
         from pacbayes.certificates.ledger import check_not_trained_on
-        from pacbayes.cli.new_rows import TARGET, LabelColumns, NewRows, in_spelling_of, labelled_blocks, load_saved
+        from pacbayes.cli.new_rows import TARGET, LabelColumns, NewRows, labelled_blocks, load_saved
 
         options, not_missing = reading
         collected = LabelColumns(data, columns, options, not_missing, _GAP)
@@ -178,23 +186,50 @@ class _Rows:
         if "--id" in columns:
             rows.ids = labels[columns["--id"]]
         if loaded is None:
-            rows.y_pred = in_spelling_of(rows.y_true, labels[columns["--predicted"]], "--predicted")
-            return rows
-        check_not_trained_on(rows.model, rows.X)
+            rows.y_pred = labels[columns["--predicted"]]
+        else:
+            check_not_trained_on(rows.model, rows.X)
         return rows
 
-    def predict(self, X: Any = None) -> "NDArray[Any]":
-        """Predict the rows, in the spelling of the true classes."""
+    @property
+    def predicted(self) -> list[str]:
+        """Classes that the predictions have, or the model."""
+        from pacbayes.data.spelling import as_labels
+
+        return sorted(set((as_labels(self.model.classes_) if self.y_pred is None else self.y_pred).tolist()))
+
+    def check_some_class_is_true(self) -> None:
+        """Raise if no class that may be predicted is a true one, which tells something about the true ones."""
         import numpy as np
 
         from pacbayes.cli.new_rows import in_spelling_of
+
+        in_spelling_of(self.y_true, np.array(self.predicted), "--model" if self.y_pred is None else "--predicted")
+
+    def spell(self, positive: str | None) -> None:
+        """Write all spellings of a class alike, the positive one as the user does, whichever the true classes have."""
+        from pacbayes.data.rejections import listed
+        from pacbayes.data.spelling import spelling
+
+        if positive is not None:
+            if spelling(positive) not in map(spelling, self.predicted):
+                known = listed(self.predicted)
+                raise ValueError(f"--positive must be one of the predicted classes {known}, got {positive!r}")
+            self.names = {spelling(positive): positive}
+        self.y_true = self._spelled(self.y_true)
+        if self.y_pred is not None:
+            self.y_pred = self._spelled(self.y_pred)
+
+    def _spelled(self, labels: "NDArray[Any]") -> "NDArray[Any]":
+        from pacbayes.data.spelling import aligned, spellings
+
+        return aligned(spellings(labels).tolist(), self.names.values(), "")
+
+    def predict(self, X: Any = None) -> "NDArray[Any]":
+        """Predict the rows, in the spelling of the true classes."""
         from pacbayes.data.spelling import as_labels
 
-        if self.y_pred is not None:
-            return self.y_pred
-        # With all classes: the predictions of a few rows may all be wrong.
-        predictions = np.concatenate([as_labels(self.model.predict(self.X)), as_labels(self.model.classes_)])
-        return np.asarray(in_spelling_of(self.y_true, predictions, "--model")[: self.y_true.size])
+        return self._spelled(as_labels(self.model.predict(self.X))) if self.y_pred is None else self.y_pred
 
 
 def _joined(blocks: list[Any]) -> Any:
