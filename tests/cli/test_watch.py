@@ -8,6 +8,7 @@ import pytest
 from tests.cli.running import error_of, in_process
 
 from pacbayes import Abstain, CertifiedClassifier, Monitor, load, save
+from pacbayes.report.timeline import Timeline
 
 
 def rows(n, seed, noise=0.03, names=("no", "yes")):
@@ -54,7 +55,8 @@ def test_exit_code_3_with_an_alarm(kind, model, tmp_path, capsys):
     expected = load(model).monitor().update(frame[["a", "b"]], frame["kind"])
     assert result.code == 3
     assert result.out.splitlines()[0] == str(expected)
-    assert f"The alarm was raised at row {expected.alarm_at} of the file." in result.err
+    assert result.out.splitlines()[1] == f"The alarm was raised at row {expected.alarm_at} of the file."
+    assert result.out.splitlines()[2].startswith("Next step: do not rely on the certificate")
     values = json.loads(in_process([*args, "--json", "--alpha", "0.2"], capsys).out)
     assert values["alarm_at"] < expected.alarm_at
     assert values["alarm_row"] == values["alarm_at"]
@@ -94,9 +96,106 @@ def test_groups(model, tmp_path, capsys):
     assert "--group is required: the model was certified by groups" in error_of(
         ["watch", by_groups, path, "--target", "kind"], capsys
     )
-    assert "--group requires a model certified by groups" in error_of(
-        ["watch", model, path, "--target", "kind", "--group", "who"], capsys
-    )
+    # Groups of dependent rows, for a certificate about rows: each counts once, against the same bound.
+    by_rows = load(model)
+    shares = pd.Series(by_rows.predict(frame[["a", "b"]]) != frame["kind"]).groupby(frame["who"], sort=False).mean()
+    timeline = Timeline(by_rows.certificate_.monitor(), "group")
+    timeline.update(shares.to_numpy())
+    result = in_process(["watch", model, path, "--target", "kind", "--group", "who"], capsys)
+    assert result.out.splitlines()[0] == str(timeline)
+    assert "Every group counts once" in result.out.splitlines()[-1]
+    assert timeline.rows == 6
+
+
+def year(folder, n_files=8, late=6):
+    """Files of a week each, with 60 rows; from week `late` on, the model fails at one site."""
+    folder.mkdir()
+    frames = []
+    for week in range(n_files):
+        frame = rows(60, 300 + week, 0.02)
+        frame["site"] = np.where(np.arange(60) % 3 == 0, "north", "south")
+        wrong = (frame["site"] == "north") & (week >= late)
+        frame["kind"] = np.where(wrong ^ (frame["kind"] == "yes"), "yes", "no")
+        frame["day"] = (np.datetime64("2024-01-01") + 7 * week + np.arange(60) // 10).astype(str)
+        frame.sample(frac=1.0, random_state=week).to_csv(folder / f"w{week + 1}.csv", index=False)
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def test_a_folder_is_read_in_order(model, tmp_path, capsys):
+    frame = year(tmp_path / "2024", 12, 9)
+    args = ["watch", model, tmp_path / "2024", "--target", "kind", "--order", "day"]
+    result = in_process([*args, "--slice", "site", "--plot", tmp_path / "year.svg"], capsys)
+    order = pd.concat([pd.read_csv(tmp_path / "2024" / f"w{week + 1}.csv") for week in range(12)])
+    order = order.sort_values("day", kind="stable")
+    expected = load(model).monitor().update(order[["a", "b"]], order["kind"])
+    assert result.code == 3
+    assert str(expected) in result.out
+    weeks, slices = (part.splitlines() for part in result.out.split("\n\n")[:2])
+    assert [line.split("\t")[0] for line in weeks[1:]] == np.arange("2024-01-01", "2024-03-25", 7, "M8[D]").astype(
+        str
+    ).tolist()
+    assert [line.split("\t")[1] for line in weeks[1:]] == ["60"] * 12
+    assert weeks[-2].endswith("\talarm")
+    assert weeks[-1].endswith("\tafter the alarm")
+    assert float(weeks[-1].split("\t")[5]) == pytest.approx(expected.e_values[-1], rel=1e-2)
+    assert slices[1].split("\t")[0] == "north"
+    assert slices[0].split("\t")[-1] == "error rate since 2024-03-04"
+    assert slices[1].split("\t")[4] == "60"
+    assert "The error rate most likely rose in week 2024-03-04." in result.out
+    assert "Next step: do not rely on the certificate" in result.out
+    assert f"{tmp_path / '2024' / 'w11.csv'} (2024-03-1" in result.out
+    assert "Rows of one day may depend on each other" in result.err
+    assert "--group day" in result.err
+    assert b"<svg" in (tmp_path / "year.svg").read_bytes()
+    values = json.loads(in_process([*args, "--by", "file", "--json"], capsys).out)
+    assert [period["rows"] for period in values["periods"]] == [60] * 12
+    assert values["since"] == str(tmp_path / "2024" / "w10.csv")
+    assert values["alarm_file"] == str(tmp_path / "2024" / "w11.csv")
+    found = frame[frame["day"] == values["alarm_time"]]
+    assert len(found) == 10
+    named = pd.read_csv(values["alarm_file"]).iloc[values["alarm_row"] - 1]
+    assert named["a"] == order.iloc[expected.alarm_at - 1]["a"]
+
+
+def test_days_as_groups(model, tmp_path, capsys):
+    frame = year(tmp_path / "2024")
+    args = ["watch", model, tmp_path / "2024", "--target", "kind", "--order", "day", "--group", "day"]
+    result = in_process([*args, "--by", "month", "--slice", "site"], capsys)
+    by_rows = load(model)
+    shares = pd.Series(by_rows.predict(frame[["a", "b"]]) != frame["kind"]).groupby(frame["day"]).mean()
+    timeline = Timeline(by_rows.certificate_.monitor(), "group")
+    timeline.update(shares.to_numpy())
+    assert result.out.splitlines()[0].split("\t")[:2] == ["month", "groups"]
+    assert [line.split("\t")[1] for line in result.out.splitlines()[1:3]] == ["27", "21"]
+    assert str(timeline) in result.out
+    assert "may depend" not in result.err
+    assert "north" in result.out
+    values = json.loads(in_process([*args, "--json"], capsys).out)
+    assert values["e_value"] == timeline.e_value
+    if timeline.alarm:
+        assert values["alarm_group"] == shares.index[timeline.alarm_at - 1]
+
+
+def test_files_in_another_order(model, tmp_path, capsys):
+    year(tmp_path / "2024", 2)
+    first, second = (tmp_path / "2024" / name for name in ("w1.csv", "w2.csv"))
+    result = in_process(["watch", model, first, second, "--target", "kind"], capsys)
+    assert result.out.splitlines()[0].startswith("file\trows")
+    assert [line.split("\t")[0] for line in result.out.splitlines()[1:3]] == [str(first), str(second)]
+    numbers = written(tmp_path, rows(20, 50).assign(day=range(20)), "numbers.csv")
+    (tmp_path / "empty").mkdir()
+    for args, message in {
+        (second, first, "--order", "day"): "must be given in the order of --order",
+        (first, numbers, "--order", "day"): "numbers in all files or dates in all",
+        (first, first): "is named twice",
+        (tmp_path / "empty",): "has no CSV, TSV or Parquet file",
+        (first, "--by", "week"): "--by week requires --order COLUMN with dates",
+        (first, "--by", "year"): "unknown --by 'year'; known are file, day, week, month",
+        (numbers, "--order", "day", "--group", "day"): "requires --order COLUMN with dates",
+        (first, tmp_path / "none.csv"): "no such file",
+    }.items():
+        assert message in error_of(["watch", model, *args, "--target", "kind"], capsys)
 
 
 def test_abstentions_do_not_count(tmp_path, capsys):
@@ -136,6 +235,12 @@ def test_duplicates_count_once(tmp_path, capsys):
         assert values["e_value"] == expected.e_values[-1]
         assert (values["rows"], values["unit"]) == (80, "distinct example")
         assert f"{len(table) - 80} of {len(table)} rows are duplicates of earlier ones" in result.err
+    halves = [written(tmp_path, part, f"{name}.csv") for name, part in (("1", copied[:90]), ("2", copied[90:]))]
+    values = json.loads(in_process(["watch", path, *halves, "--target", "kind", "--json"], capsys).out)
+    assert (values["e_value"], values["rows"]) == (expected.e_values[-1], 80)
+    assert "was certified with --duplicates together" in error_of(
+        ["watch", path, *halves, "--target", "kind", "--group", "a"], capsys
+    )
 
 
 def test_few_rows_that_are_all_wrong(model, tmp_path, capsys):

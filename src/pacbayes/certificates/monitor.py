@@ -102,6 +102,32 @@ def _down(exact: Fraction) -> float:
     return near if Fraction(near) <= exact else nextafter(near, -inf)
 
 
+class EProcess:
+    """The e-process of `Monitor`, without its history.
+
+    Examples
+    --------
+    >>> process = EProcess(0.05)
+    >>> process.update(np.zeros(3)).round(3), process.update(np.ones(1)).round(3)
+    (array([0.927, 0.847, 0.773]), array([2.014]))
+    """
+
+    def __init__(self, bound: float) -> None:
+        self._bets, self._capital, self._rows = bets_against(bound), np.zeros(len(MULTIPLES)), 0
+
+    def update(self, losses: FloatArray) -> FloatArray:
+        """Update with losses in [0, 1], and return the e-value after each."""
+        e_values = np.empty(losses.size)
+        _compiled()(losses, float(self._rows), self._capital, self._bets.lose, self._bets.win, e_values)
+        self._rows += losses.size
+        return e_values
+
+    @staticmethod
+    def threshold(alpha: float) -> float:
+        """Compute the e-value that raises the alarm, rounded up."""
+        return float(round_up(1.0 / alpha))
+
+
 class Monitor:
     r"""Sequential test of a certificate: raises an alarm once incoming rows contradict its bound.
 
@@ -189,7 +215,7 @@ class Monitor:
         need_choice(unit, "unit", PLURAL)
         self.unit, self.about, self._wrong, self.fingerprint = unit, about, wrong, fingerprint
         self.alarm_at: int | None = None
-        self._bets, self._capital = bets_against(self.bound), np.zeros(len(MULTIPLES))
+        self._process = EProcess(self.bound)
         self._rows, self._losses, self._e_values = 0, np.empty(_INITIAL_CAPACITY), np.empty(_INITIAL_CAPACITY)
 
     # -- rows --------------------------------------------------------------------------------------------------------
@@ -250,10 +276,9 @@ class Monitor:
             self._losses = np.append(self._losses[:before], np.empty(capacity))
             self._e_values = np.append(self._e_values[:before], np.empty(capacity))
         self._losses[before:after] = losses
-        e_values, bets = self._e_values[before:after], self._bets
-        _compiled()(losses, float(before), self._capital, bets.lose, bets.win, e_values)
+        e_values = self._e_values[before:after] = self._process.update(losses)
         self._rows = after
-        reached = e_values >= round_up(1.0 / self.alpha)
+        reached = e_values >= EProcess.threshold(self.alpha)
         if self.alarm_at is None and reached.any():
             self.alarm_at = before + int(reached.argmax()) + 1
         return self
@@ -279,6 +304,11 @@ class Monitor:
     def e_values(self) -> FloatArray:
         """The e-value after every row, rounded down; it starts at 1."""
         return _read_only_view(self._e_values[: self._rows])
+
+    @property
+    def largest_e_value(self) -> float:
+        """The largest e-value so far, at least 1."""
+        return max(1.0, float(self.e_values.max(initial=0.0)))
 
     @property
     def errors(self) -> float:

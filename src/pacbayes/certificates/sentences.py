@@ -595,10 +595,9 @@ def _interpretation(monitor: Any) -> str:
         )
     if monitor.bound >= 1.0:
         return "There can be no alarm for a bound of 100 %."
-    largest = max(1.0, float(monitor.e_values.max(initial=0.0)))
     return (
-        f"The largest e-value was {largest:.3g}; an alarm takes {monitor.needed:.6g}. No alarm does not prove that the "
-        "certificate still holds: a small change takes many rows to detect."
+        f"The largest e-value was {monitor.largest_e_value:.3g}; an alarm takes {monitor.needed:.6g}. No alarm does "
+        "not prove that the certificate still holds: a small change takes many rows to detect."
     )
 
 

@@ -11,6 +11,7 @@ from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 #: Exit code if a requested guarantee was not reached, or no longer holds.
 NO_GUARANTEE = 3
@@ -228,12 +229,17 @@ def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path | None]
 
 
 def write_plot(path: Path, draw: "Callable[[Axes], object]") -> None:
+    """Save a figure with one plot atomically, in the format of the file extension."""
+    write_figure(path, lambda figure: draw(figure.subplots()))
+
+
+def write_figure(path: Path, draw: "Callable[[Figure], object]") -> None:
     """Save a figure atomically, in the format of the file extension."""
     from pacbayes._utils.checks import import_optional
     from pacbayes._utils.files import writing
 
     # Without pyplot, which would look for a display.
     figure = import_optional("matplotlib.figure", "a plot").Figure(layout="constrained")
-    draw(figure.subplots())
+    draw(figure)
     with writing(path) as file:
         figure.savefig(file, format=path.suffix[1:])

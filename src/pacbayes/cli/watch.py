@@ -1,6 +1,7 @@
 """`pacbayes watch`: monitor the certificate of a saved model on labelled rows that arrived since."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,40 +24,51 @@ from pacbayes.cli.options import (
 
 if TYPE_CHECKING:
     from pacbayes.certificates.monitor import Monitor
-    from pacbayes.data.io import ReadOptions
+    from pacbayes.cli.arrivals import Arrivals
+    from pacbayes.cli.show import Note
+    from pacbayes.report.tables import TextTable
+    from pacbayes.report.timeline import Totals
 
 EXAMPLES = (
     "pacbayes watch model.pacbayes new.csv --target class",
     "pacbayes watch model.pacbayes new.csv --target class --alpha 0.001 --json",
+    "pacbayes watch model.pacbayes 2024 --target class --order day --by week --plot watch.svg",
 )
-_MISSING_HINT = "every row requires a value: drop rows without a class"
-_NEW_ROWS_HINT = "watch rows that arrived after it was fitted"
 _ASSUMPTIONS = (
     "Assumes that the rows are in their order of arrival, and that which rows have a label does not depend on whether "
     "the model is wrong on them."
 )
+_PERIODS = ("file", "day", "week", "month")
+# Slices that are printed.
+_MOST_SLICES = 20
 
 
 HELP = {
     "Arguments": {
         "model": "A model saved by pacbayes certify --save.",
-        "data": "A CSV, TSV or Parquet file with all rows that arrived since, in their order of arrival.",
+        "data": "CSV, TSV or Parquet files with all rows that arrived since, in their order of arrival, or a folder of "
+        "files, in the order of their names.",
     },
     "Options": {
         "target": "The column with the true class.",
         "alpha": "Probability of a false alarm, ever, however often you check.",
-        "order": "A column of numbers or dates that gives the order of arrival.  [default: the order of the file]",
-        "group": "The column of groups, for models certified by groups; every group must be complete.",
+        "order": "A column of numbers or dates that gives the order of arrival.  [default: the order of the rows]",
+        "by": "Print a line by file, day, week or month.  [default: week with dates, file with several files]",
+        "slice_": "A column, such as the site: print errors by its values, before the change and since.",
+        "group": "The column of groups of dependent rows, which must be complete: each counts once, by its error rate. "
+        "The --order column stands for its days.",
     },
 }
 
 
 def watch(
     model: Input,
-    data: Input,
+    data: Annotated[list[Path], typer.Argument()],
     target: Annotated[str, typer.Option(metavar="COLUMN")],
     alpha: Annotated[float, SHARE] = 0.01,
     order: Column = None,
+    by: Annotated[str | None, typer.Option(metavar="PERIOD")] = None,
+    slice_: Annotated[str | None, typer.Option("--slice", metavar="COLUMN")] = None,
     group: Column = None,
     plot: Plot = None,
     missing: Texts = None,
@@ -72,129 +84,248 @@ def watch(
 ) -> None:
     """Monitor whether the certificate of a saved model still holds on labelled rows that arrived since.
 
-    Append new rows to the file and run the command again, as often as you like: every run starts from the first row. If
-    the certificate is true and nothing changes, the probability of any false alarm, ever, is at most alpha.
+    Append new rows to the file, or add files, and run the command again, as often as you like: every run starts from
+    the first row. If the certificate is true and nothing changes, the probability of any false alarm, ever, is at most
+    alpha.
 
     The exit code is 3 on an alarm.
     """
-    from pacbayes._utils.words import printable
+    from pacbayes.cli.arrivals import ArrivalReader, files_of
     from pacbayes.cli.new_rows import load_saved, read_options
-    from pacbayes.cli.options import check_outputs, write_plot
+    from pacbayes.cli.options import check_outputs, write_figure
     from pacbayes.cli.show import Note, print_json, warnings_as_notes
     from pacbayes.estimators.prediction import MonitoredErrors, check_monitorable
 
-    check_outputs({"--plot": plot}, (model, data))
-    columns = named_columns({"--target": target, "--order": order, "--group": group})
+    files = files_of(data)
+    check_outputs({"--plot": plot}, (model, *files))
+    by_day = group is not None and group == order
+    columns = named_columns(
+        {"--target": target, "--order": order, "--slice": slice_, "--group": None if by_day else group}
+    )
     note, loaded = Note(quiet), load_saved(model, trust, sha256)
     check_monitorable(loaded.certificate_, loaded.voting_, drops_duplicates=True)
     monitor = loaded.certificate_.monitor(alpha, wrong=MonitoredErrors(loaded, loaded._fitted, loaded.voting_))
     _check_group(group, monitor, model)
     options = read_options(sep, encoding, decimal, thousands, missing)
+    watched = _Watch(monitor, by, len(files) > 1, group is not None, note)
     with warnings_as_notes(note):
-        wrong, rows, groups, n_abstained = _errors_in_order(
-            loaded, (model, data), columns, options, not_missing or (), note
-        )
-    monitor.update_errors(wrong, groups=groups)
+        reader = ArrivalReader((model, loaded), columns, options, not_missing or (), note)
+        watched.read(reader.read(files), order, by_day)
     if plot is not None:
-        from pacbayes.report.plots import plot_monitor
+        from pacbayes.report.timeline import plot_timeline
 
-        write_plot(plot, lambda axes: plot_monitor(monitor, axes))
-    row = None if monitor.alarm_at is None or group is not None else rows[monitor.alarm_at - 1]
+        write_figure(plot, lambda figure: plot_timeline(watched.timeline, figure))
     if json:
-        print_json(_as_dict(monitor, row, n_abstained))
+        print_json(watched.to_dict())
     else:
-        print(f"{printable(str(monitor))}\n{_ASSUMPTIONS}")
-        if loaded.certificate_.abstains:
-            note(f"The model abstains on {n_abstained} of {len(rows) + n_abstained} rows: they do not count.")
-        if row is not None:
-            note(f"The alarm was raised at row {row} of the file.")
-    if monitor.alarm:
+        watched.show(loaded.certificate_.abstains, target)
+    if watched.timeline.alarm:
         raise typer.Exit(NO_GUARANTEE)
 
 
 def _check_group(group: str | None, monitor: "Monitor", model: Path) -> None:
-    if monitor.unit == "group" and group is None:
-        raise ValueError("--group is required: the model was certified by groups")
-    if monitor.unit != "group" and group is not None:
-        raise ValueError(f"--group requires a model certified by groups, which {str(model)!r} is not")
-
-
-def _errors_in_order(
-    loaded: Any,
-    files: tuple[Path, Path],
-    columns: dict[str, str],
-    options: "ReadOptions",
-    not_missing: Sequence[str],
-    note: Callable[[str], None],
-) -> tuple[Any, list[int], Any, int]:
-    """Predict the rows of a file in their order of arrival; raise if the model was fitted with them.
-
-    Returns, for the accepted rows, whether each is wrong, its place in the file (from 1) and its group; and the number
-    of abstentions.
-    """
-    import numpy as np
-    import pandas as pd
-
-    from pacbayes.cli.new_rows import LabelColumns, NewRows, in_spelling_of, labelled_blocks
-    from pacbayes.data.rows import row_hashes
-    from pacbayes.data.spelling import as_labels
     from pacbayes.data.split import DISTINCT
+    from pacbayes.data.split import GROUP as BY_GROUP
 
-    model, data = files
-    labels = LabelColumns(data, columns, options, not_missing, _MISSING_HINT)
-    rows = NewRows(data, loaded, options, not_missing, list(columns.values()))
-    distinct = loaded.certificate_.unit == DISTINCT
-    predictions, accepted_blocks, covered, hashes = [], [], [], []
-    for X in labelled_blocks(loaded, rows, labels, files, _NEW_ROWS_HINT):
-        predictions.append(as_labels(loaded.predict(X)))
-        accepted_blocks.append(loaded.accepts(X))
-        covered.append(loaded.covered(X))
-        hashes += [row_hashes(X, b"")] if distinct else []
-    for line in rows.notes:
-        note(line)
-    texts = labels.columns()
-    y_true = texts[columns["--target"]]
-    # With all classes of the model, because all predictions of a few rows may be wrong.
-    y_pred = in_spelling_of(y_true, np.concatenate([*predictions, as_labels(loaded.classes_)]), repr(str(model)))
-    order = _order(texts[columns["--order"]], columns["--order"]) if "--order" in columns else np.arange(y_true.size)
-    if distinct:
-        pairs = pd.DataFrame({"row": np.concatenate(hashes), "label": y_true})
-        order = order[~pairs.iloc[order].duplicated().to_numpy()]
-        if order.size < y_true.size:
-            note(f"{y_true.size - order.size} of {y_true.size} rows are duplicates of earlier ones: they do not count.")
-    accepted = np.concatenate(accepted_blocks)[order]
-    places = order[accepted]
-    groups = texts[columns["--group"]][places] if "--group" in columns else None
-    # After a refit, only covered predictions can be errors.
-    wrong = (y_pred[: y_true.size] != y_true) & np.concatenate(covered)
-    return wrong[places], (places + 1).tolist(), groups, int((~accepted).sum())
+    if monitor.unit == BY_GROUP and group is None:
+        raise ValueError("--group is required: the model was certified by groups")
+    if monitor.unit == DISTINCT and group is not None:
+        raise ValueError(f"--group must be left out: {str(model)!r} was certified with --duplicates together")
 
 
-def _order(texts: Any, name: str) -> Any:
-    """Sort a column of numbers or dates: indices of the rows, equal values in the order of the file."""
-    import pandas as pd
+class _Watch:
+    """Feed a timeline with the rows of all files, and show it."""
 
-    values = pd.Series(texts, dtype=object)
-    times = pd.to_numeric(values, errors="coerce")
-    if times.isna().any():
-        times = pd.to_datetime(values, errors="coerce", format="ISO8601", utc=True)
-    if times.isna().any():
-        first = int(times.isna().to_numpy().argmax())
-        raise ValueError(
-            f"--order must name a column of numbers, or of dates such as 2024-05-31, got {texts[first]!r} in row "
-            f"{first + 1} of {name!r}"
+    def __init__(self, monitor: "Monitor", by: str | None, several: bool, grouped: bool, note: "Note") -> None:
+        from pacbayes._utils.checks import check_choice
+        from pacbayes.data.split import GROUP as BY_GROUP
+        from pacbayes.report.timeline import SliceTotals, Timeline
+
+        self._by = by if by is None else check_choice("--by", by, _PERIODS)
+        self._several, self._grouped, self._note, self._decided = several, grouped, note, False
+        self.timeline = Timeline(monitor, BY_GROUP if grouped else "")
+        self.slices, self.abstained, self._seen = SliceTotals(), 0, 0
+        #: File, row (or group) and time of the alarm.
+        self.place: dict[str, Any] = dict.fromkeys(("alarm_file", "alarm_row", "alarm_group", "alarm_time"))
+
+    def read(self, stream: "Iterable[Arrivals]", order: str | None, by_day: bool) -> None:
+        """Read all files; groups count when all of them are read."""
+        groups: dict[str, list[Any]] = {}
+        for rows in stream:
+            self._decide(rows, order, by_day)
+            labels, starts = self._periods(rows)
+            self.abstained += rows.abstained
+            self._seen += rows.losses.size + rows.abstained
+            if rows.slices is not None:
+                self.slices.add(rows.losses, labels, rows.slices)
+            if self._grouped:
+                _collect(groups, rows, labels, starts, rows.starts("day").astype(str) if by_day else rows.groups)
+            else:
+                self._update(rows.losses, labels, starts)
+                self._locate(rows)
+        if groups:
+            self._update_groups(groups)
+
+    def _decide(self, rows: "Arrivals", order: str | None, by_day: bool) -> None:
+        """Choose periods by the first file, and check that all have what they need."""
+        from pacbayes.cli.arrivals import CALENDAR
+
+        if not rows.has_dates and (self._by in CALENDAR or by_day):
+            option = "--group with the column of --order" if by_day else f"--by {self._by}"
+            raise ValueError(f"{option} requires --order COLUMN with dates, such as 2024-05-31")
+        if self._decided:
+            return
+        self._decided = True
+        if self._by is None:
+            self._by = "week" if rows.has_dates else "file" if self._several else None
+        days = rows.starts("day") if rows.has_dates else ()
+        if not self._grouped and len(set(days)) < len(days) and self.timeline.unit == "example":
+            self._note(
+                "Rows of one day may depend on each other. Then false alarms are more frequent than --alpha: add "
+                f"--group {order}, which counts every day once, by its error rate."
+            )
+
+    def _periods(self, rows: "Arrivals") -> tuple[Any, Any]:
+        """Labels of the periods of rows, and their first days."""
+        import numpy as np
+
+        if self._by in (None, "file"):
+            return np.full(rows.losses.size, rows.name if self._by else ""), None
+        starts = rows.starts(str(self._by))
+        return starts.astype(str), starts
+
+    def _update(self, losses: Any, labels: Any, starts: Any) -> None:
+        self.timeline.update(losses, None if self._by is None else labels, starts)
+
+    def _locate(self, rows: "Arrivals") -> None:
+        """Note where the alarm was raised, if it was in these rows, the last of the timeline."""
+        at = self.timeline.alarm_at
+        if at is None or self.place["alarm_file"] is not None:
+            return
+        i = at - 1 - (self.timeline.rows - rows.losses.size)
+        time = None if rows.times is None else str(rows.times[i]).removesuffix("T00:00:00")
+        self.place |= {"alarm_file": rows.name, "alarm_row": int(rows.places[i]), "alarm_time": time}
+
+    def _update_groups(self, groups: dict[str, list[Any]]) -> None:
+        """Update with the error rates of groups, in the order of their first rows."""
+        import numpy as np
+
+        sums, sizes, labels, starts = zip(*groups.values(), strict=True)
+        days = None if starts[0] is None else np.array(starts)
+        self._update(np.array(sums) / np.array(sizes), np.array(labels), days)
+        if self.timeline.alarm_at is not None:
+            self.place["alarm_group"] = list(groups)[self.timeline.alarm_at - 1]
+
+    # -- output --------------------------------------------------------------------------------------------------------
+
+    def show(self, abstains: bool, target: str) -> None:
+        """Print the tables, the outcome, and after an alarm since when and the next step."""
+        from pacbayes.cli.show import print_lines, print_tables
+
+        timeline = self.timeline
+        tables = [table for table in (self._table(), self._slice_table()) if table is not None]
+        print_tables(tables, self._note)
+        if tables:
+            print_lines("", "")
+        counted = (
+            "Every group counts once. Assumes that its expected error rate, given the groups before it, is at most the "
+            "bound while nothing changes."
         )
-    return times.to_numpy().argsort(kind="stable")
+        print_lines(str(timeline), *self._after_alarm(target), _ASSUMPTIONS, *([counted] if self._grouped else []))
+        if abstains:
+            self._note(f"The model abstains on {self.abstained} of {self._seen} rows: they do not count.")
+
+    def _after_alarm(self, target: str) -> list[str]:
+        """State since when, and the next step."""
+        since, place = self.timeline.since, self.place
+        if since is None:
+            return []
+        row = f"row {place['alarm_row']} of {place['alarm_file'] if self._several else 'the file'}"
+        where = row if place["alarm_group"] is None else f"group {place['alarm_group']!r}"
+        time = "" if place["alarm_time"] is None else f" ({place['alarm_time'].replace('T', ' ')})"
+        rose = "" if self._by is None else f" The error rate most likely rose in {self._by} {since.label}."
+        slices = "" if self.slices else " --slice COLUMN shows where the errors are."
+        return [
+            f"The alarm was raised at {where}{time}.{rose}",
+            "Next step: do not rely on the certificate from now on. Check how the latest rows and labels came about."
+            f"{slices} If they are right, certify a model with rows since the change: pacbayes certify NEW.csv "
+            f"--target {target}.",
+        ]
+
+    def _table(self) -> "TextTable | None":
+        from pacbayes._utils.words import PLURAL, format_share
+        from pacbayes.certificates.sentences import written_percent
+        from pacbayes.report.tables import TextTable
+
+        if self._by is None:
+            return None
+        bound, rows, before = written_percent(self.timeline.bound), [], False
+        for period in self.timeline.periods:
+            state = "" if not period.alarm else "after the alarm" if before else "alarm"
+            before = period.alarm
+            counts = (str(period.rows), f"{period.errors:.6g}", format_share(period.error_rate))
+            rows.append((period.label, *counts, bound, f"{period.e_value:.3g}", state))
+        header = (self._by, PLURAL[self.timeline.unit], "errors", "error rate", "bound", "e-value", "")
+        return TextTable(f"Errors by {self._by}", header, rows)
+
+    def _slice_table(self) -> "TextTable | None":
+        from pacbayes._utils.words import format_share
+        from pacbayes.report.tables import TextTable
+
+        if not self.slices:
+            return None
+
+        def cells(totals: "Totals") -> tuple[str, str, str]:
+            share = format_share(totals.error_rate) if totals.rows else "–"
+            return str(totals.rows), f"{totals.errors:g}", share
+
+        since = self.timeline.since
+        label = None if since is None or self._by is None else since.label
+        table = self.slices.by_excess(label, self.timeline.bound)
+        rows = [(name, *(() if label is None else cells(before)), *cells(later)) for name, before, later in table]
+        names = ("rows", "errors", "error rate")
+        header = ("slice", *names, *(() if label is None else (f"{name} since {label}" for name in names)))
+        more = f" The {_MOST_SLICES} of {len(rows)} slices with most errors." if len(rows) > _MOST_SLICES else ""
+        caption = f"A description, without a guarantee.{more}"
+        return TextTable("Errors by slice", header, rows[:_MOST_SLICES], caption)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert the result to JSON types."""
+        timeline = self.timeline
+        names = (
+            "alarm",
+            "alarm_at",
+            "bound",
+            "alpha",
+            "unit",
+            "rows",
+            "errors",
+            "needed",
+            "e_value",
+            "largest_e_value",
+        )
+        since = timeline.since
+        label = None if since is None else since.label
+        periods = [asdict(period) | {"error_rate": period.error_rate} for period in timeline.periods if self._by]
+        return (
+            {name: getattr(timeline, name) for name in names}
+            | self.place
+            | {
+                "since": label if self._by else None,
+                "abstained": self.abstained,
+                "periods": [{name: value for name, value in period.items() if name != "start"} for period in periods],
+                "slices": [
+                    {"slice": name, "before": asdict(before), "since": asdict(later)}
+                    for name, before, later in self.slices.by_excess(label, timeline.bound)
+                ],
+                "text": str(timeline),
+            }
+        )
 
 
-def _as_dict(monitor: "Monitor", row: int | None, n_abstained: int) -> dict[str, Any]:
-    """Convert the result to JSON types."""
-    names = ("alarm", "alarm_at", "bound", "alpha", "unit", "rows", "errors", "needed")
-    e_values = monitor.e_values
-    return {name: getattr(monitor, name) for name in names} | {
-        "alarm_row": row,
-        "abstained": n_abstained,
-        "e_value": float(e_values[-1]) if monitor.rows else 1.0,
-        "largest_e_value": max(1.0, float(e_values.max(initial=0.0))),
-        "text": str(monitor),
-    }
+def _collect(groups: dict[str, list[Any]], rows: "Arrivals", labels: Any, starts: Any, names: Any) -> None:
+    """Add rows to their groups: errors and rows, and the period of the first row."""
+    for i, name in enumerate(names.tolist()):
+        group = groups.setdefault(name, [0.0, 0, labels[i], None if starts is None else starts[i]])
+        group[0] += float(rows.losses[i])
+        group[1] += 1

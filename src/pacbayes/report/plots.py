@@ -90,8 +90,8 @@ def plot_certificate(clf: Model, ax: "Axes | None" = None, *, test: Any = None) 
     axes.set_yticks([])
     axes.spines[["left", "right", "top"]].set_visible(False)
     axes.set_xticks([share for share in axes.get_xticks() if share <= min(1.0, end)])
-    _in_percent(axes.xaxis)
-    return _set_labels(axes, "error rate")
+    in_percent(axes.xaxis)
+    return set_labels(axes, "error rate")
 
 
 def plot_risks(clf: Model, ax: "Axes | None" = None, *, test: Any = None) -> "Axes":
@@ -146,7 +146,7 @@ def plot_risks(clf: Model, ax: "Axes | None" = None, *, test: Any = None) -> "Ax
     # Draw the lines above the filled area.
     axes.set_zorder(right.get_zorder() + 1)
     axes.patch.set_visible(False)
-    return _set_labels(axes, "λ" if view.is_path else "rank by validation error", "error rate")
+    return set_labels(axes, "λ" if view.is_path else "rank by validation error", "error rate")
 
 
 def plot_bounds(clf: Model, ax: "Axes | None" = None) -> "Axes":
@@ -194,7 +194,7 @@ def plot_bounds(clf: Model, ax: "Axes | None" = None) -> "Axes":
     axes.set_ylim(0.0, 1.15 * max(bounds))
     title = f"Each bound holds on its own, with {confidence(view.plan.delta)} confidence"
     axes.set_title(title, fontsize="medium")
-    return _set_labels(axes, "", "error rate")
+    return set_labels(axes, "", "error rate")
 
 
 def plot_gibbs_curve(clf: Model, ax: "Axes | None" = None) -> "Axes":
@@ -240,7 +240,7 @@ def plot_gibbs_curve(clf: Model, ax: "Axes | None" = None) -> "Axes":
     label = f"optimum: β = {best.beta:.4g}, B = {format_up(best.bound, 4)}"
     axes.plot([beta], [best.bound], "o", color=ACCENT, label=label)
     _logarithmic(axes)
-    return _set_labels(axes, "inverse temperature β", "bound on the error rate")
+    return set_labels(axes, "inverse temperature β", "bound on the error rate")
 
 
 def plot_coverage(clf: Model, ax: "Axes | None" = None) -> "Axes":
@@ -287,8 +287,8 @@ def plot_coverage(clf: Model, ax: "Axes | None" = None) -> "Axes":
         axes.plot(*point, "o", color=ACCENT, label="threshold in use")
     axes.set_xlim(-0.03, 1.03)
     axes.set_ylim(0.0, max(3.0 * max_error, 1.1 * float(curve.errors.max())))
-    _in_percent(axes.xaxis, axes.yaxis)
-    return _set_labels(axes, "acceptance rate on the validation set", "error rate")
+    in_percent(axes.xaxis, axes.yaxis)
+    return set_labels(axes, "acceptance rate on the validation set", "error rate")
 
 
 def plot_decision(clf: Model, ax: "Axes | None" = None) -> "Axes":
@@ -336,10 +336,10 @@ def plot_decision(clf: Model, ax: "Axes | None" = None) -> "Axes":
     if result.passed:
         axes.axvline(result.threshold, color="black", linewidth=1.0, label="threshold in use")
     axes.set_ylim(-0.02, 1.02)
-    _in_percent(axes.yaxis)
+    in_percent(axes.yaxis)
     # Reports omit the class name, which may contain characters that are invalid in an SVG.
     of_class = "" if clf is view else f" of {result.positive}"
-    return _set_labels(axes, f"threshold of the probability{of_class}", "rate on the validation set")
+    return set_labels(axes, f"threshold of the probability{of_class}", "rate on the validation set")
 
 
 def plot_monitor(monitor: Monitor, ax: "Axes | None" = None) -> "Axes":
@@ -379,7 +379,7 @@ def plot_monitor(monitor: Monitor, ax: "Axes | None" = None) -> "Axes":
     if monitor.alarm_at is not None:
         axes.plot(monitor.alarm_at, e_values[monitor.alarm_at], "o", color=ACCENT, label="alarm")
     axes.set_yscale("log")
-    return _set_labels(axes, f"{PLURAL[monitor.unit]} observed", "e-value against the certificate")
+    return set_labels(axes, f"{PLURAL[monitor.unit]} observed", "e-value against the certificate")
 
 
 def plot_plan(
@@ -420,7 +420,7 @@ def plot_plan(
     axes.set_ylim(0.0, 1.02)
     axes.set_xlim(0.0, last)
     axes.set_title(f"For an error rate of {100 * error:g} %; δ = {delta:g}", fontsize="medium")
-    return _set_labels(axes, "validation rows", f"probability of a bound of at most {100 * target:g} %")
+    return set_labels(axes, "validation rows", f"probability of a bound of at most {100 * target:g} %")
 
 
 class Coverage(NamedTuple):
@@ -470,7 +470,7 @@ def _new_axes(ax: "Axes | None") -> "Axes":
     return axes
 
 
-def _set_labels(axes: "Axes", x: str, y: str = "") -> "Axes":
+def set_labels(axes: "Axes", x: str, y: str = "") -> "Axes":
     """Label the axes and add a legend without repeated entries."""
     axes.set_xlabel(x)
     axes.set_ylabel(y)
@@ -480,7 +480,8 @@ def _set_labels(axes: "Axes", x: str, y: str = "") -> "Axes":
     return axes
 
 
-def _in_percent(*axes: "Axis") -> None:
+def in_percent(*axes: "Axis") -> None:
+    """Write the ticks as percentages."""
     for axis in axes:
         axis.set_major_formatter(lambda share, _: f"{100 * share:.6g} %")
 
