@@ -69,6 +69,7 @@ def test_fail_above(path, capsys, share, code):
         (TABLE.replace("count", "rows"), [], "lacks 'count'"),
         (TABLE.replace("900", "900.5"), [], "numbers of rows"),
         (TABLE.replace("900", "-900"), [], "numbers of rows"),
+        (TABLE + "no,yes,4611686018427387904\n" * 4, [], "a sum of at most"),
         (TABLE.replace("no,no,900", "no,no,"), [], "has a missing value in row 1"),
         (TABLE, ["--target", "true"], "remove --target"),
         (TABLE, ["--recall", "0.5"], "remove --recall"),

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import Rows
+from pacbayes._utils.checks import LARGEST_M
 from pacbayes.cli.costs import read_cost
 from pacbayes.cli.model import metric_names, parse_positive
 from pacbayes.cli.new_rows import in_spelling_of
@@ -72,6 +73,9 @@ def read_counts(path: Path, sep: str | None) -> tuple[Rows, NDArray[Any]]:
     counts = frame["count"].to_numpy()
     if counts.dtype.kind not in "iu" or counts.min() < 0:
         raise ValueError(f"column 'count' of {str(path)!r} must hold numbers of rows")
+    # Sums of integers of 64 bits may overflow, even to small numbers.
+    if sum(counts.tolist()) > LARGEST_M:
+        raise ValueError(f"column 'count' of {str(path)!r} must have a sum of at most 2**53")
     true = as_labels(frame["true"])
     check_spellings(set(true.tolist()), f"column 'true' of {str(path)!r}")
     predicted = in_spelling_of(true, as_labels(frame["predicted"]), "column 'predicted'")

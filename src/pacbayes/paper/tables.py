@@ -13,9 +13,9 @@ from pacbayes.paper.workspace import Workspace
 DESCRIPTIONS = {
     "datasets": "details of the data sets",
     "constants": "I_lin and I_sq against 2 sqrt(m), tables and figures",
-    "main": "bounds and test errors, five distances, nine data sets, 1990 classifiers",
+    "main": "Table 2: bounds and test errors, five distances, nine data sets, 1990 classifiers",
     "small-lambda": "the same for the grid of 500 that reaches down to 1e-5",
-    "fp-vs-solver": "kl: fixed point, Ipopt and certified minimum for 50 to 1990 classifiers",
+    "fp-vs-solver": "Table 3, kl: fixed point, Ipopt and certified minimum for 50 to 1990 classifiers",
     "ccp": "kl: the convex-concave procedure, as printed and corrected",
     "support-squared": "support of the optimal posterior, squared",
     "support-kl": "support of the optimal posterior, kl",
@@ -29,7 +29,7 @@ DESCRIPTIONS = {
     "posteriors": "pictures: weight over lambda, the Gibbs curve, bounds by number of classifiers",
     "divergences": "smallest bounds by KL and by chi-square, at delta .01 and .05",
     "protocols": "what the protocol's open choices change",
-    "outline": "the paper's outline of its results, each cell with a verdict",
+    "outline": "Table 1: the paper's outline of its results, each cell with a verdict",
     "claims": "each claim of the paper, yes or no",
 }
 # Where each is made, by a function of its name.
