@@ -95,7 +95,24 @@ def test_recall_and_precision(path):
 # -- all strategies of small samples -----------------------------------------------------------------------------------
 
 
-def largest_false_pass(m, delta, level_of=lambda one: one.level, after=Budget.after, told=False):
+def choices_of(samples, mixed):
+    """Statements with the counts of each sample, and whether they are false; the first two kinds are positive."""
+    m, kinds = samples[0].sum(), [one for one in itertools.product([0, 1], repeat=4) if any(one)]
+    # The last of the three statements is false, and as close to the truth as can be.
+    for kind in np.array(kinds):
+        for share in (0.4, 0.7, kind.mean() - 1e-9):
+            yield Statement(at_most=share), [{"at_most": (int(k), m)} for k in samples @ kind], kind.mean() > share
+    for kind in np.array([[1, 0], [0, 1], [1, 1]]) if mixed else ():
+        rows, recall = samples[:, :2].sum(axis=1), 1.0 - kind.mean()
+        pairs = [(int(n - k), int(n)) for n, k in zip(rows, samples[:, :2] @ kind, strict=True)]
+        for share in (0.2, recall + 1e-9):
+            yield Statement(recall=share, pos_label=1), [{"recall": pair} for pair in pairs], recall < share
+        # Two parts, of which the first alone is false.
+        both = [{"recall": pair, "at_most": (n - hits, m)} for pair, (hits, n) in zip(pairs, pairs, strict=True)]
+        yield Statement(recall=recall + 1e-9, at_most=0.7, pos_label=1), both, True
+
+
+def largest_false_pass(m, delta, level_of=lambda one: one.level, after=Budget.after, told=False, mixed=False):
     """Largest probability of a false pass over all strategies of three attempts, for rows of four equally likely kinds.
 
     A classifier errs on all rows of some kinds.  A strategy chooses the next classifier and its statement by the
@@ -103,20 +120,23 @@ def largest_false_pass(m, delta, level_of=lambda one: one.level, after=Budget.af
     """
     samples = np.array([n for n in itertools.product(range(m + 1), repeat=4) if sum(n) == m])
     weight = factorial(m) / np.prod(factorial(samples), axis=1) / 4.0**m
-    kinds = np.array([one for one in itertools.product([0, 1], repeat=4) if any(one)])
-    # The last of the three statements is false, and as close to the truth as can be.
-    choices = [(kind, one) for kind in kinds for one in (0.4, 0.7, kind.mean() - 1e-9)]
-    errors, at_most = np.array([kind @ samples.T for kind, _ in choices]), np.array([one for _, one in choices])
-    false = np.array([kind.mean() > one for kind, one in choices])
+    statements, counts, is_false = zip(*choices_of(samples, mixed), strict=True)
+    false = np.array(is_false)
+    errors = np.array([[one["at_most"][0] if "at_most" in one else 0 for one in row] for row in counts])
 
     @cache
     def passing(level):
         """Which samples pass, by choice."""
-        proved = {
-            one: np.array([Statement(at_most=one).is_proved({"at_most": (k, m)}, level) for k in range(m + 1)])
-            for one in set(at_most.tolist())
-        }
-        return np.array([proved[one][row] for one, row in zip(at_most.tolist(), errors, strict=True)])
+        return np.array(
+            [
+                [proved(statement, tuple(one.items()), level) for one in row]
+                for statement, row in zip(statements, counts, strict=True)
+            ]
+        )
+
+    @cache
+    def proved(statement, one, level):
+        return statement.is_proved(dict(one), level)
 
     def best(inside, budget, attempts):
         passed = passing(level_of(budget))
@@ -140,6 +160,7 @@ def test_no_strategy_of_three_attempts_exceeds_delta(m, delta):
     assert 0.0 < largest_false_pass(m, delta) <= delta
     if m < 5:
         assert largest_false_pass(m, delta, told=True) <= delta
+        assert largest_false_pass(m, delta, mixed=True) <= delta
 
 
 @pytest.mark.parametrize(
