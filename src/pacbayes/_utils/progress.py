@@ -185,8 +185,12 @@ def progress(name: str, total: int | None, delay: float = DELAY_SECONDS) -> Iter
         yield lambda steps: None
 
 
-def compiled(**options: Any) -> Any:
-    """Decorate by `numba.njit` with a cache, or without one if no folder is writable."""
+def compiled(*, inner: bool = False, **options: Any) -> Any:
+    """Decorate by `numba.njit` with a cache, or without one if no folder is writable.
+
+    Functions that only compiled code calls are `inner`: they need neither a cache nor a way in from Python, which take
+    a sixth of the time of compilation.
+    """
     from numba import config, njit
 
     if getattr(config, "DISABLE_JIT", 0):  # set by numba at run time, invisible to type checkers
@@ -195,10 +199,12 @@ def compiled(**options: Any) -> Any:
             "from the environment"
         )
 
+    options |= {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": inner}
+
     def decorate(function: Any) -> Any:
         try:
-            return njit(nogil=True, cache=True, **options)(function)
+            return njit(cache=not inner, **options)(function)
         except RuntimeError:
-            return njit(nogil=True, **options)(function)
+            return njit(**options)(function)
 
     return decorate

@@ -32,7 +32,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from pacbayes._utils.arrays import EPS, FloatArray, Rows
 from pacbayes._utils.memory import memory_limit
 from pacbayes._utils.threads import parallel_for
-from pacbayes.svm.smo import add_rows
+from pacbayes.svm.smo import add_rows, compile_sums
 
 # Most steps from one cost to the next; three are usual.
 _MAX_STEPS = 20
@@ -243,6 +243,7 @@ class ActiveSet:
 
     def __init__(self, kernel: NDArray[Any], y: FloatArray, tol: float) -> None:
         self._kernel, self._y, self._tolerance = kernel, y, _TOLERANCE_SHARE * tol
+        compile_sums(kernel.dtype)
         self.size = float(np.abs(np.diagonal(kernel)).max())
         #: Sum of y_i K_i over U: the derivative of g in C for fixed free variables.
         self._slope = np.zeros(y.size)

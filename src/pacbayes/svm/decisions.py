@@ -23,11 +23,9 @@ Importing this module imports numba; `load_compiled` of kernel.py does so when i
 
 import math
 
-import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
-from pacbayes._utils.arrays import EPS, FloatArray
+from pacbayes._utils.arrays import EPS
 from pacbayes._utils.progress import compiled
 
 _LOG2E = 1.0 / math.log(2.0)
@@ -37,19 +35,13 @@ _LN2_LOW = 1.90821492927058770002e-10
 # Adding this to |n| < 2^51 leaves the rounded integer in the low bits.
 _ROUND = 1.5 * 2.0**52
 _UNDERFLOW = -708.0
-_PRODUCTS, _DISTANCES, _GAUSSIANS = 0, 1, 2
-KINDS = {"products": _PRODUCTS, "distances": _DISTANCES, "gaussians": _GAUSSIANS}
-# Columns of the result per tile, which stay in the cache with their rows.
-TILE = 256
-# Rows and columns of a block when one triangle is copied to the other.
-_CORNER = 32
 # Relative change that counts as none: multiplication by C and division may change a few units in the last place.
 _UNCHANGED = 4.0 * EPS
 # Bound on products lost to underflow.
 _TINY = 1e-290
 
 
-@compiled()
+@compiled(inner=True)
 def _exp_row(x, power, bits):
     """Replace x <= 0 by exp(x); `power` is a buffer and `bits` the same memory as integers."""
     for t in range(x.size):
@@ -89,30 +81,21 @@ def gaussian_of_distances(distances, rows, columns, gamma, out, power, bits):
 
 
 @compiled()
-def gaussian_in_single(distances, rows, columns, gamma, out, power, bits):
-    """Set out[i, j] = exp(-gamma distances[rows[i], columns[j]]), rounded to single precision."""
-    row = np.empty(columns.size)
+def gaussian_in_single(distances, rows, columns, gamma, out, row, power, bits):
+    """Set out[i, j] = exp(-gamma distances[rows[i], columns[j]]), rounded to single precision; `row` is a buffer."""
     for i in range(rows.size):
-        source = distances[rows[i]]
+        source, single = distances[rows[i]], out[i]
         for t in range(row.size):
             row[t] = -gamma * source[columns[t]]
         _exp_row(row, power, bits)
-        out[i, :] = row
-
-
-@compiled()
-def pick_values(source, rows, columns, out):
-    """Set out[i, j] = source[rows[i], columns[j]]."""
-    for i in range(rows.size):
-        values, row = source[rows[i]], out[i]
         for t in range(row.size):
-            row[t] = values[columns[t]]
+            single[t] = row[t]
 
 
 # Two rows and four columns at a time, so that each loaded value is used eight times.
 
 
-@compiled()
+@compiled(inner=True)
 def _set_distances(first, second, columns, start, out, other):
     """Set out[t] and other[t] to the squared distances of two rows and the row in column start + t of `columns`."""
     stop = start + out.size
@@ -139,7 +122,7 @@ def _set_distances(first, second, columns, start, out, other):
         j += 1
 
 
-@compiled()
+@compiled(inner=True)
 def _set_products(first, second, columns, start, out, other):
     """Set out[t] and other[t] to the inner products of two rows and the row in column start + t of `columns`."""
     stop = start + out.size
@@ -163,65 +146,48 @@ def _set_products(first, second, columns, start, out, other):
         j += 1
 
 
-@compiled()
+@compiled(inner=True)
 def _to_gaussians(gamma, values, power, bits):
     for t in range(values.size):
         values[t] = -gamma * values[t]
     _exp_row(values, power, bits)
 
 
+# The last of an odd number of rows is computed a second time, in `spare`.
+
+
 @compiled()
-def pairs_between(A, columns, kind, gamma, out, power, bits, start, top, bottom):
-    """Compute out[i, j] from row i of A and column j of `columns`, for a tile of columns and a range of rows."""
-    stop, spare = min(start + TILE, out.shape[1]), np.empty(TILE)
+def products_between(A, columns, out, spare, start, top, bottom):
+    """Set out[i, j] to the product of row i of A and column j of `columns`, for a tile of columns and some rows."""
+    stop = min(start + spare.size, out.shape[1])
     for i in range(top, bottom, 2):
-        # The last of an odd number of rows is paired with itself.
+        second = min(i + 1, bottom - 1)
+        other = out[second, start:stop] if second > i else spare[: stop - start]
+        _set_products(A[i], A[second], columns, start, out[i, start:stop], other)
+
+
+@compiled()
+def distances_between(A, columns, out, spare, start, top, bottom, gamma, power, bits):
+    """Set out[i, j] to squared distances, like `products_between`, and for positive gamma to kernel values."""
+    stop = min(start + spare.size, out.shape[1])
+    for i in range(top, bottom, 2):
         second = min(i + 1, bottom - 1)
         first, other = out[i, start:stop], out[second, start:stop] if second > i else spare[: stop - start]
-        if kind == _PRODUCTS:
-            _set_products(A[i], A[second], columns, start, first, other)
-        else:
-            _set_distances(A[i], A[second], columns, start, first, other)
-        if kind == _GAUSSIANS:
+        _set_distances(A[i], A[second], columns, start, first, other)
+        if gamma > 0.0:
             _to_gaussians(gamma, first, power, bits)
             if second > i:
                 _to_gaussians(gamma, other, power, bits)
 
 
 @compiled()
-def pairs_within(A, columns, kind, gamma, out, power, bits, start, top, bottom):
-    """Compute out[i, j] and out[j, i] from rows i and j of A; `columns` is A transposed.
+def weighted_sums(used, coefs, K, sums):
+    """Set `sums` to the weighted sums of all columns of K; four terms at a time, added in the same order.
 
-    For a tile of columns and rows up to its end, from a multiple of `TILE` on.  Only one triangle is computed: the
-    terms of (a, b) and (b, a) are equal, and so are their sums.
+    `used` are the rows with a coefficient other than zero.
     """
-    pairs_between(A, columns, kind, gamma, out, power, bits, start, top, bottom)
-    stop = min(start + TILE, out.shape[1])
-    for upper in range(top, min(bottom, start), _CORNER):
-        for left in range(start, stop, _CORNER):
-            for j in range(left, min(left + _CORNER, stop)):
-                for i in range(upper, upper + _CORNER):
-                    out[j, i] = out[i, j]
-
-
-@compiled()
-def _sums_of_columns(coefs, K, columns):
-    """Weighted sums of selected columns of K."""
-    sums = np.zeros(columns.size)
-    for t in range(coefs.size):
-        coef = coefs[t]
-        if coef != 0.0:
-            row = K[t]
-            for k in range(columns.size):
-                sums[k] += coef * row[columns[k]]
-    return sums
-
-
-@compiled()
-def weighted_sums(coefs, K, sums):
-    """Set `sums` to the weighted sums of all columns of K; four terms at a time, added in the same order."""
-    sums[:] = 0.0
-    used = np.flatnonzero(coefs)
+    for j in range(sums.size):
+        sums[j] = 0.0
     k = 0
     while k + 4 <= used.size:
         t, u, v, w = used[k], used[k + 1], used[k + 2], used[k + 3]
@@ -243,7 +209,8 @@ def absolute_sums(coefs, sums):
 
     Four rows at a time, since an addition waits for the one before it.
     """
-    sums[:] = 0.0
+    for h in range(sums.size):
+        sums[h] = 0.0
     h = 0
     while h + 4 <= sums.size:
         p, q, r, s = coefs[h], coefs[h + 1], coefs[h + 2], coefs[h + 3]
@@ -259,7 +226,7 @@ def absolute_sums(coefs, sums):
         h += 1
 
 
-@compiled(error_model="numpy", fastmath={"nnan", "nsz", "contract", "reassoc"})
+@compiled(inner=True, error_model="numpy", fastmath={"nnan", "nsz", "contract", "reassoc"})
 def _scaled(coefs, scale, s):
     """Set s = scale * coefs and return the sum of its absolute values."""
     total = 0.0
@@ -270,10 +237,11 @@ def _scaled(coefs, scale, s):
 
 
 @compiled(error_model="numpy")
-def collect(dual_coef, order, scales, doubts, starts, columns, values):
+def collect(dual_coef, order, scales, doubts, s, before, starts, columns, values):
     """Store the changes of s = y alpha / C along the path; return their number, or -1 if it exceeds `columns`.
 
-    An SVM with the coefficients of the one before has no changes and gets its scale, 1/C.
+    An SVM with the coefficients of the one before has no changes and gets its scale, 1/C.  `s` is a buffer, and
+    `before` one of zeros.
 
     `doubts` are bounds, larger than necessary by a factor of two, on the differences between scores, for kernel values
     up to 1, and decision values times the scale.  They add up half a unit in the last place for each addition to a sum
@@ -281,7 +249,6 @@ def collect(dual_coef, order, scales, doubts, starts, columns, values):
     `_UNCHANGED` for variables without a change.
     """
     m = dual_coef.shape[1]
-    s, before = np.empty(m), np.zeros(m)
     count, size, drift = 0, 0.0, 0.0
     for k in range(order.size):
         coefs = dual_coef[order[k]]
@@ -312,16 +279,17 @@ def collect(dual_coef, order, scales, doubts, starts, columns, values):
     return count
 
 
-@compiled(fastmath={"nnan", "nsz", "contract"})
+@compiled(inner=True, fastmath={"nnan", "nsz", "contract"})
 def _add(scores, change, row):
     for t in range(scores.size):
         scores[t] += change * row[t]
 
 
-@compiled()
+@compiled(inner=True)
 def _largest(K, largest):
     """Set `largest` to the largest absolute value of each column of K."""
-    largest[:] = 0.0
+    for t in range(largest.size):
+        largest[t] = 0.0
     for i in range(K.shape[0]):
         row = K[i]
         for t in range(largest.size):
@@ -329,7 +297,7 @@ def _largest(K, largest):
             largest[t] = size if size > largest[t] else largest[t]
 
 
-@compiled()
+@compiled(inner=True)
 def _compare(scores, threshold, doubt, floor, largest, out):
     """Compare scores with the threshold; return the number of those that are too close to it or NaN."""
     uncertain = 0
@@ -340,7 +308,17 @@ def _compare(scores, threshold, doubt, floor, largest, out):
     return uncertain
 
 
-@compiled()
+@compiled(inner=True)
+def _weighted_sum(coefs, K, column):
+    """Weighted sum of a column of K."""
+    total = 0.0
+    for t in range(coefs.size):
+        if coefs[t] != 0.0:
+            total += coefs[t] * K[t, column]
+    return total
+
+
+@compiled(inner=True)
 def _decide(scores, scale, doubt, largest, coefs, K, intercept, tie, out):
     """Set `out` where decision values of an SVM are at least -tie; scores are about `scale` times their sums."""
     threshold = (-tie - intercept) * scale
@@ -348,20 +326,19 @@ def _decide(scores, scale, doubt, largest, coefs, K, intercept, tie, out):
     number = _compare(scores, threshold, doubt, floor, largest, out)
     if number == 0:
         return
-    uncertain, k = np.empty(number, dtype=np.int64), 0
     for t in range(scores.size):
         if not abs(scores[t] - threshold) > doubt * largest[t] + floor:
-            uncertain[k] = t
-            k += 1
-    sums = _sums_of_columns(coefs, K, uncertain)
-    for k in range(number):
-        out[uncertain[k]] = sums[k] + intercept >= -tie
+            out[t] = _weighted_sum(coefs, K, t) + intercept >= -tie
 
 
 @compiled()
-def accumulate(starts, columns, values, order, scales, doubts, dual_coef, intercepts, ties, K, positive):
-    """Set `positive` by SVM and new row, from scores that are sums of changes times rows of K."""
-    scores, largest = np.zeros(K.shape[1]), np.empty(K.shape[1])
+def accumulate(
+    starts, columns, values, order, scales, doubts, dual_coef, intercepts, ties, K, scores, largest, positive
+):
+    """Set `positive` by SVM and new row, from scores that are sums of changes times rows of K.
+
+    `scores` are zeros, and `largest` is a buffer.
+    """
     _largest(K, largest)
     for i in range(order.size):
         for k in range(starts[i], starts[i + 1]):
@@ -371,9 +348,8 @@ def accumulate(starts, columns, values, order, scales, doubts, dual_coef, interc
 
 
 @compiled()
-def compare_products(products, sizes, dual_coef, intercepts, ties, K, positive):
-    """Set `positive` by SVM and new row, from the matrix product of dual coefficients and K."""
-    largest = np.empty(K.shape[1])
+def compare_products(products, sizes, dual_coef, intercepts, ties, K, largest, positive):
+    """Set `positive` by SVM and new row, from the matrix product of dual coefficients and K; `largest` is a buffer."""
     _largest(K, largest)
     for h in range(products.shape[0]):
         # Product and decision value each err by half a unit in the last place of the 1-norm for each of m terms.
@@ -381,24 +357,20 @@ def compare_products(products, sizes, dual_coef, intercepts, ties, K, positive):
         _decide(products[h], 1.0, doubt, largest, dual_coef[h], K, intercepts[h], ties[h], positive[h])
 
 
-def compile_all() -> None:
-    """Compile the entry points, or load them from the cache."""
-    matrix, vector, integers, number = types.float64[:, ::1], types.float64[::1], types.int64[::1], types.int64
-    single, short, flags = types.float32[:, ::1], types.int32[::1], types.boolean[:, ::1]
-    arguments = (matrix, matrix, number, types.float64, matrix, vector, integers, number, number, number)
-    pairs_between.compile(arguments)
-    pairs_within.compile(arguments)
-    pick_values.compile((matrix, integers, integers, matrix))
-    gaussian_of_distances.compile((matrix, integers, integers, types.float64, matrix, vector, integers))
-    gaussian_in_single.compile((matrix, integers, integers, types.float64, single, vector, integers))
-    weighted_sums.compile((vector, matrix, vector))
-    absolute_sums.compile((matrix, vector))
-    collect.compile((matrix, integers, vector, vector, integers, short, vector))
-    accumulate.compile((integers, short, vector, integers, vector, vector, matrix, vector, vector, matrix, flags))
-    compare_products.compile((matrix, vector, matrix, vector, vector, matrix, flags))
-
-
-def buffer(n: int) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Memory for n numbers, as floats and as integers."""
-    power = np.empty(n)
-    return power, power.view(np.int64)
+_matrix, _vector, _integers, _number = types.float64[:, ::1], types.float64[::1], types.int64[::1], types.int64
+_single, _short, _flags, _float = types.float32[:, ::1], types.int32[::1], types.boolean[:, ::1], types.float64
+_between = (_matrix, _matrix, _matrix, _vector, _number, _number, _number)
+_gaussian = (_matrix, _integers, _integers, _float)
+_path = (_matrix, _vector, _vector, _matrix)
+#: Types of the arguments of each function: others would be compiled anew, with other last bits.
+SIGNATURES = {
+    "products_between": _between,
+    "distances_between": (*_between, _float, _vector, _integers),
+    "gaussian_of_distances": (*_gaussian, _matrix, _vector, _integers),
+    "gaussian_in_single": (*_gaussian, _single, _vector, _vector, _integers),
+    "weighted_sums": (_integers, _vector, _matrix, _vector),
+    "absolute_sums": (_matrix, _vector),
+    "collect": (_matrix, _integers, _vector, _vector, _vector, _vector, _integers, _short, _vector),
+    "accumulate": (_integers, _short, _vector, _integers, _vector, _vector, *_path, _vector, _vector, _flags),
+    "compare_products": (_matrix, _vector, *_path, _vector, _flags),
+}

@@ -28,6 +28,8 @@ _TERMS_PER_PART = 2**24
 SINGLE_FROM = 16_000
 # Rows of such a matrix per part.
 _BAND = 128
+# Columns of a kernel matrix that are computed together, and stay in the cache with their rows.
+_TILE = 256
 # Larger values are clipped, so that no square, product or sum overflows.
 LARGEST = 1e100
 #: Values of `scale`: standardise if the training rows recommend it, or as R's kernlab does.
@@ -230,17 +232,18 @@ class Kernel:
     ) -> NDArray[Any]:
         """Kernel matrix of selected rows and columns of the rows of `shared_matrix`, in `out`."""
         values: NDArray[Any] = np.empty((rows.size, columns.size)) if out is None else out
-        compiled = load_compiled()
         height = max(1, _TERMS_PER_PART // (16 * max(1, columns.size)))
 
         def work(top: int) -> None:
             part = slice(top, top + height)
             if self.gamma is None:
-                compiled.pick_values(shared, rows[part], columns, values[part])
+                values[part] = shared[np.ix_(rows[part], columns)]
+                return
+            arguments = (shared, rows[part], columns, self.gamma, values[part])
+            if values.dtype == np.float32:
+                load_compiled("gaussian_in_single")(*arguments, np.empty(columns.size), *_buffer(columns.size))
             else:
-                buffer = compiled.buffer(columns.size)
-                fill = compiled.gaussian_in_single if values.dtype == np.float32 else compiled.gaussian_of_distances
-                fill(shared, rows[part], columns, self.gamma, values[part], *buffer)
+                load_compiled("gaussian_of_distances")(*arguments, *_buffer(columns.size))
 
         parallel_for(work, range(0, rows.size, height))
         return values
@@ -288,25 +291,34 @@ def fit_kernels(rows: FloatArray, name: str, gamma: Gamma, rng: np.random.Genera
 
 def _pairwise(A: FloatArray, B: FloatArray | None, kind: str, gamma: float | None) -> FloatArray:
     """Kernel values or squared distances of rows of A by rows of B, or of A with itself."""
-    compiled = load_compiled()
     rows, columns = np.ascontiguousarray(A), np.ascontiguousarray((A if B is None else B).T)
     # Compiled code does not check bounds, and rows from a file may have any number of columns.
     if rows.shape[1] != len(columns):
         raise ValueError(f"rows must have equally many columns, got {rows.shape[1]} and {len(columns)}")
     values: FloatArray = np.empty((len(rows), columns.shape[1]))
-    arguments = (rows, columns, compiled.KINDS[kind], 0.0 if gamma is None else gamma, values)
-    tile = compiled.TILE
-    parts = _tiles(values.shape, A.shape[1], tile, triangle=B is None)
+    compiled = load_compiled("products_between" if kind == "products" else "distances_between")
+    width = 0.0 if gamma is None else gamma
+
+    def work(part: tuple[int, int, int]) -> None:
+        start, top, bottom = part
+        more = () if kind == "products" else (width, *_buffer(_TILE))
+        compiled(rows, columns, values, np.empty(_TILE), start, top, bottom, *more)
+        # One triangle is enough: the terms of (a, b) and (b, a) are equal, and so are their sums.
+        for corner in range(top, min(bottom, start) if B is None else top, _TILE):
+            block = slice(corner, corner + _TILE)
+            values[start : start + _TILE, block] = values[block, start : start + _TILE].T
+
+    parts = _tiles(values.shape, A.shape[1], _TILE, triangle=B is None)
     if B is not None:
-        parallel_for(lambda part: compiled.pairs_between(*arguments, *compiled.buffer(tile), *part), parts)
+        parallel_for(work, parts)
         return values
     with progress("kernel matrix", len(parts)) as advance:
 
-        def work(part: tuple[int, int, int]) -> None:
-            compiled.pairs_within(*arguments, *compiled.buffer(tile), *part)
+        def counted(part: tuple[int, int, int]) -> None:
+            work(part)
             advance(1)
 
-        parallel_for(work, parts)
+        parallel_for(counted, parts)
     return values
 
 
@@ -330,13 +342,20 @@ def _tiles(shape: tuple[int, ...], n_columns: int, tile: int, triangle: bool) ->
 
 
 @cache
-def load_compiled() -> Any:
-    """Compiled functions of decisions.py; defers the import of numba."""
+def load_compiled(name: str) -> Any:
+    """Compiled function of decisions.py; defers its compilation and the import of numba."""
     from pacbayes.svm import decisions
 
+    function = getattr(decisions, name)
     with progress(COMPILING, None):
-        decisions.compile_all()
-    return decisions
+        function.compile(decisions.SIGNATURES[name])
+    return function
+
+
+def _buffer(n: int) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Memory for n numbers, as floats and as integers."""
+    power = np.empty(n)
+    return power, power.view(np.int64)
 
 
 def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> float:

@@ -68,12 +68,14 @@ class PathScores:
             self._multiply(rows, positive)
             return positive
         parts = (changes.starts, changes.columns, changes.values, changes.order, changes.scales, changes.doubts)
-        load_compiled().accumulate(*parts, path.dual_coef, path.intercept, self.ties, rows, positive)
+        scores, largest = np.zeros(K.shape[1]), np.empty(K.shape[1])
+        arguments = (path.dual_coef, path.intercept, self.ties, rows, scores, largest, positive)
+        load_compiled("accumulate")(*parts, *arguments)
         return positive
 
     def _multiply(self, rows: FloatArray, positive: NDArray[np.bool_]) -> None:
         """Set `positive` by matrix products."""
-        compare = load_compiled().compare_products
+        compare = load_compiled("compare_products")
         # An even number of parts of equal size.
         number = 2 * -(-len(positive) // (2 * _SVMS_PER_PART))
         size = -(-len(positive) // number)
@@ -83,7 +85,9 @@ class PathScores:
             coefs = self.path.dual_coef[part]
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # `compare` decides about NaN
                 products = coefs @ rows
-            compare(products, self.sizes[part], coefs, self.path.intercept[part], self.ties[part], rows, positive[part])
+            largest = np.empty(rows.shape[1])
+            arguments = (self.path.intercept[part], self.ties[part], rows, largest, positive[part])
+            compare(products, self.sizes[part], coefs, *arguments)
 
         parallel_for(work, range(0, len(positive), size))
 
@@ -95,7 +99,8 @@ def path_scores(path: SVMPath, kernel_size: float) -> PathScores:
     scales, doubts, starts = path.lambdas[order], np.empty(h), np.zeros(h + 1, dtype=np.int64)
     most = path.dual_coef.size // _CHANGE_WORK
     columns, values = np.empty(most, dtype=np.int32), np.empty(most)
-    count = load_compiled().collect(path.dual_coef, order, scales, doubts, starts, columns, values)
+    buffers = np.empty(path.dual_coef.shape[1]), np.zeros(path.dual_coef.shape[1])
+    count = load_compiled("collect")(path.dual_coef, order, scales, doubts, *buffers, starts, columns, values)
     changes = (
         None if count < 0 else Changes(order, scales, doubts, starts, columns[:count].copy(), values[:count].copy())
     )
@@ -112,7 +117,7 @@ def sizes_of(coefs: FloatArray) -> FloatArray:
     array([2.])
     """
     sizes = np.empty(len(coefs))
-    load_compiled().absolute_sums(coefs, sizes)
+    load_compiled("absolute_sums")(coefs, sizes)
     return sizes
 
 
@@ -131,7 +136,7 @@ def decisions_of_one(coef: FloatArray, intercept: float, K: FloatArray) -> Float
     """
     _check_rows(coef.size, K)
     decisions = np.empty(K.shape[1])
-    load_compiled().weighted_sums(coef, K, decisions)
+    load_compiled("weighted_sums")(np.flatnonzero(coef), coef, K, decisions)
     decisions += intercept
     return decisions
 

@@ -314,6 +314,7 @@ class _PathSolver:
         self._active_set_allowed = len(signs) >= (_ACTIVE_SET_FROM if active_set_from is None else active_set_from)
         m = len(signs)
         self._smo: Any = load_solver(kernel.dtype)
+        self._problem = self._smo.problem(kernel, signs)
         self._s, self._g, self._state = np.zeros(m), np.zeros(m), self._smo.new_state()
         self._active_set: Any = None
         # The active-set method: whether it continues with the next stage, the last stage it tried, the stage before
@@ -351,7 +352,7 @@ class _PathSolver:
                 self._smo.set_factored(self._state, self._continues)
                 costs, rows = schedule.costs[start:stop], schedule.rows[start:stop]
                 done = self._smo.run_stages(
-                    *(self._kernel, self._signs, costs, rows, self._s, self._g),
+                    *(self._problem, costs, rows, self._s, self._g),
                     *(self._state, self._tol, self._max_iter, patience, budget, *results),
                 )
                 advance(schedule.n_results(start, start + done))

@@ -60,7 +60,7 @@ _FACTORED = 11  # 1 if the active-set method has a factor already, which then co
 _SPENT = 12  # iterations in total
 _STATE_SIZE = 13
 
-_compiled = compiled(fastmath=_FAST, error_model="numpy")
+_inner = compiled(inner=True, fastmath=_FAST, error_model="numpy")
 
 # The three loops over all variables below write one array and read few: with more, the compiler cannot prove that they
 # do not overlap and does not vectorise.  Hence `up` and `down`: the label where a variable can grow (shrink), minus
@@ -68,7 +68,7 @@ _compiled = compiled(fastmath=_FAST, error_model="numpy")
 # g = C K s rather than v = y - g, which would lose the digits of g where C is small.
 
 
-@_compiled
+@_inner
 def _extremes(g, up, down):
     """Largest v among growable and smallest v among shrinkable variables."""
     largest, smallest = -np.inf, np.inf
@@ -79,7 +79,7 @@ def _extremes(g, up, down):
     return largest, smallest
 
 
-@_compiled
+@_inner
 def _move(g, up, down, step, row_i, row_j):
     """Update g after a `step` (times C) along the pair (i, j) and return `_extremes`, in one pass over memory."""
     largest, smallest = -np.inf, np.inf
@@ -93,7 +93,7 @@ def _move(g, up, down, step, row_i, row_j):
     return largest, smallest
 
 
-@_compiled
+@_inner
 def _gains(largest, diagonal_i, diagonal, row_i, g, down, gain):
     """Store the decrease of the dual objective for each partner j, up to a factor; return the largest."""
     for t in range(g.size):
@@ -105,7 +105,7 @@ def _gains(largest, diagonal_i, diagonal, row_i, g, down, gain):
     return _largest(gain)
 
 
-@_compiled
+@_inner
 def _largest(gain):
     """Maximum of non-negative numbers.
 
@@ -126,7 +126,7 @@ def _largest(gain):
     return max(max(a, b), max(c, d))
 
 
-@_compiled
+@_inner
 def _step(i, j, longest, s, lower, upper):
     """Move the pair by at most `longest`, exactly to a bound if it reaches one; return the length."""
     room_i, room_j = upper[i] - s[i], s[j] - lower[j]
@@ -143,18 +143,19 @@ def _step(i, j, longest, s, lower, upper):
     return room_j
 
 
-@_compiled
+@_inner
 def _mark(t, s, lower, upper, up, down):
     """Update `up` and `down` of variable t, whose label is the sum of its bounds."""
     up[t] = lower[t] + upper[t] if s[t] < upper[t] else -np.inf
     down[t] = lower[t] + upper[t] if s[t] > lower[t] else np.inf
 
 
-@_compiled
+@_inner
 def _recompute(K, cost, s, g, first, budget):
     """Compute g = C K s from scratch, from row `first` on; return the number of rows done and the budget left."""
     if first == 0:
-        g[:] = 0.0
+        for t in range(g.size):
+            g[t] = 0.0
     j = first
     while j < s.size and budget > 0:
         if s[j] != 0.0:
@@ -163,11 +164,12 @@ def _recompute(K, cost, s, g, first, budget):
             budget -= 1
         j += 1
     if j == s.size:
-        g *= cost
+        for t in range(g.size):
+            g[t] *= cost
     return j, budget
 
 
-@_compiled
+@_inner
 def _factorisation_work(s):
     """Work to factorise the kernel matrix of the free variables, in SMO iterations."""
     free = 0
@@ -176,7 +178,7 @@ def _factorisation_work(s):
     return np.float64(free) ** 3 / (FACTORISATION * s.size)
 
 
-@_compiled
+@_inner
 def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain):
     """Move (s, g) to the solution at `cost`; return the KKT violation and the budget left.
 
@@ -227,7 +229,7 @@ def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower
     return -1.0, 0
 
 
-@_compiled
+@_inner
 def _intercept(y, g, s, lower, upper):
     """Mean of v over the free variables, else the middle of the interval of optimal intercepts."""
     total, free, largest, smallest = 0.0, 0, -np.inf, np.inf
@@ -243,7 +245,7 @@ def _intercept(y, g, s, lower, upper):
     return total / free if free > 0 else (largest + smallest) / 2.0
 
 
-@_compiled
+@_inner
 def _inside(s):
     """Whether all alpha are below C."""
     for value in s:  # noqa: SIM110 (numba compiles the loop, not the generator)
@@ -252,7 +254,7 @@ def _inside(s):
     return True
 
 
-@_compiled
+@_inner
 def _patience(s, ratio, patience, factored, spent):
     """Compute the iterations after which a stage may count as hard; infinite unless the warm start is close.
 
@@ -268,22 +270,20 @@ def _patience(s, ratio, patience, factored, spent):
     return np.float64(patience) if factored == 1.0 else max(np.float64(patience), _factorisation_work(s) - spent)
 
 
-@_compiled
+@compiled(fastmath=_FAST, error_model="numpy")
 def run_stages(
-    K, y, costs, rows, s, g, state, tol, max_iter, patience, budget, dual_coef, intercept, n_iter, violation
+    problem, costs, rows, s, g, state, tol, max_iter, patience, budget, dual_coef, intercept, n_iter, violation
 ):
     """Solve for increasing `costs` and store the solutions in `rows` of the results; -1 marks intermediate costs.
 
     Return the number of costs solved when the budget is spent or a stage is hard (`is_hard`), which takes at least
     `patience` iterations (a negative number for never).  The next call, with the other costs, continues.
     """
+    K, y, lower, upper, diagonal, size, up, down, gain = problem
     m = y.size
-    lower, upper = np.minimum(y, 0.0), np.maximum(y, 0.0)
-    gain, diagonal, up, down = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     for t in range(m):
-        diagonal[t] = K[t, t]
         _mark(t, s, lower, upper, up, down)
-    size = np.abs(diagonal).max()
+    offset = 0.0
     for stage in range(costs.size):
         if budget <= 0:
             return stage
@@ -303,20 +303,28 @@ def run_stages(
             if excess < 0.0:
                 return stage
             state[_UNDER_WAY] = 0.0
+            offset = _intercept(y, g, s, lower, upper)
             if excess <= tol and _inside(s):
                 state[_SETTLED], state[_SETTLED_COST], state[_SETTLED_VIOLATION] = 1.0, cost, excess
-                state[_SETTLED_INTERCEPT] = _intercept(y, g, s, lower, upper)
+                state[_SETTLED_INTERCEPT] = offset
         if row < 0:
             continue
         settled = state[_SETTLED] == 1.0
         scale = state[_SETTLED_COST] if settled else cost
         for t in range(m):
             dual_coef[row, t] = scale * s[t]
-        intercept[row] = state[_SETTLED_INTERCEPT] if settled else _intercept(y, g, s, lower, upper)
+        intercept[row] = state[_SETTLED_INTERCEPT] if settled else offset
         violation[row] = state[_SETTLED_VIOLATION] if settled else excess
         n_iter[row] = int(state[_ITERATIONS])
         state[_ITERATIONS] = 0.0
     return costs.size
+
+
+def problem(K: NDArray[Any], y: FloatArray) -> tuple[Any, ...]:
+    """First argument of `run_stages`: bounds, diagonal, its largest entry, and buffers."""
+    diagonal = np.diagonal(K).astype(np.float64)
+    size = float(np.abs(diagonal).max())
+    return K, y, np.minimum(y, 0.0), np.maximum(y, 0.0), diagonal, size, *(np.empty(y.size) for _ in range(3))
 
 
 def new_state() -> FloatArray:
@@ -411,9 +419,16 @@ def add_rows(matrix: NDArray[Any], rows: Rows, coefs: FloatArray, out: FloatArra
 
 
 def compile_for(dtype: np.dtype[Any]) -> None:
-    """Compile the entry points for kernel matrices of this precision, or load them from the cache."""
+    """Compile `run_stages` for kernel matrices of this precision, or load them from the cache."""
     matrix = types.Array(types.float32 if dtype == np.float32 else types.float64, 2, "C")
     vector, integers, number = types.float64[::1], types.int64[::1], types.int64
-    inputs = (matrix, vector, vector, integers, vector, vector, vector, types.float64, number, number, number)
-    run_stages.compile((*inputs, types.float64[:, ::1], vector, integers, vector))
-    _add_range.compile((matrix, integers, vector, vector, number, number))
+    of_problem = types.Tuple((matrix, *(vector,) * 4, types.float64, *(vector,) * 3))
+    of_call = (vector, integers, *(vector,) * 3, types.float64, number, number, number)
+    run_stages.compile((of_problem, *of_call, types.float64[:, ::1], vector, integers, vector))
+
+
+def compile_sums(dtype: np.dtype[Any]) -> None:
+    """Compile `add_rows` for kernel matrices of this precision, or load it from the cache."""
+    matrix = types.Array(types.float32 if dtype == np.float32 else types.float64, 2, "C")
+    vector, number = types.float64[::1], types.int64
+    _add_range.compile((matrix, types.int64[::1], vector, vector, number, number))
