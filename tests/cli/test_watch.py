@@ -1,6 +1,8 @@
 """`pacbayes watch`: exit codes, order of arrival, groups, abstentions, duplicates, invalid input."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -196,6 +198,35 @@ def test_files_in_another_order(model, tmp_path, capsys):
         (first, tmp_path / "none.csv"): "no such file",
     }.items():
         assert message in error_of(["watch", model, *args, "--target", "kind"], capsys)
+
+
+MEASURED = """
+import resource, sys
+from pacbayes.cli.app import app
+try:
+    app(sys.argv[1:])
+finally:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="units of memory differ")
+@pytest.mark.parametrize("args", [(), ("--order", "day", "--slice", "site"), ("--order", "day", "--group", "day")])
+def test_memory_does_not_grow_with_the_files(model, tmp_path, args):
+    """A million rows in 50 files take as much memory as 100 000 in five."""
+    frame = rows(20_000, 60, 0.0).assign(site=np.arange(20_000) % 5)
+    peaks = []
+    for number in (5, 50):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        for k in range(number):
+            frame.assign(day=str(np.datetime64("2024-01-01") + k)).to_csv(folder / f"{k}.csv", index=False)
+        command = [sys.executable, "-c", MEASURED, "watch", model, folder, "--target", "kind", *args]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
+        peaks.append(int(done.stdout.splitlines()[-1]) / 1024)
+    print(f"{args}: {peaks[0]:.0f} MB for 5 files, {peaks[1]:.0f} MB for 50")
+    assert peaks[1] < peaks[0] + 30
 
 
 def test_abstentions_do_not_count(tmp_path, capsys):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pacbayes import Monitor
-from pacbayes.report.timeline import SliceTotals, Timeline
+from pacbayes.report.timeline import SliceTotals, Timeline, plot_timeline
 
 
 def drawn(n, seed=0, risk=0.04):
@@ -72,3 +72,19 @@ def test_rows_of_one_day_that_depend_on_each_other(by_day, low, high):
         timeline.update(losses.mean(axis=1) if by_day else losses.ravel())
         alarms += timeline.alarm
     assert low <= alarms / 100 <= high
+
+
+def test_plot():
+    figure = pytest.importorskip("matplotlib.figure")
+    timeline = Timeline(Monitor(0.05))
+    plot_timeline(timeline, figure.Figure())
+    days = np.repeat(np.arange("2024-01-01", "2024-01-31", dtype="M8[D]"), 20)
+    losses = np.concatenate([drawn(400, 6), drawn(200, 7, 0.4)])
+    timeline.update(losses, days.astype(str), days)
+    upper, lower = plot_timeline(timeline, figure.Figure())
+    np.testing.assert_array_equal(upper.lines[0].get_ydata(), losses.reshape(30, 20).mean(axis=1))
+    assert upper.lines[0].get_xdata().tolist() == np.unique(days).tolist()
+    drawn_values, low, high = lower.lines[0].get_ydata(), *lower.get_ylim()
+    assert ((drawn_values > low) & (drawn_values < high)).all()
+    assert high / low < 1e7
+    assert timeline.e_value > high
