@@ -26,6 +26,7 @@ def test_gibbs_posterior():
             gibbs_posterior([0.1, 0.2], beta)
 
 
+@mp.workdps(40)
 def test_rounding_errors_of_the_curve():
     # Against arbitrary precision with the same masses: never larger than stated, and some exceed a tenth of it.
     rng = np.random.default_rng(13)
@@ -51,7 +52,7 @@ def test_rounding_errors_of_the_curve():
 
 
 @pytest.mark.parametrize("m", [1, 7, 1000])
-def test_groups_by_count_equal_those_by_sorting(m):
+def test_groups_of_rounded_risks_equal_those_of_equal_risks(m):
     rng = np.random.default_rng(10)
     counts, prior = rng.integers(0, m + 1, 5000), rng.dirichlet(np.ones(5000))
     prior[rng.random(5000) < 0.3] = 0.0
@@ -62,7 +63,6 @@ def test_groups_by_count_equal_those_by_sorting(m):
     mass = np.bincount(inverse, weights=prior)
     np.testing.assert_array_equal(counted.risks, values[mass > 0])
     np.testing.assert_allclose(counted.mass, mass[mass > 0], rtol=1e-12)
-    np.testing.assert_array_equal(counted.keys, np.unique(counts[prior > 0]))
     # Every group's mass in proportion to the prior, nothing outside the groups.
     np.testing.assert_allclose(counted.spread(counted.mass), prior, rtol=1e-12)
     in_group = np.bincount(counts, weights=prior)[counts]
@@ -84,15 +84,13 @@ def test_risks_of_equal_counts():
 
 @pytest.mark.parametrize("H", [1, 3, 1990, 70_000])
 @pytest.mark.parametrize("m", [7, 1840, 200_000])
-def test_values_of_a_point_equal_those_of_its_weights(H, m):
-    # Few logarithms for many classifiers: the same terms, summed in the same order.
+def test_bound_at_a_point_is_that_of_its_weights(H, m):
     rng = np.random.default_rng(H + m)
     risks = rng.binomial(m, np.linspace(0.05, 0.3, H)) / m
     for prior in (None, rng.dirichlet(np.ones(H))):
         problem = Problem.checked(risks, m, "kl", 0.05, prior, "exact")
         for beta in (0.0, 3.0, 900.0, np.inf):
             weights, values = problem.at(problem.curve.at(beta))
-            assert values == problem.evaluate(weights)
             assert values.bound == bound(weights, risks, m, prior=prior)
 
 

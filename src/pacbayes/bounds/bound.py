@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,30 +45,11 @@ def average_risk(weights: FloatArray, risks: FloatArray, total: float) -> float:
     return min(math.fsum(partial) / total * (1.0 + _ERROR * EPS) + weights.size * SMALLEST, float(risks.max()))
 
 
-def products_with_logs(weights: FloatArray) -> FloatArray:
-    """Products q ln q for every weight q.
-
-    Examples
-    --------
-    >>> products_with_logs(np.array([0.0, 1.0]))
-    array([-0.,  0.])
-    """
-    # The smallest subnormal replaces zero: its logarithm is finite and is multiplied by the weight zero.
-    return weights * np.log(np.maximum(weights, SMALLEST))
-
-
-def kullback_leibler(
-    weights: FloatArray,
-    total: float,
-    prior: FloatArray | None,
-    prior_total: float,
-    products: Callable[[slice], FloatArray] | None = None,
-) -> float:
+def kullback_leibler(weights: FloatArray, total: float, prior: FloatArray | None, prior_total: float) -> float:
     r"""Kullback-Leibler divergence :math:`K = \sum_i q_i \ln(q_i/p_i)` of the normalised distributions, rounded up.
 
     None is the uniform prior.  Zero weights contribute nothing; a positive weight at zero prior makes the divergence
-    infinite.  `products`, for the uniform prior only, returns precomputed `products_with_logs` of a block of
-    classifiers: millions of classifiers with few distinct weights need few logarithms.
+    infinite.
 
     Examples
     --------
@@ -80,13 +60,14 @@ def kullback_leibler(
         return math.inf
     terms, sizes = [], []
     for i in range(0, weights.size, _BLOCK):
-        block = slice(i, i + _BLOCK)
-        q = weights[block]
+        q = weights[i : i + _BLOCK]
+        # The smallest subnormal replaces zero: its logarithm is finite and is multiplied by the weight zero.
+        logs = np.log(np.maximum(q, SMALLEST))
         if prior is None:
-            terms.append(float((products_with_logs(q) if products is None else products(block)).sum()))
+            terms.append(float((q * logs).sum()))
             sizes.append(abs(terms[-1]))
         else:
-            logs, prior_logs = np.log(np.maximum(q, SMALLEST)), np.log(np.maximum(prior[block], SMALLEST))
+            prior_logs = np.log(np.maximum(prior[i : i + _BLOCK], SMALLEST))
             terms.append(float((q * (logs - prior_logs)).sum()))
             sizes.append(-float((q * np.minimum(logs, 0.0)).sum()) - float((q * np.minimum(prior_logs, 0.0)).sum()))
     log_prior_total = math.log(weights.size) if prior is None else math.log(prior_total)

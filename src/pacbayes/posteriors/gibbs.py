@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from pacbayes._utils.arrays import EPS, FloatArray, usual_float_errors
 from pacbayes._utils.checks import check_distribution, check_number, check_risks
 
-# Number of classifiers per table lookup, and of prior weights summed sequentially.
-_BLOCK, _SUM_BLOCK = 65_536, 2_048
+# Number of prior weights summed sequentially.
+_SUM_BLOCK = 2_048
 # Up to this many groups the error of a sum in any order is small enough.
 _FEW = 2_048
 # Log mass next to which terms lost by underflow are negligible.
@@ -34,19 +34,16 @@ _VANISHED = 2_000.0
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Classifiers grouped by risk: the distinct risks in increasing order, and the group of each classifier.
-
-    The risk of a classifier is identified by an integer key; `keys` are the keys of the groups.  Keys without a
-    classifier or without prior mass have no group.
-    """
+    """Classifiers grouped by risk: the distinct risks in increasing order, and the group of each classifier."""
 
     #: Distinct risks, increasing, shape (G,).
     risks: FloatArray
     #: Prior mass of each group, shape (G,), summing to `total`.
     mass: FloatArray
-    #: Key of each group, shape (G,), and of each classifier, shape (H,); all keys are below `n_keys`.
+    #: Places of the groups among the distinct risks, shape (G,), and that of each classifier, shape (H,).  Risks
+    #: without prior mass have no group.
     keys: NDArray[np.intp]
-    index: NDArray[np.int32]
+    index: NDArray[np.intp]
     n_keys: int
     #: The prior, or None for the uniform one, and its sum.  Not normalised: a subnormal weight would lose digits.
     prior: FloatArray | None
@@ -61,29 +58,10 @@ class Groups:
 
     def spread(self, shares: FloatArray) -> FloatArray:
         """Distribute the posterior mass of each group among its classifiers in proportion to the prior."""
-        if self.prior is None:
-            return self._take(self.table(self.equal_parts(shares)))
-        return self._conditional_prior(self.prior) * self._take(self.table(shares))
-
-    def equal_parts(self, shares: FloatArray) -> FloatArray:
-        """Weight of a single classifier of each group, for the uniform prior."""
-        return shares / (self.mass * self.size)
-
-    def table(self, values: FloatArray) -> FloatArray:
-        """Scatter values of the groups into a table of all keys, with zeros for keys without a group."""
         table = np.zeros(self.n_keys)
-        table[self.keys] = values
-        return table
-
-    def _take(self, table: FloatArray) -> FloatArray:
-        """Look up the entry of each classifier in a table of all keys."""
-        entries = np.empty(self.size)
-        # In blocks: NumPy converts the index to int64, which would double the memory.  All keys are valid; mode="clip"
-        # skips the bounds check, without which `take` would buffer its output.
-        for start in range(0, self.size, _BLOCK):
-            block = slice(start, start + _BLOCK)
-            table.take(self.index[block], out=entries[block], mode="clip")
-        return entries
+        table[self.keys] = shares if self.prior is not None else shares / (self.mass * self.size)
+        weights = table[self.index]
+        return weights if self.prior is None else self._conditional_prior(self.prior) * weights
 
     def concentration(self) -> FloatArray:
         """Sum of squared prior weights within each group, normalised to sum to one there, shape (G,)."""
@@ -96,11 +74,11 @@ class Groups:
         """Prior weight of each classifier divided by the mass of its group; zero if it has no group."""
         mass = np.ones(self.n_keys)
         mass[self.keys] = self.mass
-        return prior / self._take(mass)
+        return np.asarray(prior / mass[self.index])
 
 
 def group_risks(risks: FloatArray, m: int | None, prior: FloatArray | None, total: float = 1.0) -> Groups:
-    """Group classifiers of equal risk, by counting if all ``risks * m`` are integers and by sorting otherwise.
+    """Group classifiers of equal risk, rounded to multiples of 1/m if all are close to one.
 
     A risk within a few units in the last place of a multiple of 1/m counts as that multiple.
 
@@ -119,15 +97,13 @@ def group_risks(risks: FloatArray, m: int | None, prior: FloatArray | None, tota
     --------
     >>> groups = group_risks(np.array([0.2, 0.1, 0.2, 0.5]), 10, None)
     >>> groups.risks, groups.mass, groups.index
-    (array([0.1, 0.2, 0.5]), array([0.25, 0.5 , 0.25]), array([2, 1, 2, 5], dtype=int32))
+    (array([0.1, 0.2, 0.5]), array([0.25, 0.5 , 0.25]), array([1, 0, 1, 2]))
     """
-    counts = None if m is None else _count(risks, m)
-    if m is None or counts is None:
-        values, inverse, sizes = np.unique(risks, return_inverse=True, return_counts=True)
-        index = inverse.astype(np.int32)
-    else:
-        index, sizes = counts
-        values = np.arange(m + 1) / m
+    if m is not None:
+        counts = np.rint(risks * m)
+        if (np.abs(risks * m - counts) <= 4 * EPS * counts).all():
+            risks = counts / m
+    values, index, sizes = np.unique(risks, return_inverse=True, return_counts=True)
     if prior is None:
         mass, error = sizes / risks.size, EPS
     else:
@@ -136,7 +112,7 @@ def group_risks(risks: FloatArray, m: int | None, prior: FloatArray | None, tota
     return Groups(values[keys], mass[keys], keys, index, values.size, prior, total, error)
 
 
-def _sum_by_key(index: NDArray[np.int32], prior: FloatArray, n_keys: int) -> tuple[FloatArray, float]:
+def _sum_by_key(index: NDArray[np.intp], prior: FloatArray, n_keys: int) -> tuple[FloatArray, float]:
     """Sum the prior over each key, with a bound on the relative error.
 
     `np.bincount` sums sequentially, with an error of up to one unit in the last place per term.  So it is applied to
@@ -152,27 +128,6 @@ def _sum_by_key(index: NDArray[np.int32], prior: FloatArray, n_keys: int) -> tup
         total = new
     max_terms = min(block, int(np.bincount(index, minlength=n_keys).max()))
     return total + compensation, (0.5 * max_terms + 4.0) * EPS
-
-
-def _count(risks: FloatArray, m: int) -> tuple[NDArray[np.int32], NDArray[np.intp]] | None:
-    """Error counts ``risks * m`` and the number of classifiers with each count; None unless all are integers."""
-    if m > max(4 * risks.size, 100_000):
-        return None  # sorting is cheaper than a table of all counts, which would be larger than the risks
-    index = np.empty(risks.size, dtype=np.int32)
-    sizes = np.zeros(m + 1, dtype=np.intp)
-    block = max(_BLOCK, m)
-    for start in range(0, risks.size, block):
-        scaled = risks[start : start + block] * m
-        counts = np.rint(scaled)
-        # Risks are nearly always correctly rounded quotients, which this test accepts with fewer passes.
-        if not (counts / m == risks[start : start + block]).all():
-            scaled -= counts
-            if (np.abs(scaled, out=scaled) > 4 * EPS * counts).any():
-                return None
-        index_block = index[start : start + block]
-        index_block[:] = counts
-        sizes += np.bincount(index_block, minlength=m + 1)
-    return index, sizes
 
 
 class CurvePoint(NamedTuple):

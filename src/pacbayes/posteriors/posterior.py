@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 from pacbayes._utils.arrays import FloatArray, cached_property, usual_float_errors
 from pacbayes._utils.checks import check_risks, least_sample_size
 from pacbayes._utils.words import card, format_up
-from pacbayes.bounds.bound import average_risk, kullback_leibler, products_with_logs
+from pacbayes.bounds.bound import average_risk, kullback_leibler
 from pacbayes.bounds.distance import BoundFunction, Distance
 from pacbayes.bounds.distances import get_distance
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve, Groups, check_prior, group_risks
@@ -219,21 +218,14 @@ class Problem:
 
     def at(self, point: CurvePoint) -> tuple[FloatArray, Values]:
         """Weights of all classifiers at a point of the curve, and their values as computed by `evaluate`."""
-        groups, shares = self.groups, self.curve.shares(point)
-        weights = groups.spread(shares)
-        if self.prior is not None:
-            return weights, self.evaluate(weights)
-        table = groups.table(products_with_logs(groups.equal_parts(shares)))
-        return weights, self.evaluate(weights, lambda block: table.take(groups.index[block]))
+        weights = self.groups.spread(self.curve.shares(point))
+        return weights, self.evaluate(weights)
 
-    def evaluate(self, weights: FloatArray, products: Callable[[slice], FloatArray] | None = None) -> Values:
-        """Compute bound, risk and divergence of non-negative weights like `pacbayes.bound`.
-
-        `products` is passed to `divergence`.
-        """
+    def evaluate(self, weights: FloatArray) -> Values:
+        """Compute bound, risk and divergence of non-negative weights like `pacbayes.bound`."""
         total = float(weights.sum())
         risk = average_risk(weights, self.risks, total)
-        kl = kullback_leibler(weights, total, self.prior, self.prior_total, products)
+        kl = kullback_leibler(weights, total, self.prior, self.prior_total)
         return Values(self.function(risk, kl), risk, kl)
 
     def posterior(self, weights: FloatArray, values: Values | None = None, **fields: Any) -> Posterior:
