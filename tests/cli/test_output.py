@@ -14,7 +14,7 @@ from tests.report.browser_page import Page
 
 from pacbayes import CertifiedClassifier, Grid, SVMs, load_dataset
 from pacbayes._utils.values import fingerprint
-from pacbayes.report.record import grid_remarks
+from pacbayes.cli.remarks import grid_remarks
 from pacbayes.report.view import ReportView
 
 QUICK = ["--lambdas", "0.1,1"]

@@ -1,6 +1,5 @@
 """Fitted models by name, and their reports."""
 
-import re
 from functools import cache, partial
 
 import numpy as np
@@ -152,8 +151,3 @@ def page_of(name):
         data, test = rows()
         return report_html(model(name), title="Breast cancer", test=test, data=data, notes=["wdbc.csv"])
     return report_html(model(name))
-
-
-def undated(page):
-    """Remove the date from a report."""
-    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "", page)

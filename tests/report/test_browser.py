@@ -142,7 +142,7 @@ def test_tab_reaches_every_control_in_order(open_page, details_open):
         "all.forEach((one, i) => { one.dataset.place = i; }); return all.length; }",
         CONTROLS,
     )
-    assert number >= (15 if details_open else 6)
+    assert number >= (14 if details_open else 6)
     reached = []
     for _ in range(number):
         page.keyboard.press("Tab")
@@ -161,7 +161,7 @@ def test_accessible_names(open_page):
     assert page.get_by_role("table", name="Bounds").count() == 1
     page.evaluate(OPEN)
     assert page.get_by_role("img").count() == ALL
-    assert page.get_by_role("table").count() == 10
+    assert page.get_by_role("table").count() == 9
 
 
 def test_script_stays_text(open_page):

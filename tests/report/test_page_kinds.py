@@ -51,7 +51,8 @@ def test_page_of_every_certificate(name):
     assert [i for i, text in enumerate(head) if text.endswith("(this model)")] == [place]
     cells = as_columns(page, "certificates")
     for i, one in enumerate(clf.certificates_.values()):
-        assert (float(cells["bound B"][i]), cells["rule"][i]) == (one.bound, one.rule)
+        assert 0.0 <= float(cells["bound B"][i]) - one.bound < 1e-5
+        assert cells["rule"][i] == one.rule
         assert cells["source"][i] == one.theorem
         assert cells["alternatives"][i] == ("; ".join(map(str, one.alternatives)) or "none")
         source = one.source.replace("rows", "set").replace("beforehand", "before validation")
@@ -73,13 +74,7 @@ def test_several_families(voting):
     for way, cell in zip(clf.certificates_, as_columns(page, "certificates")["test error"], strict=False):
         wrong = np.count_nonzero(copy(clf).set_params(voting=way).predict(X) != y)
         assert cell == f"{100 * wrong / 114:.1f} % of 114"
-    assert f"bound of {clf.certificate_.holds_for.removesuffix(' with its key')}" in page.texts("risks")
-    params, weights = clf.classifiers_.params, copy(clf).set_params(voting=voting.replace("best", "majority")).weights_
-    head, cells = page.table("table-risks")
-    assert head == ["rank", "classifier", "validation error", "weight", "test error", "parameters"]
-    for _, i, _, weight, _, text in cells:
-        assert float(weight) == pytest.approx(weights[int(i)], rel=1e-3)
-        assert text.partition(":")[0] == params[int(i)]["candidate"]
+    assert f"bound of {clf.certificate_.holds_for.removesuffix(' with its key')}" in page.texts("weights")
     # SVMs of one width share a line, the largest weight first.
     head, cells = page.table("table-weights")
     assert all(re.match("svms: lambda = .*gamma", row[0]) for row in cells if " to " in row[0])
@@ -96,14 +91,14 @@ def test_vote_of_independent_splits_has_no_error_count():
     assert "table-confusion" not in page.ids
     assert "in an independent split for each classifier" in as_columns(page, "record-1")["training rows"][0]
     assert page.column("table-certificate", "error rate at most")[1] == "not available"
-    assert page.table("table-bounds")[1][-1][1] == "–"
+    assert page.table("table-bounds")[1][-1][2] == "–"
 
 
 def test_distances_and_priors():
     clf, page = model("five distances"), Page(page_of("five distances"))
     bounds = as_columns(page, "bounds")
-    assert float(bounds["stochastic classifier, kl"][0]) < clf.certificate_.bound
-    assert bounds["cross-validated classifier, holdout"][0] == "–"
+    assert float(bounds["kl"][1].removesuffix(" %")) < 100 * clf.certificate_.bound
+    assert bounds["holdout"][1] == "–"
     assert "divides delta among 5 distances" in page.text("figure-bounds")
     clf = svms([0.1, 1.0, 10.0], prior=[0.5, 0.5, 0.0], cv=None)
     page = Page(report_html(clf))
@@ -111,7 +106,7 @@ def test_distances_and_priors():
     known = {"0.1": "50.0 %", "1": "50.0 %", "0.1 to 1": "100.0 %", "10": "0.0 %", "0.1 to 10": "100.0 %"}
     assert {} != shown.items() <= known.items()
     expected = optimal_posterior(clf.classifiers_.risks, clf.classifiers_.m, prior=[0.5, 0.5, 0.0]).bound
-    assert float(as_columns(page, "bounds")["stochastic classifier, kl"][0]) == pytest.approx(expected, abs=1.1e-5)
+    assert as_columns(page, "bounds")["kl"][1] == percent_up(expected)
     # Without a posterior they have the constant of the fit.
     clf = copy(fitted("svc", two_classes, hedge=0))
     assert Page(report_html(clf.set_params(constant="paper"))).table("table-bounds") == Page(page_of("hedge 0")).table(
@@ -142,7 +137,7 @@ def test_abstention():
     assert f"It accepted {accepted.sum()} of 114 test rows" in page.text("observed")
     assert f"({errors} errors)" in page.text("observed")
     assert "threshold in use" in page.texts("coverage")
-    assert "bound of the majority vote on accepted rows" in page.texts("risks")
+    assert "bound of the majority vote on accepted rows" in page.texts("weights")
     columns = as_columns(page, "certificates")
     assert columns["error rate at most"][1] == "5.0 % of accepted rows"
     assert (columns["acceptance rate"][1], columns["acceptance rate"][-1]) == (

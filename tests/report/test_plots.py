@@ -8,7 +8,7 @@ from tests.estimators.models import fitted, two_classes
 from tests.report.models import model
 
 from pacbayes import DISTANCES, Monitor, StochasticSVC, bound, gibbs_posterior, optimal_posterior
-from pacbayes._utils.words import format_up
+from pacbayes._utils.words import format_up, percent_up
 from pacbayes.bounds import chances
 from pacbayes.report import (
     plot_bounds,
@@ -56,8 +56,7 @@ def test_risks_against_the_rank(ax, name):
     assert ax.get_xlabel() == "rank by validation error"
     assert all(not one.get_label().startswith("test") for one in ax.lines)
     assert line(ax, f"bound of {clf.certificate_.holds_for.removesuffix(' with its key')}")
-    area = ax.figure.axes[1].collections[0].get_paths()[0].vertices
-    assert area[:, 1].max() == pytest.approx(clf.weights_.max())
+    assert sorted(bar.get_height() for bar in ax.figure.axes[1].patches) == sorted(clf.weights_)
 
 
 @pytest.mark.parametrize("hedge", [0, 0.1, "auto"])
@@ -67,8 +66,9 @@ def test_bounds(ax, hedge):
     assert plot_bounds(clf, ax) is ax
     risks, m = clf.classifiers_.risks, clf.classifiers_.m
     expected = [min(optimal_posterior(risks, m, distance=distance).bound, 1.0) for distance in DISTANCES]
-    np.testing.assert_allclose([bar.get_height() for bar in ax.containers[0]], expected, rtol=1e-9)
-    assert "holds on its own" in ax.get_title()
+    tops = [segment[1, 1] for segment in ax.containers[0].lines[2][0].get_segments()]
+    np.testing.assert_allclose(tops, expected, rtol=1e-9)
+    assert ax.get_legend_handles_labels()[1][0] == "validation error and 95 % upper bound"
     assert plot_gibbs_curve(clf, ax).get_xlabel() == "inverse temperature β"
     best = optimal_posterior(risks, m, delta=0.05 * (clf.hedge_ or 1.0)).bound
     assert line(ax, "optimum").get_label().endswith(f"B = {format_up(best, 4)}")
@@ -92,13 +92,31 @@ def test_certificate(ax):
     clf, (X, y) = fitted("svc", two_classes), two_classes()
     assert plot_certificate(clf, ax, test=(1.01 * X, y)) is ax
     certificate = clf.certificate_
-    others = [certificate.baselines[name] for name in ("holdout", "majority class")]
-    expected = [number for one in (certificate, *others) for number in (one.bound, one.empirical_risk)]
-    assert [bar.get_width() for bar in ax.patches] == expected
+    shown = (certificate, *(certificate.baselines[name] for name in ("holdout", "majority class")))
+    for container, one in zip(ax.containers, shown, strict=True):
+        assert container.lines[0].get_xdata()[0] == one.empirical_risk
+        ends = container.lines[2][0].get_segments()[0][:, 0]
+        np.testing.assert_allclose(ends, [getattr(one, "lower", None) or 0.0, one.bound], atol=1e-12)
     assert line(ax, "test error").get_xdata()[0] == np.mean(clf.predict(1.01 * X) != y)
-    # Labels are at the ends of their bars, and no tick exceeds 100 %.
-    assert [text.xy[0] for text in ax.texts[1::2]] == expected[::2]
+    # The axis is that of the model; a baseline beyond it ends in an arrow, with its bound as text.
+    end = ax.get_xlim()[1]
+    assert certificate.bound < end < shown[2].bound
+    assert [one.get_xdata()[0] for one in ax.lines if one.get_marker() == ">"] == [end]
+    assert [text.xy[0] for text in ax.texts[1::2]] == [certificate.bound, shown[1].bound, end]
+    assert ax.texts[-1].get_text() == f"at most {percent_up(shown[2].bound)}"
     assert max(ax.get_xticks()) <= 1.0
+
+
+def test_legends_are_outside_of_the_axes(ax):
+    for plot, clf in (
+        (plot_certificate, model("soft")),
+        (plot_risks, model("soft")),
+        (plot_coverage, model("abstain")),
+    ):
+        ax.clear()
+        plot(clf, ax)
+        ax.figure.canvas.draw()
+        assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1
 
 
 def test_coverage(ax):

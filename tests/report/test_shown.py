@@ -1,5 +1,7 @@
 """Representations of results as text and HTML, and the method `report`."""
 
+import html
+
 import html5lib
 import numpy as np
 import pytest
@@ -71,6 +73,15 @@ def test_unfitted_estimator_shows_its_diagram_only():
     with sklearn.config_context(display="text"):
         assert not hasattr(StochasticSVC(), "_repr_html_")
         assert list(fitted("svc", two_classes)._repr_mimebundle_()) == ["text/plain"]
+
+
+def test_requested_metrics_are_in_the_open():
+    certificate = model("metrics").certificate_
+    text, details = certificate._repr_html_().split("<details>")
+    for metric in certificate.metrics:
+        assert html.escape(metric.sentence) in text
+        assert metric.sentence in str(certificate)
+    assert "divergence K" in details
 
 
 def test_names_are_escaped():

@@ -422,12 +422,11 @@ class Certificate:
             "δ": f"{self.delta:g}",
             "source": self.theorem,
         }
-        facts |= {metric.label: str(metric).partition(": ")[2] for metric in self.metrics}
         if self.alternatives:
             facts["rule"] = f"{self.rule}, {self.origin}"
             facts["alternatives"] = "; ".join(map(str, self.alternatives))
         facts |= {name: str(baseline) for name, baseline in self.baselines.items()}
-        return card(self.headline, self.lines, facts)
+        return card(self.headline, (*self.lines, *(metric.sentence for metric in self.metrics)), facts)
 
     def explain(self) -> str:
         """Explain the certificate: its source, assumptions, alternatives and baselines, one per line.

@@ -63,6 +63,7 @@ HELP = {
         "feature.",
         "save": "Save the model for pacbayes predict.",
         "report": "Write an HTML report on the certificate.",
+        "owner": "Who answers for the model, for the head of the report.",
         "details": "Print assumptions, alternative ways to predict, bounds and weights.",
     },
     "Data": {
@@ -144,6 +145,7 @@ def certify(
     group: Column = None,
     save: Annotated[Path | None, typer.Option(metavar="MODEL")] = None,
     report: Annotated[Path | None, typer.Option(metavar="OUT.html")] = None,
+    owner: Name = None,
     details: bool = False,
     dataset: Name = None,
     predictions: File = None,
@@ -227,7 +229,7 @@ def _certify(args: SimpleNamespace) -> None:
         note(line)
     # These imports are slow, and not needed to reject invalid input.
     from pacbayes.cli.certified import print_certified, unknown_classes, write_files
-    from pacbayes.report.record import grid_remarks
+    from pacbayes.cli.remarks import grid_remarks
 
     view = _fit(args, data, test_data, note)
     with warnings_as_notes(note):
@@ -322,4 +324,4 @@ def _fit(args: SimpleNamespace, data: "Data", test_data: "TestData | None", note
     # the GIL.
     with warnings_as_notes(note), quiet(note.quiet), parallel_config(backend="threading"):
         model = fit_estimator(args, data) if args.predictions is None else certify_columns(args, data)
-        return ReportView.of(model, test_data, (data.X, data.y))
+        return ReportView.of(model, test_data, (data.X, data.y), owner=args.owner)

@@ -117,6 +117,28 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
         check_is_fitted(self)
         return self._encoded(self.schema_.parse(X), {})
 
+    def summary(self) -> list[tuple[str, str, str]]:
+        """Name and kind of each column, and what represents it."""
+        return [(column.name, column.kind, self._representation(column.name)) for column in self.schema_.columns]
+
+    def _representation(self, name: str) -> str:
+        parts = []
+        if name in self.first_:
+            parts.append(", ".join(["days since the first date", *self.parts_[name]]))
+        elif name in self.medians_:
+            parts.append("the number" if self.native else f"the number; if missing, {self.medians_[name]:.4g}")
+        if name in self.levels_:
+            parts.append(
+                f"category of {len(self.levels_[name])} values"
+                if self.native
+                else f"one column for each of {len(self.levels_[name])} values"
+            )
+        if name in self.targets_:
+            parts.append("mean of each class by value")
+        if name in self.svd_:
+            parts.append(f"{self.svd_[name].n_components} components of its n-grams")
+        return "; ".join(parts) or "nothing"
+
     def _encoded(self, frame: pd.DataFrame, cross_fitted: dict[str, FloatArray]) -> Any:
         if len(self.medians_) == len(self.schema_.columns) and not self.first_ and not self.native:
             numbers = frame.to_numpy(dtype=np.float64)

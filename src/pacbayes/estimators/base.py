@@ -232,6 +232,7 @@ class CertifiedModel(PredictionMixin):
         test: Any = None,
         data: Any = None,
         notes: Sequence[str] = (),
+        owner: str | None = None,
     ) -> Path:
         """Write an HTML report on this model; see `pacbayes.write_report`.
 
@@ -239,7 +240,7 @@ class CertifiedModel(PredictionMixin):
         ----------
         path : str or path
             Required.  An existing file is replaced atomically.
-        title, test, data, notes
+        title, test, data, notes, owner
             As for `write_report`.
 
         Returns
@@ -252,14 +253,16 @@ class CertifiedModel(PredictionMixin):
         # `pacbayes.report` must not be imported from this layer; the package root may import both.
         from pacbayes import write_report
 
-        return write_report(self, path, title=title, test=test, data=data, notes=notes)
+        return write_report(self, path, title=title, test=test, data=data, notes=notes, owner=owner)
 
-    def model_card(self, format: str = "markdown") -> str:
+    def model_card(self, format: str = "markdown", *, owner: str | None = None) -> str:
         """Model card of this model, with blanks for its owner to fill in; see `pacbayes.model_card`.
 
         Parameters
         ----------
         format : {"markdown", "json"}, default="markdown"
+        owner : str, optional
+            Who answers for the model.
 
         Returns
         -------
@@ -267,7 +270,7 @@ class CertifiedModel(PredictionMixin):
         """
         from pacbayes import model_card
 
-        return model_card(self, format)
+        return model_card(self, format, owner=owner)
 
     def __repr__(self, N_CHAR_MAX: int = _LONGEST) -> str:
         text: str = super().__repr__(N_CHAR_MAX)

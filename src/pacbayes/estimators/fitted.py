@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -31,6 +33,16 @@ from pacbayes.ensemble.svm_members import KernelSVMs
 from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions
 
 
+def today() -> str:
+    """Date in UTC; that of the environment variable SOURCE_DATE_EPOCH [1]_ if it is set, to reproduce files.
+
+    References
+    ----------
+    .. [1] https://reproducible-builds.org/specs/source-date-epoch/
+    """
+    return time.strftime("%Y-%m-%d", time.gmtime(float(os.environ.get("SOURCE_DATE_EPOCH") or time.time())))
+
+
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """State of a fitted model, from which its certificates, predictions and reports are computed."""
@@ -41,6 +53,8 @@ class Fitted:
     posteriors: Posteriors
     #: The model trained on all rows, used where its prediction is clear; None without a refit.
     refit: Refit | None = None
+    #: Date of the fit, which reports and model cards show.
+    date: str = field(default_factory=today)
 
     @cached_property
     def certificates(self) -> Certificates:

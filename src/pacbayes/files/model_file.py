@@ -7,6 +7,7 @@ import hmac
 import json
 import math
 import os
+import re
 import warnings
 import zipfile
 from collections.abc import Iterable
@@ -45,11 +46,11 @@ from pacbayes.files.values import ModelDecoder, ModelEncoder
 from pacbayes.posteriors.posterior import Posterior
 
 # The format that this version writes, and the only one it reads; incremented when the contents change.
-FORMAT = 17
+FORMAT = 18
 # Attributes that scikit-learn sets from X in fit.
 INPUT_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 # Entries of values.json.
-STATE = ("class", "params", "input_attributes", "members", "plan", "predictions", "posterior", "refit")
+STATE = ("class", "params", "input_attributes", "members", "plan", "predictions", "posterior", "refit", "date")
 ESTIMATORS: dict[str, type[CertifiedModel]] = {kind.__name__: kind for kind in (StochasticSVC, CertifiedClassifier)}
 # Votes take memory for every row and label.
 _MAX_LABELS = 100_000
@@ -73,8 +74,8 @@ def save(model: CertifiedModel, path: str | os.PathLike[str]) -> str:
     estimators of other libraries in the format of skops.  It contains support vectors, hence rows of the training data,
     and the labels of the validation rows with the predictions of every classifier.  A callable `prior` is replaced by
     its weights, a `random_state` that is not an integer by None; draws stay the same.  Certificates, bounds, texts and
-    `n_jobs` are not stored: `load` computes the certificates from predictions and weights.  Equal models make equal
-    files.  A warning tells if `load` will need `trusted`.
+    `n_jobs` are not stored: `load` computes the certificates from predictions and weights.  Equal models of
+    one day make equal files: the date of the fit is stored.  A warning tells if `load` will need `trusted`.
 
     Parameters
     ----------
@@ -196,6 +197,7 @@ def _state(model: CertifiedModel) -> dict[str, Any]:
         "predictions": fitted.predictions,
         "posterior": None if posterior is None else (posterior.weights, posterior.distance),
         "refit": fitted.refit,
+        "date": fitted.date,
     }
 
 
@@ -217,7 +219,8 @@ def _model(state: dict[str, Any]) -> CertifiedModel:
     need(valid_labels, "ValidationPredictions.labels", f"must be at most {_MAX_LABELS} numbers or strings")
     posteriors = Posteriors(_posterior(state["posterior"], plan, predictions))
     need(state["refit"] is None or isinstance(state["refit"], Refit), "refit", "must be a Refit")
-    fitted = Fitted(state["members"], plan, predictions, posteriors, state["refit"])
+    need(re.fullmatch(r"\d{4}-\d\d-\d\d", state["date"]) is not None, "date", "must be a date")
+    fitted = Fitted(state["members"], plan, predictions, posteriors, state["refit"], state["date"])
     check_fitted(fitted)
     return model._set_fitted(fitted)
 

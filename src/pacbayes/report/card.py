@@ -10,7 +10,7 @@ from pacbayes.certificates.certificate import MAJORITY_CLASS, Certificate
 from pacbayes.certificates.decisions import SelectiveResult
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.report.guarantee import Confusion, assumptions, describe_rule, facts, why_no_confusion
-from pacbayes.report.record import as_fitted, format_names, versions
+from pacbayes.report.record import as_fitted, column_table, data_fingerprint, format_names, versions
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
 
@@ -18,7 +18,7 @@ FORMATS = ("markdown", "json")
 _BLANK = "*[to be filled in by the owner]*"
 
 
-def model_card(model: CertifiedModel, format: str = "markdown") -> str:
+def model_card(model: CertifiedModel, format: str = "markdown", *, owner: str | None = None) -> str:
     """Model card of a fitted model, with the usual headings [1]_.
 
     Everything that is known from the fit is filled in.  Intended uses, users, data sources and ethical considerations
@@ -30,6 +30,8 @@ def model_card(model: CertifiedModel, format: str = "markdown") -> str:
         Fitted model.
     format : {"markdown", "json"}, default="markdown"
         Format of the card.
+    owner : str, optional
+        Who answers for the model.
 
     Returns
     -------
@@ -54,7 +56,7 @@ def model_card(model: CertifiedModel, format: str = "markdown") -> str:
     0.05
     """
     check_choice("format", format, FORMATS)
-    view = ReportView.of(model)
+    view = ReportView.of(model, owner=owner)
     sections = _model_sections(view) | _data_sections(view)
     if format == "json":
         card = {
@@ -82,8 +84,9 @@ def _model_sections(view: ReportView) -> dict[str, dict[str, Any]]:
             "How it predicts": describe_rule(view),
             "Settings": " ".join(repr(as_fitted(model)).split()),
             "Software that wrote this card": [f"{name} {number}" for name, number in versions().items()],
-            "Owner and contact": None,
-            "Date and version": None,
+            "Owner and contact": view.owner,
+            "Date of the fit": model._fitted.date,
+            "Data fingerprint": data_fingerprint(view),
             "License": None,
         },
         "Intended use": {"Primary uses": None, "Primary users": None, "Out-of-scope uses": None},
@@ -133,7 +136,7 @@ def _data_sections(view: ReportView) -> dict[str, dict[str, Any]]:
             **training,
             "Columns": getattr(view.model, "n_features_in_", "unknown"),
             "Source": None,
-            "Preprocessing": None,
+            "Preprocessing": column_table(view),
         },
         "Quantitative analyses": analyses,
         "Ethical considerations": {"Data about people, risks and harms, mitigations": None},

@@ -16,7 +16,7 @@ import numpy as np
 
 from pacbayes._utils.checks import import_optional
 from pacbayes._utils.files import check_can_write, write_file
-from pacbayes._utils.words import PLURAL, format_params, format_share, percent_up, printable_lines
+from pacbayes._utils.words import format_share, percent_up, printable_lines
 from pacbayes.certificates.decisions import ThresholdResult
 from pacbayes.certificates.sentences import format_label
 from pacbayes.certificates.thresholds import ThresholdGrid
@@ -31,8 +31,8 @@ from pacbayes.report.guarantee import (
     observed,
     why_no_confusion,
 )
-from pacbayes.report.record import data_table, parameter_table, version_table
-from pacbayes.report.tables import TextTable, format_bound, format_number
+from pacbayes.report.record import column_table, data_table, head, parameter_table, version_table
+from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
 
 if TYPE_CHECKING:
@@ -42,17 +42,13 @@ if TYPE_CHECKING:
 _MAX_WEIGHT_ROWS = 20
 # Chart width in pixels: half a desktop screen, or the full width of a phone.
 _WIDTH = 460
-# Maximum number of characters of two legend entries side by side.
-_LEGEND_WIDTH = 60
-# Maximum number of classifiers in the table of risks.
-_MAX_RISK_ROWS = 1_000
 #: Charts by id: title, height in pixels, plot function.
 _CHARTS: dict[str, tuple[str, int, Callable[[ReportView, Axes], Any]]] = {
     "certificate": ("Error bound, compared with simpler methods", 250, plots.plot_certificate),
     "coverage": ("Error rate by acceptance rate", 300, plots.plot_decision),
     "threshold": ("Recall, precision and false positive rate by threshold", 320, plots.plot_decision),
     "bounds": ("PAC-Bayes bounds and baselines", 280, plots.plot_bounds),
-    "risks": ("Weights and error rates of the classifiers", 320, plots.plot_risks),
+    "weights": ("Weights and error rates of the classifiers", 320, plots.plot_risks),
 }
 # CSS variables of the colours; the dark theme redefines them.
 _CSS_VARIABLES = {"#000000": "text", "#ffffff": "page", plots.ACCENT: "accent", plots.RISK: "risk", plots.TEST: "light"}
@@ -77,6 +73,7 @@ def write_report(
     test: Any = None,
     data: Any = None,
     notes: Sequence[str] = (),
+    owner: str | None = None,
 ) -> Path:
     """Write an HTML report on a fitted model: guarantee, validation errors, assumptions and details.
 
@@ -97,6 +94,8 @@ def write_report(
         The rows of the fit, to report their fingerprints and class counts.
     notes : sequence of str
         Notes about the data, such as the file name, each shown as a paragraph.
+    owner : str, optional
+        Who answers for the model, for the head of the report, beside the date of the fit.
 
     Returns
     -------
@@ -127,7 +126,7 @@ def write_report(
     True
     """
     check_can_write("path", path)
-    write_file(path, report_html(model, title=title, test=test, data=data, notes=notes).encode("utf-8"))
+    write_file(path, report_html(model, title=title, test=test, data=data, notes=notes, owner=owner).encode("utf-8"))
     return Path(path)
 
 
@@ -138,6 +137,7 @@ def report_html(
     test: Any = None,
     data: Any = None,
     notes: Sequence[str] = (),
+    owner: str | None = None,
 ) -> str:
     """HTML report as a string, with the parameters of `write_report`.
 
@@ -158,7 +158,8 @@ def report_html(
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a string or None, got {title!r}")
     check_can_render()
-    return render(ReportView.of(model, test, data), title or f"Certificate of a {type(model).__name__}", notes)
+    view = ReportView.of(model, test, data, owner=owner)
+    return render(view, title or f"Certificate of a {type(model).__name__}", notes)
 
 
 def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
@@ -166,6 +167,7 @@ def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
     page: str = _template().render(
         title=title,
         style=_file("report.css"),
+        head=head(view),
         notes=list(notes),
         certificate=view.certificate,
         facts=facts(view),
@@ -175,9 +177,9 @@ def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
         main=_main_chart(view),
         metric_bounds=tables.part_table(view),
         assumptions=assumptions(view),
-        details=[_bounds_chart(view), _risks_chart(view)],
-        weights=tables.weight_table(view, max_rows=_MAX_WEIGHT_ROWS),
+        details=[_bounds_chart(view), _weights_chart(view)],
         certificates=tables.certificate_table(view, full=True).transposed,
+        columns=column_table(view),
         record=[data_table(view), parameter_table(view), version_table()],
     )
     # Names from the data may hold characters that HTML does not allow, or that change the text direction.
@@ -191,8 +193,8 @@ def render_svg(ident: str, height: int, draw: Callable[[Axes], Any]) -> str:
 
     Examples
     --------
-    >>> svg = render_svg("line", 200, lambda axes: axes.plot([0, 1], [0, 1], color="black", label="a line"))
-    >>> "a line</text>" in svg, "<style" in svg, "stroke: var(--text)" in svg
+    >>> svg = render_svg("line", 200, lambda axes: axes.set_xlabel("error rate"))
+    >>> "error rate</text>" in svg, "<style" in svg, "stroke: var(--text)" in svg
     (True, False, True)
     """
     import matplotlib.style
@@ -201,15 +203,7 @@ def render_svg(ident: str, height: int, draw: Callable[[Axes], Any]) -> str:
     buffer = StringIO()
     with matplotlib.style.context(["default", _STYLE | {"svg.hashsalt": ident}]):
         figure = Figure((_WIDTH / 72, height / 72), layout="constrained")
-        axes = figure.subplots()
-        draw(axes)
-        legend = axes.get_legend() or axes.legend()
-        # Move the legend below the chart, where it hides nothing.
-        texts = [text.get_text() for text in legend.get_texts()]
-        columns = 2 if sum(sorted(map(len, texts))[-2:]) <= _LEGEND_WIDTH else 1
-        handles = [handle for handle in legend.legend_handles if handle is not None]
-        figure.legend(handles, texts, loc="outside lower left", ncols=columns, frameon=False)
-        legend.remove()
+        draw(figure.subplots())
         figure.savefig(buffer, format="svg", transparent=True, metadata=_NO_METADATA)
     svg = buffer.getvalue()
     content = svg[svg.index(">", svg.index("<svg")) + 1 : svg.rindex("</svg>")]
@@ -287,34 +281,18 @@ def _threshold_chart(view: ReportView) -> dict[str, Any]:
 
 def _bounds_chart(view: ReportView) -> dict[str, Any]:
     """Chart of the bounds of the distances; its table includes the baselines."""
-    table = tables.bounds_table(view, full=True)
-    return _chart(view, "bounds", table.caption, replace(table, title="Bounds", caption=""))
+    table = tables.bounds_table(view)
+    return _chart(view, "bounds", table.caption, replace(table, caption=""))
 
 
-def _risks_chart(view: ReportView) -> dict[str, Any]:
-    """Chart of the weights and risks of the classifiers; the table lists at most `_MAX_RISK_ROWS` of them."""
-    classifiers, weights, name = view.classifiers, view.weights, view.weight_name
-    axis = "regularisation parameter λ" if view.is_path else "rank of the classifier by validation error"
+def _weights_chart(view: ReportView) -> dict[str, Any]:
+    """Chart of the weights and risks of all classifiers; its table lists those with the largest weights."""
+    axis = "regularisation parameter λ" if view.is_path else "rank by validation error"
     caption = (
-        f"The {name} (filled) and validation error (line) of each classifier, on {classifiers.m} validation "
-        f"{PLURAL[classifiers.unit]}, by {axis}. The dashed line is the {view.bound_name}, "
-        f"{format_bound(view.certificate.bound)}."
+        f"The {view.weight_name} (filled) and validation error (line) of each classifier, by {axis}. The dashed line "
+        f"is the {view.bound_name}, {percent_up(min(view.certificate.bound, 1.0))}."
     )
-    heaviest = np.argsort(-weights, kind="stable")[:_MAX_RISK_ROWS]
-    listed = heaviest[np.argsort(view.positions[heaviest], kind="stable")].tolist()
-    if len(listed) < weights.size:
-        caption += f" The table lists the {len(listed)} classifiers of {weights.size} with the largest weights."
-    # A rank does not identify classifiers of several families or kernel widths: list their parameters.
-    show_params = not view.is_path and any("candidate" in p or "lambda" in p for p in classifiers.params)
-    rows = []
-    for i in listed:
-        place = format_number(view.positions[i]) if view.is_path else f"{view.positions[i]:.0f}"
-        row = {"λ" if view.is_path else "rank": place, "classifier": str(i)}
-        row |= {"validation error": format_bound(float(classifiers.risks[i])), name: format_number(weights[i])}
-        if view.observed is not None:
-            row["test error"] = format_bound(float(view.observed.risks[i]))
-        rows.append(row | {"parameters": format_params(classifiers.params[i])} if show_params else row)
-    return _chart(view, "risks", caption, TextTable.of("Error rate and weight of each classifier", rows))
+    return _chart(view, "weights", caption, tables.weight_table(view, max_rows=_MAX_WEIGHT_ROWS))
 
 
 def _file(name: str) -> str:

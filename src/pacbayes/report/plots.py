@@ -8,7 +8,7 @@ import numpy as np
 
 from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.checks import import_optional
-from pacbayes._utils.words import PLURAL, confidence, format_up
+from pacbayes._utils.words import PLURAL, confidence, format_up, percent_up
 from pacbayes.bounds.binomial import binomial_upper, chances, rows_needed
 from pacbayes.certificates.certify import abstention_counts, threshold_counts
 from pacbayes.certificates.decisions import Abstain, SelectiveResult, Threshold, ThresholdResult
@@ -32,13 +32,18 @@ RISK, TEST, ACCENT = "#1f4e79", "#7fa8d1", "#d9822b"
 _DASHES = ("-", "--", ":", "-.")
 # Maximum number of points of a power curve.
 _MAX_POINTS = 3000
+# A baseline whose bound is larger than so many times that of the model does not stretch the axis.
+_FAR = 4.0
+# Maximum number of characters of two legend entries side by side.
+_LEGEND_WIDTH = 44
 
 
 def plot_certificate(clf: Model, ax: "Axes | None" = None, *, test: Any = None) -> "Axes":
-    """Plot the error bound and validation error of a model and of its baselines.
+    """Plot the validation error and the interval up to the bound, of a model and of its baselines.
 
-    The baselines are the holdout bound of a classifier chosen within the training set, and the majority class.  Models
-    with a decision are plotted by `plot_decision`.
+    The baselines are the holdout bound of a classifier chosen within the training set, and the majority class.  The
+    axis is that of the model: a much larger bound of a baseline ends in an arrow.  Models with a decision are plotted
+    by `plot_decision`.
 
     Parameters
     ----------
@@ -72,21 +77,31 @@ def plot_certificate(clf: Model, ax: "Axes | None" = None, *, test: Any = None) 
     view, axes = _start(clf, ax, test)
     if view.plan.decision is not None:
         return plot_decision(clf, axes)
-    bars = comparison(view)
-    for i, (label, bar) in enumerate(bars.items()):
-        kind, color = ("this model", ACCENT) if i == 0 else ("a baseline", TEST)
-        axes.barh(-i, bar.bound or 0.0, 0.4, color=color, label=f"bound of {kind}")
-        axes.barh(-i, bar.empirical_risk or 0.0, 0.4, color=RISK, label="validation error")
-        axes.annotate(label, (0.0, 0.24 - i), va="bottom")
-        text = format_baseline(bar) if bar.bound is None else f"at most {format_baseline(bar)}"
-        axes.annotate(text, (bar.bound or 0.0, -i), (4.0, 0.0), textcoords="offset points", va="center")
+    rows = comparison(view)
+    bounds = [row.bound or 0.0 for row in rows.values()]
+    end = 1.4 * max(bound for bound in bounds if bound <= _FAR * bounds[0])
+    for y, (label, row) in zip(range(0, -len(rows), -1), rows.items(), strict=True):
+        axes.annotate(label, (0.0, y + 0.2), va="bottom")
+        text, bound, risk = format_baseline(row), row.bound, row.empirical_risk or 0.0
+        if bound is None:
+            axes.annotate(text, (0.0, y), va="center")
+            continue
+        color = RISK if y else ACCENT
+        lower = view.certificate.lower or 0.0 if y == 0 else 0.0
+        interval = [[max(risk - lower, 0.0)], [max(bound - risk, 0.0)]]
+        name = f"validation error and {confidence(view.plan.delta)} upper bound"
+        axes.errorbar([risk], [y], xerr=interval, fmt="o", color=color, capsize=5.0, linewidth=2.0, label=name)
+        if bound > end:
+            axes.plot([end], [y], ">", color=color, markersize=8.0, clip_on=False)
+            axes.annotate(f"at most {text}", (end, y + 0.2), ha="right", va="bottom")
+        else:
+            axes.annotate(f"at most {text}", (bound, y), (7.0, 0.0), textcoords="offset points", va="center")
     if view.observed is not None:
         observed = view.observed
         errors = np.count_nonzero(observed.wrong(view.voting)) if observed.covered is None else observed.covered
         axes.plot(errors / observed.rows, 0.0, "D", color="black", mec="white", label="test error")
-    end = 1.35 * max(bar.bound or 0.0 for bar in bars.values())
     axes.set_xlim(0.0, end)
-    axes.set_ylim(0.4 - len(bars), 0.65)
+    axes.set_ylim(0.6 - len(rows), 0.75)
     axes.set_yticks([])
     axes.spines[["left", "right", "top"]].set_visible(False)
     axes.set_xticks([share for share in axes.get_xticks() if share <= min(1.0, end)])
@@ -137,8 +152,13 @@ def plot_risks(clf: Model, ax: "Axes | None" = None, *, test: Any = None) -> "Ax
         axes.plot(positions[order], view.observed.risks[order], color=TEST, label="test error")
     axes.axhline(view.certificate.bound, color=RISK, linestyle="--", label=view.bound_name)
     right = axes.twinx()
-    right.fill_between(positions[order], view.weights[order], color=ACCENT, alpha=0.35, linewidth=0)
+    if view.is_path:
+        right.fill_between(positions[order], view.weights[order], color=ACCENT, alpha=0.35, linewidth=0)
+    else:
+        right.bar(positions, view.weights, color=ACCENT, alpha=0.5)
     right.set_ylim(0.0, 1.6 * float(view.weights.max()))
+    right.set_yticks([tick for tick in right.get_yticks() if tick <= 1.0])
+    in_percent(axes.yaxis, right.yaxis)
     right.set_ylabel(view.weight_name)
     if view.is_path:
         _logarithmic(axes)
@@ -182,18 +202,18 @@ def plot_bounds(clf: Model, ax: "Axes | None" = None) -> "Axes":
     ['kl', 'pinsker', 'ch', 'linear', 'squared']
     """
     view, axes = _start(clf, ax)
-    bounds = [min(posterior.bound, 1.0) for posterior in view.posteriors]
-    positions = np.arange(len(bounds))
-    axes.bar(positions, bounds, color=TEST, label="bound")
-    axes.bar(
-        positions, [posterior.empirical_risk for posterior in view.posteriors], color=RISK, label="validation error"
-    )
-    for x, height in zip(positions, bounds, strict=True):
-        axes.annotate(format_up(height, 3), (x, height), ha="center", va="bottom")
+    bounds = np.array([min(posterior.bound, 1.0) for posterior in view.posteriors])
+    risks = np.array([posterior.empirical_risk for posterior in view.posteriors])
+    positions = np.arange(bounds.size)
+    name = f"validation error and {confidence(view.plan.delta)} upper bound"
+    interval = [risks, np.maximum(bounds - risks, 0.0)]
+    axes.errorbar(positions, risks, yerr=interval, fmt="o", color=RISK, capsize=5.0, linewidth=2.0, label=name)
+    for x, height in zip(positions, bounds.tolist(), strict=True):
+        axes.annotate(percent_up(height), (x, height), (0.0, 3.0), textcoords="offset points", ha="center", va="bottom")
     axes.set_xticks(positions, [posterior.distance for posterior in view.posteriors])
-    axes.set_ylim(0.0, 1.15 * max(bounds))
-    title = f"Each bound holds on its own, with {confidence(view.plan.delta)} confidence"
-    axes.set_title(title, fontsize="medium")
+    axes.set_xlim(-0.5, bounds.size - 0.5)
+    axes.set_ylim(0.0, 1.15 * float(bounds.max()))
+    in_percent(axes.yaxis)
     return set_labels(axes, "", "error rate")
 
 
@@ -419,8 +439,8 @@ def plot_plan(
     axes.axvline(needed, color=ACCENT, label=f"{needed} rows")
     axes.set_ylim(0.0, 1.02)
     axes.set_xlim(0.0, last)
-    axes.set_title(f"For an error rate of {100 * error:g} %; δ = {delta:g}", fontsize="medium")
-    return set_labels(axes, "validation rows", f"probability of a bound of at most {100 * target:g} %")
+    title = f"For an error rate of {100 * error:g} %; δ = {delta:g}"
+    return set_labels(axes, "validation rows", f"probability of a bound of at most {100 * target:g} %", title)
 
 
 class Coverage(NamedTuple):
@@ -470,18 +490,28 @@ def _new_axes(ax: "Axes | None") -> "Axes":
     return axes
 
 
-def set_labels(axes: "Axes", x: str, y: str = "") -> "Axes":
-    """Label the axes and add a legend without repeated entries."""
+def set_labels(axes: "Axes", x: str, y: str = "", title: str | None = None) -> "Axes":
+    """Label the axes, and add a legend above them, where it hides nothing, without repeated entries."""
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     handles, labels = axes.get_legend_handles_labels()
-    unique = dict(zip(labels, handles, strict=True))
-    axes.legend(unique.values(), unique.keys(), loc="best", frameon=False)
+    unique = dict(zip(labels[::-1], handles[::-1], strict=True))
+    columns = 2 if sum(sorted(map(len, unique))[-2:]) <= _LEGEND_WIDTH else 1
+    axes.legend(
+        [*unique.values()][::-1],
+        [*unique][::-1],
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=columns,
+        title=title,
+        alignment="left",
+        frameon=False,
+    )
     return axes
 
 
 def in_percent(*axes: "Axis") -> None:
-    """Write the ticks as percentages."""
+    """Format the ticks of axes as percentages."""
     for axis in axes:
         axis.set_major_formatter(lambda share, _: f"{100 * share:.6g} %")
 

@@ -1,17 +1,14 @@
-"""Reproducibility information of reports (parameters, versions, fingerprints) and remarks on parameter grids."""
+"""Reproducibility information of reports: date, parameters, columns, versions and fingerprints."""
 
-import math
 import platform
 from collections.abc import Sequence
 from copy import copy
-from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 import pacbayes
-from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.values import fingerprint
 from pacbayes._utils.words import PLURAL, cut, format_value
 from pacbayes.data.split import DISTINCT
@@ -22,10 +19,35 @@ from pacbayes.report.view import ReportView
 # Maximum length and number of listed names.
 _MAX_NAME_LENGTH, _MAX_NAMES = 400, 200
 _DUPLICATES = "validation rows with a duplicate (features and class) in the training set"
-# Fraction of the values of a grid at each end, and the minimum number of values of a grid with ends.
-_END, _MIN_VALUES = 0.1, 5
-# Minimum weight at an end of the grid for a remark.
-_MIN_WEIGHT = 0.5
+
+
+def head(view: ReportView) -> dict[str, str]:
+    """Head of a report: when, with which version, on which data and by whom the model was certified."""
+    return {
+        "fitted": view.model._fitted.date,
+        "with": f"pacbayes {pacbayes.__version__}",
+        "data fingerprint": data_fingerprint(view)[:16],
+        "owner": view.owner or "not stated",
+    }
+
+
+def data_fingerprint(view: ReportView) -> str:
+    """Fingerprint of all rows, by the hashes that the model keeps of them, and of the validation labels."""
+    fitted = view.model._fitted
+    return fingerprint([fitted.plan.row_fingerprints, fitted.predictions.y_true])
+
+
+def column_table(view: ReportView) -> TextTable | None:
+    """Table of the columns and what was made of them; None without the default preprocessor."""
+    encoder = view.model._fitted.table_encoder
+    if encoder is None:
+        return None
+    summary = encoder.summary()
+    caption = "Gradient boosting gets missing values, and categories of up to 250 values, as they are."
+    if len(summary) > _MAX_NAMES:
+        caption += f" The first {_MAX_NAMES} of {len(summary)} columns."
+    rows = [(cut(name, _MAX_NAME_LENGTH), kind, text) for name, kind, text in summary[:_MAX_NAMES]]
+    return TextTable("What was made of each column", ("column", "kind", "used as"), rows, caption)
 
 
 def parameter_table(view: ReportView) -> TextTable:
@@ -90,6 +112,7 @@ def data_table(view: ReportView) -> TextTable:
         "SVMs that did not converge": None if converged is None else np.count_nonzero(~converged),
         "SHA-256 of the rows": hashes[0],
         "SHA-256 of the labels": hashes[1],
+        "data fingerprint: hashes of the rows, and validation labels": data_fingerprint(view),
         # Equal for every run on the same data with the same parameters and versions.
         "SHA-256 of validation errors and weights": fingerprint([classifiers.error_counts.errors, view.weights]),
     }
@@ -128,68 +151,5 @@ def versions() -> dict[str, str]:
 
 
 def version_table() -> TextTable:
-    """Table of versions and date."""
-    rows = [*versions().items(), ("date", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))]
-    return TextTable("Software versions", ("software", "version"), rows)
-
-
-def grid_remarks(view: ReportView) -> list[str]:
-    """Remarks on parameters whose best values may lie outside of their grid.
-
-    There is a remark if at least half of the weight is on the smallest or largest tenth of the values; on a path,
-    neighbours with equal risks are included.  Each family has its own grid.  Remarks do not affect certificates.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from pacbayes import StochasticSVC
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> wide = ReportView.of(StochasticSVC([0.3, 1, 3, 10, 30, 100], hedge=1, random_state=0).fit(X, y))
-    >>> print(grid_remarks(wide)[0].partition(";")[0])
-    90 % of the weight is at the smallest of 6 values of lambda (0.3)
-    >>> grid_remarks(ReportView.of(StochasticSVC([0.3, 1, 3], random_state=0).fit(X, y)))
-    []
-    """
-    params, risks, remarks = view.classifiers.params, view.classifiers.risks, list[str]()
-    candidates = [setting.get("candidate") for setting in params]
-    for candidate in dict.fromkeys(candidates):
-        members = [i for i, c in enumerate(candidates) if c == candidate]
-        for name in params[members[0]]:
-            values = [params[i].get(name) for i in members]
-            if all(_is_number(value) for value in values):
-                label = name.rpartition("__")[2] + ("" if candidate is None else f" of {candidate}")
-                remarks += _remark_on_ends(label, np.array(values, float), view.weights[members], risks[members])
-    return remarks
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _remark_on_ends(name: str, values: FloatArray, weights: FloatArray, risks: FloatArray) -> list[str]:
-    distinct = np.unique(values)
-    if distinct.size < _MIN_VALUES:
-        return []
-    tenth = max(1, int(_END * distinct.size))
-    for which, ordered, beyond in (("smallest", distinct, "below"), ("largest", distinct[::-1], "above")):
-        if float(weights[np.isin(values, ordered[:tenth])].sum()) >= _MIN_WEIGHT:
-            end = ordered[: _size_of_end(ordered, tenth, values, risks)]
-            share = 100.0 * float(weights[np.isin(values, end)].sum())
-            place = f"{end[0]:.4g}" if end.size == 1 else f"{end.min():.4g} to {end.max():.4g}"
-            count = which if end.size == 1 else f"{end.size} {which}"
-            return [
-                f"{share:.0f} % of the weight is at the {count} of {distinct.size} values of {name} "
-                f"({place}); there may be better classifiers {beyond} them. Use a wider grid on new data only: the "
-                "certificate does not cover a grid chosen after seeing these results."
-            ]
-    return []
-
-
-def _size_of_end(ordered: FloatArray, size: int, values: FloatArray, risks: FloatArray) -> int:
-    """Count the values at an end of the grid, including neighbours on a path with the same risk."""
-    if ordered.size != values.size:
-        return size
-    along_path = risks[np.argsort(values)] if ordered[0] < ordered[-1] else risks[np.argsort(-values)]
-    while size < ordered.size and along_path[size] == along_path[size - 1]:
-        size += 1
-    return size
+    """Table of versions."""
+    return TextTable("Software versions", ("software", "version"), list(versions().items()))

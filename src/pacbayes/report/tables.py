@@ -1,13 +1,23 @@
 """Text tables about fitted models, for terminals and reports.  Bounds are rounded up."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from pacbayes._utils.words import PLURAL, confidence, format_level, format_params, format_share, format_up, percent_up
+from pacbayes._utils.words import (
+    PLURAL,
+    confidence,
+    format_level,
+    format_params,
+    format_share,
+    format_up,
+    percent_down,
+    percent_up,
+)
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.certificate import MAJORITY_CLASS, OPTIMISED, PRESPECIFIED, TRAINING, VALIDATION, Certificate
 from pacbayes.certificates.decisions import SelectiveResult, ThresholdResult
@@ -21,6 +31,9 @@ from pacbayes.report.view import ReportView
 _TOTAL_WEIGHT, _MAX_ROWS = 0.99, 8
 # What determined a rule.
 _SOURCES = {TRAINING: "training set", VALIDATION: "validation set", PRESPECIFIED: "fixed before validation"}
+# A cell that is a number, possibly with a unit, or a range.
+_ONE = r"-?\d[\d.e-]*( %)?"
+_NUMBER = re.compile(rf"[–∞]|(error rate )?(at most |at least )?{_ONE}( to {_ONE})?( \(vacuous\)| of \d+)?")
 # Note on metrics with duplicates="together".
 _DUPLICATES_ONCE = {"distinct example": " Duplicates of an example count once."}
 
@@ -45,6 +58,18 @@ class TextTable:
         """
         columns = tuple(rows[0])
         return cls(title, columns, [tuple(row.get(name, "–") for name in columns) for row in rows], caption)
+
+    @property
+    def numeric(self) -> list[bool]:
+        """Whether the cells of a column are numbers, which are aligned on the right; never in the first column.
+
+        Examples
+        --------
+        >>> TextTable("Risks", ("classifier", "risk", "m"), [("1", "0.1 %", "9"), ("2", "–", "all")]).numeric
+        [False, True, False]
+        """
+        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.columns)
+        return [i > 0 and all(map(_NUMBER.fullmatch, cells)) for i, cells in enumerate(columns)]
 
     @property
     def transposed(self) -> "TextTable":
@@ -122,12 +147,12 @@ def format_run(params: Sequence[Mapping[str, Any]]) -> str:
 def certificate_table(view: ReportView, full: bool = False) -> TextTable:
     """Table of the certificates by voting, followed by the majority-class baseline if that class is known.
 
-    With `full`, bounds have all digits and the table includes everything that they were computed from.
+    With `full`, bounds have five digits and the table includes everything that they were computed from.
     """
     rows = [_certificate_row(view, voting, full) for voting in view.model.certificates_]
     baseline = view.model.certificates_["stochastic"].baselines[MAJORITY_CLASS]
     if baseline.bound is not None and baseline.empirical_risk is not None:
-        delta, observed = repr(view.plan.delta), view.observed
+        observed = view.observed
         rows.append(
             {
                 "classifier": f"majority class ({format_label(view.model.majority_class_)})",
@@ -135,14 +160,8 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
                 "validation error": format_share(baseline.empirical_risk),
                 "acceptance rate": "100.0 %",
                 "test error": "–" if observed is None else _format_test(observed.baseline_errors or 0, observed.rows),
-                "bound B": repr(baseline.bound),
+                "bound B": format_bound(baseline.bound),
                 "empirical risk L": format_bound(baseline.empirical_risk),
-                "δ": delta,
-                f"validation {PLURAL[view.classifiers.unit]} m": str(view.classifiers.m),
-                "level": delta,
-                "chosen on": _SOURCES[TRAINING],
-                "alternatives": "none",
-                "source": f"{baseline.note[0].upper()}{baseline.note[1:]}.",
             }
         )
     return TextTable.of("Certificates", rows, _certificate_caption(view))
@@ -166,8 +185,8 @@ def _certificate_row(view: ReportView, voting: str, full: bool) -> dict[str, str
     pre_specified = certificate.source == VALIDATION and certificate.rule not in OPTIMISED
     # Further rows for auditors.
     return row | {
-        "bound B": repr(certificate.bound),
-        "error rate at least": "–" if certificate.lower is None else repr(certificate.lower),
+        "bound B": format_bound(certificate.bound),
+        "error rate at least": "–" if certificate.lower is None else percent_down(certificate.lower),
         "empirical risk L": format_bound(certificate.empirical_risk),
         "divergence K": format_bound(certificate.kl),
         "δ": repr(certificate.delta),
@@ -210,33 +229,25 @@ def _certificate_caption(view: ReportView) -> str:
     return " ".join(parts)
 
 
-def bounds_table(view: ReportView, full: bool = False) -> TextTable:
-    """Table of the bound of each distance and of the baselines; with `full`, with more digits and their sources."""
-    optimal = "with the posterior that is optimal for this distance"
-    bounds: list[tuple[Any, ...]] = [
-        (posterior.distance, "stochastic classifier", posterior.bound, posterior.empirical_risk, posterior.kl, optimal)
+def bounds_table(view: ReportView) -> TextTable:
+    """Table of the bound of each distance and of the baselines."""
+    bounds: list[tuple[str, str, float | None, float | None]] = [
+        (posterior.distance, "stochastic classifier", posterior.bound, posterior.empirical_risk)
         for posterior in view.posteriors
     ]
-    holdout = "primary classifier" if view.plan.split.prefit else "cross-validated classifier"
-    notes = []
+    holdout, notes = "primary classifier" if view.plan.split.prefit else "cross-validated classifier", []
     for name, baseline in view.model.certificates_["stochastic"].baselines.items():
-        classifier = "best single classifier" if name == "Occam" else holdout
         if name != MAJORITY_CLASS:  # listed in the table of certificates
-            bounds.append((name, classifier, baseline.bound, baseline.empirical_risk, None, baseline.note))
-            notes += [f"{name}: {baseline.note}."] if baseline.bound is None and not full else []
-    if full:
-        columns: tuple[str, ...] = ("guarantee", "bound", "validation error", "divergence K", "description")
-        rows = [
-            (f"{classifier}, {name}", *map(format_bound, numbers), note) for name, classifier, *numbers, note in bounds
-        ]
-    else:
-        columns = ("bound", "classifier", "error rate at most", "validation error")
-        rows = [
-            (name, classifier, "–", "–")
-            if bound is None
-            else (name, classifier, _format_percent(bound), format_share(risk))
-            for name, classifier, bound, risk, *_ in bounds
-        ]
+            classifier = "best single classifier" if name == "Occam" else holdout
+            bounds.append((name, classifier, baseline.bound, baseline.empirical_risk))
+            notes += [f"{name}: {baseline.note}."] if baseline.bound is None else []
+    columns = ("bound", "classifier", "error rate at most", "validation error")
+    rows = [
+        (name, classifier, "–", "–")
+        if bound is None or risk is None
+        else (name, classifier, _format_percent(bound), format_share(risk))
+        for name, classifier, bound, risk in bounds
+    ]
     caption = (
         f"Each bound holds on its own, with {confidence(view.plan.delta)} confidence. Fix distance and delta before "
         "validation: picking the smallest of several bounds afterwards is not covered. A list of distances is, with "

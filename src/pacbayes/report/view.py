@@ -118,10 +118,16 @@ class ReportView:
     observed: ObservedErrors | None = None
     #: Rows and labels of the fit, for their fingerprints.
     data: tuple[Any, NDArray[Any]] | None = None
+    #: Who answers for the model.
+    owner: str | None = None
 
     @classmethod
-    def of(cls, model: Any, test: Any = None, data: Any = None, name: str = "model") -> "ReportView":
+    def of(
+        cls, model: Any, test: Any = None, data: Any = None, *, name: str = "model", owner: str | None = None
+    ) -> "ReportView":
         """Validate the arguments of a report."""
+        if owner is not None and not isinstance(owner, str):
+            raise TypeError(f"owner must be a string or None, got {owner!r}")
         if not isinstance(model, CertifiedModel):
             raise TypeError(f"{name} must be a StochasticSVC or CertifiedClassifier, got {type(model).__name__}")
         check_is_fitted(model)
@@ -131,7 +137,7 @@ class ReportView:
             check_new_rows(model, observed.X, "test", "the model")
             # Predict now, so that an invalid test set raises before anything is written.
             observed.wrong(model._voting())
-        return cls(model, observed, fit_data)
+        return cls(model, observed, fit_data, owner)
 
     @property
     def plan(self) -> Plan:
