@@ -11,7 +11,7 @@ from sklearn.multiclass import OutputCodeClassifier
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import CertifiedClassifier, Cost, Grid, StochasticSVC, SVMs, Threshold
+from pacbayes import CertifiedClassifier, Cost, Grid, PredictionSet, StochasticSVC, SVMs, Threshold
 
 COLUMNS = 2
 # Primary draws, votes and a single SVM, with a hedge.
@@ -63,6 +63,12 @@ def model(name):
     if name == "threshold":
         decision = Threshold(recall=0.3, fpr=0.9)
         return CertifiedClassifier(SVMs([0.1, 1.0], gamma=0.5), decision=decision, **HEDGED).fit(X, y)
+    if name == "sets":
+        return CertifiedClassifier(SVMs([0.1, 1.0], gamma=0.5), decision=PredictionSet(0.6), **HEDGED).fit(X, y)
+    if name == "prefit sets":
+        trees = [DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X[:30], y[:30]) for depth in (1, 2)]
+        choices = {"primary": [0.25, 0.75], "decision": PredictionSet(0.6, by_class=True)}
+        return CertifiedClassifier.from_fitted(trees, X[30:], y[30:], random_state=0, **choices)
     if name == "slices":
         slices = np.where(X[:, 1] > 0, "high", "low")
         classes = np.unique(y)
@@ -115,7 +121,7 @@ SVM_MODELS = (
     *("two", "three", "posterior", "widths", "prepared", "text", "landmarks", "independent", "groups"),
     *("groups, independent", "duplicates", "composite"),
 )
-CONFIGURED = ("abstain", "threshold", "slices", "prior", "holdout", "refit")
+CONFIGURED = ("abstain", "threshold", "sets", "prefit sets", "slices", "prior", "holdout", "refit")
 ENSEMBLES = ("trees", "prefit", "forest", "boosting", "boosting of three", "histogram", "grid")
 
 

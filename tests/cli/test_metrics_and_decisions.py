@@ -10,7 +10,7 @@ from tests.cli.bad_files import good
 from tests.cli.running import in_process
 from tests.report.browser_page import Page
 
-from pacbayes import load
+from pacbayes import PredictionSet, load
 
 
 @pytest.fixture
@@ -68,7 +68,10 @@ def test_invalid_costs(data, text, message, tmp_path, capsys):
     assert "--cost" in result.err
 
 
-@pytest.mark.parametrize(("options", "as_json"), [(("--max-error", ".01"), True), (("--recall", ".99"), False)])
+@pytest.mark.parametrize(
+    ("options", "as_json"),
+    [(("--max-error", ".01"), True), (("--recall", ".99"), False), (("--coverage", ".99"), False)],
+)
 def test_exit_code_3_with_all_outputs_if_a_decision_fails(options, as_json, data, tmp_path, capsys):
     """A bound of 1 % requires 299 validation rows without errors; there are 120."""
     _, path, args = data
@@ -77,7 +80,9 @@ def test_exit_code_3_with_all_outputs_if_a_decision_fails(options, as_json, data
     result = in_process(args, capsys)
     assert result.code == 3
     sentence = load(model).certificate_.sentence
-    assert "accepts no example" in sentence or sentence.startswith("No threshold could be certified")
+    assert any(
+        text in sentence for text in ("accepts no example", "No threshold could", "Every set contains every class")
+    )
     certificate = json.loads(result.out)["certificate"] if as_json else result.out
     assert certificate.startswith(sentence)
     assert page.read_text(encoding="utf-8").startswith("<!")
@@ -113,6 +118,28 @@ def test_terminal_and_report_agree_on_abstention(target, percent, data, tmp_path
     else:
         assert printed[1] == f"{percent} of accepted rows"
         assert printed[3] != "100.0 %"  # otherwise errors among all rows would also pass
+
+
+def test_predict_sets(data, tmp_path, capsys):
+    frame, path, args = data
+    model, page = tmp_path / "model.pacbayes", tmp_path / "page.html"
+    options = ["--coverage", "0.92", "--by-class", "--save", model, "--report", page]
+    result = in_process(["certify", path, *args, *options], capsys)
+    assert result.code == 0, result.err
+    clf = load(model)
+    assert clf.certificate_.decision.decision == PredictionSet(0.92, by_class=True)
+    assert result.out.splitlines()[0] == clf.certificate_.sentence
+    assert Page(page.read_text(encoding="utf-8")).text("sentence") == clf.certificate_.sentence
+    result = in_process(["predict", model, path], capsys)
+    rows = list(csv.DictReader(io.StringIO(result.out)))
+    sets = clf.predict_set(frame[["site", "a", "b"]])
+    assert [row["set"] for row in rows] == ["|".join(clf.classes_[row]) for row in sets]
+    assert {len(row["set"].split("|")) for row in rows} == {1, 2}
+    assert all(row["predicted"] in row["set"].split("|") for row in rows)
+    output = json.loads(in_process(["certify", path, *args, "--coverage", "0.8", "--json"], capsys).out)
+    assert output["certificates"]["soft"]["decision"]["required"] == {"coverage": 0.8, "by_class": False}
+    result = in_process(["certify", path, "--coverage", "0.8", "--recall", "0.8"], capsys)
+    assert (result.code, "--coverage cannot be combined with --recall" in result.err) == (2, True)
 
 
 def test_predict_with_a_certified_threshold(data, tmp_path, capsys):

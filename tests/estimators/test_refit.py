@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.cli.running import in_process
 
 from pacbayes import CertifiedClassifier, Cost, Grid, compare_classifiers, load, save
-from pacbayes.certificates.refit import MARGIN
+from pacbayes.certificates.rules import MARGIN
 
 X, Y = load_breast_cancer(return_X_y=True)
 NEW = X + np.random.default_rng(0).normal(size=X.shape) * X.std(axis=0)

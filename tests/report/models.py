@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import LAMBDAS, fitted, three_classes, two_classes
 
-from pacbayes import DISTANCES, Abstain, CertifiedClassifier, Grid, StochasticSVC, SVMs, Threshold
+from pacbayes import DISTANCES, Abstain, CertifiedClassifier, Grid, PredictionSet, StochasticSVC, SVMs, Threshold
 from pacbayes.report import report_html
 
 SCRIPT = "<script>alert(1)</script>"
@@ -98,9 +98,9 @@ def rare():
     return CertifiedClassifier("logistic", cv=3, random_state=0).fit(X, np.array(["ok", "fraud"])[y])
 
 
-def many_classes():
+def many_classes(**params):
     X, y = load_digits(return_X_y=True)
-    return CertifiedClassifier("neighbours", cv=3, random_state=0).fit(X[:900], y[:900])
+    return CertifiedClassifier("neighbours", cv=3, random_state=0, **params).fit(X[:900], y[:900])
 
 
 def prefit():
@@ -126,6 +126,8 @@ MODELS = {
     "abstain": partial(logistic, decision=Abstain(0.02)),
     "threshold": partial(logistic, ["malignant", "benign"], decision=Threshold(recall=0.9), pos_label="malignant"),
     "threshold failed": partial(logistic, decision=Threshold(recall=0.999)),
+    "sets": partial(logistic, decision=PredictionSet(0.9)),
+    "sets by class": lambda: many_classes(decision=PredictionSet(0.8, by_class=True)),
     "refit": partial(logistic, refit=True),
     "groups": lambda: logistic(groups=np.arange(569) // 4),
     "rare": rare,

@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.validity.square import CLEAN, DELTA, NOISE, POINTS, fits, largest, sample, true_risk
 
 from pacbayes import CertifiedClassifier, Grid, SVMs
-from pacbayes.certificates.refit import Refit
+from pacbayes.certificates.rules import Refit
 
 
 def fitted(seed, classes=2, rows=120, **choices):

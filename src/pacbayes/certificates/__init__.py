@@ -4,7 +4,7 @@ from pacbayes.bounds.binomial import binomial_upper, chernoff_upper, hypergeomet
 from pacbayes.certificates.batch import Batch
 from pacbayes.certificates.certificate import Baseline, Certificate, Claim, Missed
 from pacbayes.certificates.certify import Certificates, certify, fixed_label_baseline, most_frequent
-from pacbayes.certificates.decisions import Abstain, SelectiveResult, Threshold, ThresholdResult
+from pacbayes.certificates.decisions import Abstain, PredictionSet, SelectiveResult, Threshold, ThresholdResult
 from pacbayes.certificates.difference import Difference, certify_difference, compare_classifiers
 from pacbayes.certificates.ledger import Attempt, Ledger
 from pacbayes.certificates.levels import best_single
@@ -12,8 +12,9 @@ from pacbayes.certificates.metric_bounds import Cost, MetricBound
 from pacbayes.certificates.monitor import Monitor
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.posteriors import Posteriors, choose_posterior, fit_posteriors
-from pacbayes.certificates.predictions import certify_counts, certify_predictions
+from pacbayes.certificates.predictions import certify_counts, certify_predictions, certify_sets
 from pacbayes.certificates.primary import primary_weights
+from pacbayes.certificates.sets import SetResult
 from pacbayes.certificates.voting import VOTINGS
 
 __all__ = [
@@ -33,7 +34,9 @@ __all__ = [
     "Monitor",
     "Plan",
     "Posteriors",
+    "PredictionSet",
     "SelectiveResult",
+    "SetResult",
     "Threshold",
     "ThresholdResult",
     "best_single",
@@ -42,6 +45,7 @@ __all__ = [
     "certify_counts",
     "certify_difference",
     "certify_predictions",
+    "certify_sets",
     "chernoff_upper",
     "choose_posterior",
     "compare_classifiers",

@@ -11,6 +11,7 @@ from pacbayes.certificates import sentences
 from pacbayes.certificates.decisions import SelectiveResult, ThresholdResult
 from pacbayes.certificates.metric_bounds import MetricBound, with_class_shares, with_slice_shares
 from pacbayes.certificates.monitor import Monitor, Wrong, count_wrong
+from pacbayes.certificates.sets import SetResult
 from pacbayes.certificates.voting import OCCAM, POSTERIOR
 
 #: The rows that chose a rule.
@@ -217,8 +218,9 @@ class Certificate:
     alternatives: tuple[Claim, ...] = ()
     #: Bounds of the requested metrics, which hold jointly with the bound; empty for a posterior.
     metrics: tuple[MetricBound, ...] = ()
-    #: Result of `Abstain`, whose bound is about accepted rows, or of `Threshold`, whose bound is 1; or None.
-    decision: SelectiveResult | ThresholdResult | None = None
+    #: Result of `Abstain`, whose bound is about accepted rows; of `Threshold` or `PredictionSet`, whose bound is 1; or
+    #: None.
+    decision: SelectiveResult | ThresholdResult | SetResult | None = None
     #: Whether the model was refitted on all rows.  Bounds then count errors on covered predictions, on which it agrees
     #: with the certified classifier.
     refit: bool = False
@@ -305,8 +307,9 @@ class Certificate:
         >>> certificate.monitor().update(y_true=["no"] * 90, y_pred=["no"] * 80 + ["yes"] * 10).alarm_at
         87
         """
-        if isinstance(self.decision, ThresholdResult):
-            raise ValueError("a certificate of Threshold(...) cannot be monitored: it has no bound of the error rate")
+        if isinstance(self.decision, ThresholdResult | SetResult):
+            decision = type(self.decision.decision).__name__
+            raise ValueError(f"a certificate of {decision}(...) cannot be monitored: it has no bound of the error rate")
         if isinstance(self.decision, SelectiveResult) and not self.decision.passed:
             raise ValueError("a certificate that accepts no example cannot be monitored")
         if (self.refit or self.abstains) and wrong is count_wrong:
@@ -326,8 +329,8 @@ class Certificate:
 
     @property
     def vacuous(self) -> bool:
-        """Whether nothing is guaranteed: the bound is 1, or no threshold met the requirements."""
-        return self.bound >= 1.0 if not isinstance(self.decision, ThresholdResult) else not self.decision.passed
+        """Whether nothing is guaranteed: the bound is 1, or the decision did not meet its requirements."""
+        return self.bound >= 1.0 if self.decision is None else not self.decision.passed
 
     @property
     def main_assumption(self) -> str:

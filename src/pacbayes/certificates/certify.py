@@ -13,12 +13,13 @@ from pacbayes._utils.arrays import Codes, FloatArray, cached_property
 from pacbayes.bounds.bets import DEFAULT_BET, bet_upper
 from pacbayes.certificates import sentences
 from pacbayes.certificates.certificate import MAJORITY_CLASS, TRAINING, Baseline, Certificate, Claim, Missed
-from pacbayes.certificates.decisions import Abstain, Threshold
+from pacbayes.certificates.decisions import Abstain, PredictionSet, Threshold, ThresholdResult
 from pacbayes.certificates.levels import best_single, plain
 from pacbayes.certificates.metrics import bound_metrics
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.posteriors import Posteriors
 from pacbayes.certificates.rules import BoundInputs, Draws, Rule
+from pacbayes.certificates.sets import SetResult, certify_sets_of
 from pacbayes.certificates.thresholds import (
     ConfidenceGrid,
     ConfusionCounts,
@@ -138,8 +139,8 @@ class Certificates(Mapping[str, Certificate]):
         plan, certificate = self.plan, self._certify_error_rate(voting)
         if isinstance(plan.decision, Abstain):
             certificate = self._add_abstention(voting, certificate)
-        elif plan.decision is not None:
-            certificate = self._add_threshold(certificate) if voting == SOFT else certificate
+        elif plan.needs_soft:
+            certificate = self._add_soft_decision(certificate) if voting == SOFT else certificate
         elif plan.metrics:
             certificate = self._add_metrics(voting, certificate)
         if plan.refit == voting:
@@ -225,21 +226,31 @@ class Certificates(Mapping[str, Certificate]):
             decision=replace(result, unit=certificate.unit),
         )
 
-    def _add_threshold(self, certificate: Certificate) -> Certificate:
-        """Replace the bound of the soft vote by the requirements at its threshold."""
-        plan = self.plan
-        assert isinstance(plan.decision, Threshold)
-        assert isinstance(plan.thresholds, ThresholdGrid)
-        counts = threshold_counts(plan, self.inputs.predictions)
-        result = certify_threshold(plan.thresholds, counts, plan.decision, plan.delta)
+    def _add_soft_decision(self, certificate: Certificate) -> Certificate:
+        """Replace the bound of the soft vote by the guarantee of its threshold or of its prediction sets."""
+        plan, predictions, risk = self.plan, self.inputs.predictions, certificate.empirical_risk
+        result: ThresholdResult | SetResult
+        if isinstance(plan.decision, PredictionSet):
+            assert predictions.probabilities is not None
+            assert predictions.rule_predictions is not None
+            y_pred = predictions.rule_predictions[plan.fixed_rules.index(plan.soft)]
+            inputs = (predictions.probabilities, predictions.y_true, predictions.classes)
+            result = certify_sets_of(plan.decision, *inputs, plan.delta, y_pred)
+            theorem, assumption = sentences.SETS_THEOREM, sentences.SETS_ASSUMPTION
+        else:
+            assert isinstance(plan.decision, Threshold)
+            assert isinstance(plan.thresholds, ThresholdGrid)
+            result = certify_threshold(plan.thresholds, threshold_counts(plan, predictions), plan.decision, plan.delta)
+            risk = result.errors / result.m if result.passed else risk
+            theorem, assumption = sentences.THRESHOLD_THEOREM, sentences.THRESHOLD_ASSUMPTION
         return replace(
             certificate,
             bound=1.0,
             lower=None,
             distance="binomial",
-            empirical_risk=result.errors / result.m if result.passed else certificate.empirical_risk,
-            theorem="Exact binomial tests of the requirements, in a fixed order, of a rule fixed on the training rows.",
-            assumptions=(*certificate.assumptions, sentences.THRESHOLD_ASSUMPTION),
+            empirical_risk=risk,
+            theorem=theorem,
+            assumptions=(*certificate.assumptions, assumption),
             baselines={},
             level=plan.delta,
             decision=replace(result, unit=certificate.unit),

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from pacbayes.bounds.distances import CATONI
-from pacbayes.certificates.decisions import Decision, Threshold
+from pacbayes.certificates.decisions import NEEDS_SOFT, Decision, PredictionSet
 from pacbayes.certificates.levels import AUTO, resolve_hedge
 from pacbayes.certificates.metrics import METRICS, MetricSpec
 from pacbayes.certificates.primary import CROSS_VALIDATION
-from pacbayes.certificates.refit import COVERED_METRICS, VOTINGS
 from pacbayes.certificates.voting import SOFT
 from pacbayes.data.split import SHARED
 
+#: Metrics whose bounds hold for covered predictions of a refit: means of non-negative losses.
+COVERED_METRICS = ("error", "balanced_error", "cost")
+#: Ways of predicting with a single deterministic rule, as a refit needs.
+VOTINGS = (SOFT, "majority", "best")
 #: Formats a parameter, with or without its value.
 Words = Callable[..., str]
 
@@ -61,7 +64,9 @@ class Choices:
 
     @property
     def no_scores(self) -> str | None:
-        """Reason why the primary rule has no scores from the training rows, or None."""
+        """Reason why the primary rule has no scores, or none from the training rows if they are needed, or None."""
+        if self.prefit and isinstance(self.decision, PredictionSet):
+            return self.no_level
         return self.no_training or self.no_level
 
     @property
@@ -78,9 +83,9 @@ class Choices:
 
     @property
     def resolved_hedge(self) -> float:
-        """The hedge with "auto" resolved; 0 with a threshold, whose soft vote has no alternatives."""
+        """The hedge with "auto" resolved; 0 with a decision of the soft vote, which has no alternatives."""
         share = resolve_hedge(self.hedge, self.no_primary)
-        return 0.0 if isinstance(self.decision, Threshold) and share < 1.0 else share
+        return 0.0 if isinstance(self.decision, NEEDS_SOFT) and share < 1.0 else share
 
     def check(self, words: Words = python_words) -> None:
         """Raise for the first incompatible combination, with parameters as in Python or on the command line.
@@ -118,8 +123,8 @@ INCOMPATIBLE: tuple[tuple[Callable[[Choices], Any], str], ...] = (
         "{hedge} needs a primary rule, but <no_primary>: [hedge] must be 'auto' or 1",
     ),
     (
-        lambda c: isinstance(c.decision, Threshold) and c.voting not in (AUTO, SOFT),
-        "{decision} is not for {voting}: it is a threshold on the probabilities of the soft vote",
+        lambda c: isinstance(c.decision, NEEDS_SOFT) and c.voting not in (AUTO, SOFT),
+        "{decision} is not for {voting}: it is about the probabilities of the soft vote",
     ),
     (lambda c: c.voting == SOFT and c.no_scores, "{voting} needs a primary rule, but <no_scores>"),
     (lambda c: c.decision is not None and c.no_scores, "{decision} needs a primary rule, but <no_scores>"),

@@ -5,6 +5,8 @@ r"""Decisions: requirements instead of a bound on the overall error rate, and th
 probability is at least `t`.  Given the positive rows (recall), those predicted positive (precision) or the negative
 rows (false positive rate), the errors among them are binomial.
 
+`PredictionSet` is calibrated in `certificates/sets.py`.
+
 Thresholds and their order are fixed on the training rows.  A threshold passes if it passes the exact test of every
 requirement at the whole of :math:`\delta`; thresholds are tested in order, up to the first failure.  With probability
 :math:`1 - \delta`, all thresholds that passed meet all requirements: equation (fixed-sequence) and equation
@@ -148,6 +150,61 @@ class Threshold:
         return sentences.requirements(self.required, positive)
 
 
+@dataclass(frozen=True)
+class PredictionSet:
+    r"""Prediction sets that contain the true class with a certified probability, the coverage.
+
+    Parameters
+    ----------
+    coverage : float
+        Minimum probability that the set contains the true class, between 0 and 1.
+    by_class : bool
+        Whether the coverage must hold for the examples of every class, instead of for all examples.
+
+    See Also
+    --------
+    Abstain : Predict a single class, or nothing.
+    certify_sets : Calibrate sets from a table of probabilities.
+    CertifiedClassifier : Takes it as `decision`; its method `predict_set` returns the sets.
+
+    Notes
+    -----
+    A set has the classes whose probability is at least a threshold, and the most probable one.  The threshold is the
+    k-th smallest probability of the true class on `m` validation rows, for the largest `k` with
+
+    .. math:: P\big(\mathrm{Bin}(m, 1 - \mathrm{coverage}) \le k - 1\big) \le \delta.
+
+    With probability at least :math:`1 - \delta` over the validation rows, the coverage holds for this threshold, not on
+    average over validation sets: equation (prediction-set) of docs/mathematics.md.
+
+    References
+    ----------
+    .. [1] V. Vovk, "Conditional validity of inductive conformal predictors", Machine Learning 92, 2013.
+    .. [2] M. Sadinle, J. Lei and L. Wasserman, "Least ambiguous set-valued classifiers with bounded error levels",
+       Journal of the American Statistical Association 114, 2019.
+
+    Examples
+    --------
+    >>> from pacbayes import PredictionSet
+    >>> PredictionSet(0.95)
+    PredictionSet(coverage=0.95, by_class=False)
+    """
+
+    coverage: float = 0.9
+    by_class: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise unless `coverage` is a share and `by_class` a boolean."""
+        object.__setattr__(self, "coverage", _share("coverage", self.coverage, 0.9))
+        if not isinstance(self.by_class, bool):
+            raise TypeError(f"by_class must be True or False, got {self.by_class!r}")
+
+    @property
+    def required(self) -> dict[str, float]:
+        """The required values by name."""
+        return {"coverage": self.coverage}
+
+
 def _share(name: str, value: Any, example: float) -> float:
     """Convert to a float, or raise unless it lies strictly between 0 and 1."""
     share = check_number(name, value, "a number between 0 and 1, or None")
@@ -156,7 +213,9 @@ def _share(name: str, value: Any, example: float) -> float:
     return share
 
 
-Decision = Abstain | Threshold
+Decision = Abstain | Threshold | PredictionSet
+#: Decisions about the probabilities of the soft vote, and about no other way to predict.
+NEEDS_SOFT = (Threshold, PredictionSet)
 
 
 def positive_class(pos_label: Any, classes: Labels) -> int:

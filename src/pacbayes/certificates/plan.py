@@ -12,7 +12,7 @@ from pacbayes._utils.arrays import FloatArray, cached_property
 from pacbayes._utils.checks import read_only
 from pacbayes._utils.seeds import draw_key
 from pacbayes.bounds.distance import Distance
-from pacbayes.certificates.decisions import Decision, Threshold
+from pacbayes.certificates.decisions import NEEDS_SOFT, Decision
 from pacbayes.certificates.levels import hedged_level, main_level, primary_level
 from pacbayes.certificates.metrics import MetricSpec
 from pacbayes.certificates.primary import resolve_distances
@@ -80,9 +80,9 @@ class Plan:
         read_only(self.prior, self.row_fingerprints)
 
     @property
-    def has_threshold(self) -> bool:
-        """Whether the decision is a threshold of a class's probability, which only the soft vote has."""
-        return isinstance(self.decision, Threshold)
+    def needs_soft(self) -> bool:
+        """Whether the decision is about probabilities, which only the soft vote has."""
+        return isinstance(self.decision, NEEDS_SOFT)
 
     @property
     def main_level(self) -> float:

@@ -17,6 +17,7 @@ import numpy as np
 from pacbayes._utils.arrays import FloatArray, usual_float_errors
 from pacbayes._utils.checks import check_level
 from pacbayes.bounds.distance import Distance
+from pacbayes.certificates.decisions import PredictionSet
 from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.primary import check_distances
@@ -176,6 +177,8 @@ def predict_validation(members: Members, plan: Plan, data: Dataset, n_jobs: int 
     # Scores of the soft vote, for every way of predicting: any score fixed on the training rows is valid.
     soft = plan.soft
     assert means is not None
+    if isinstance(plan.decision, PredictionSet):
+        return replace(predictions, probabilities=soft.set_probabilities(means, n_classes))
     if isinstance(plan.thresholds, ThresholdGrid):
         probabilities = soft.soft.expand(means, n_classes)
         scores = np.full(rule_predictions.shape, -np.inf)

@@ -13,14 +13,17 @@ from pacbayes._utils.arrays import BoolArray, Labels, Rows
 from pacbayes._utils.checks import LARGEST_M, check_level, check_not_masked
 from pacbayes.bounds.bets import DEFAULT_BET
 from pacbayes.certificates import sentences
-from pacbayes.certificates.certificate import Certificate
+from pacbayes.certificates.certificate import PRESPECIFIED, Certificate
 from pacbayes.certificates.certify import certify
 from pacbayes.certificates.compatibility import Choices
+from pacbayes.certificates.decisions import PredictionSet
 from pacbayes.certificates.levels import plain
 from pacbayes.certificates.metrics import MetricSpec, check_classes, check_metrics_share, choose_bets, parse_metrics
 from pacbayes.certificates.plan import Plan, without_hedge
 from pacbayes.certificates.posteriors import Posteriors
 from pacbayes.certificates.primary import prefit_rules
+from pacbayes.certificates.sets import certify_sets_of, check_probabilities
+from pacbayes.certificates.voting import PRIMARY
 from pacbayes.data.dataset import (
     Dataset,
     Slices,
@@ -29,9 +32,9 @@ from pacbayes.data.dataset import (
     check_same_order,
     one_label_each,
 )
-from pacbayes.data.split import GROUP, Split, all_validate
+from pacbayes.data.split import GROUP, Split, all_validate, validation_split
 from pacbayes.ensemble.members import smallest_code_dtype
-from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions
+from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions, risks_of_errors
 
 
 def certify_predictions(
@@ -178,6 +181,84 @@ def certify_counts(
     return replace(certificate, assumptions=(*certificate.assumptions, sentences.COUNTS_ASSUMPTION))
 
 
+def certify_sets(
+    y_true: ArrayLike,
+    probabilities: ArrayLike,
+    classes: Sequence[Any] | Labels,
+    *,
+    coverage: float = 0.9,
+    by_class: bool = False,
+    delta: float = 0.05,
+) -> Certificate:
+    """Calibrate prediction sets of a prefit classifier from its probabilities on rows that it was not trained with.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (m,)
+        The true labels.  A label that is not among `classes` counts as one that the classifier never predicts.
+    probabilities : array_like of shape (m, n_classes)
+        Probabilities or other scores in [0, 1].
+    classes : sequence of labels
+        The classes of the columns.
+    coverage, by_class
+        As for `PredictionSet`.
+    delta : float
+        Maximum probability that the coverage is lower.
+
+    Returns
+    -------
+    Certificate
+        Its `decision` has the thresholds, and ``predict_set(probabilities)`` for new rows.
+
+    See Also
+    --------
+    PredictionSet : The guarantee.
+    CertifiedClassifier : Its method `from_fitted` takes the classifier itself.
+
+    References
+    ----------
+    .. [1] V. Vovk, "Conditional validity of inductive conformal predictors", Machine Learning 92, 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> probabilities = np.tile([[0.7, 0.2, 0.1], [0.1, 0.5, 0.4], [0.2, 0.2, 0.6]], (60, 1))
+    >>> certificate = certify_sets(["cat", "dog", "owl"] * 60, probabilities, ["cat", "dog", "owl"])
+    >>> print(certificate)
+    With 95 % confidence, the prediction set contains the true class for at least 90.0 % of new examples.
+    Sets have 1.0 of 3 classes on average and contain the true class of 180 of 180 validation rows.
+    Assumes that rows are independent (see explain()).
+    >>> certificate.decision.predict_set([[0.5, 0.5, 0.0]])
+    array([[ True,  True, False]])
+    """
+    decision, level = PredictionSet(coverage, by_class), check_level(delta)
+    names = _checked_classes(classes)
+    table = check_probabilities(probabilities, names.size)
+    check_same_order(y_true=y_true, probabilities=probabilities)
+    labels = one_label_each("y_true", check_complete(y_true, "y_true"), len(table))
+    check_same_kind("y_true", labels, names, "classes")
+    codes = {label: code for code, label in enumerate(names.tolist())}
+    y_codes = np.array([codes.get(label, names.size) for label in labels.tolist()], dtype=np.intp)
+    split = validation_split(labels.size)
+    risk = risks_of_errors(np.array([np.count_nonzero(table.argmax(axis=1) != y_codes)]), labels.size)
+    return Certificate(
+        bound=1.0,
+        lower=None,
+        delta=level,
+        m=labels.size,
+        distance="binomial",
+        empirical_risk=float(risk[0]),
+        kl=0.0,
+        holds_for="the classifier",
+        theorem=sentences.SETS_THEOREM,
+        assumptions=(*sentences.split_assumptions(split), sentences.BY_ROW, sentences.SETS_ASSUMPTION),
+        rule=PRIMARY,
+        level=level,
+        source=PRESPECIFIED,
+        decision=certify_sets_of(decision, table, y_codes, names, level),
+    )
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CountedPredictions(ValidationPredictions):
     """Validation predictions of which each column stands for a number of equal ones."""
@@ -239,11 +320,17 @@ def _certified(
     return replace(certify(plan, predictions, Posteriors())["best"], holds_for="the classifier", baselines={})
 
 
-def _checked_table(confusion: ArrayLike, classes: Sequence[Any] | Labels) -> tuple[Rows, Labels]:
-    """Confusion matrix as int64, and its classes; raise if they do not fit."""
+def _checked_classes(classes: Sequence[Any] | Labels) -> Labels:
+    """Classes as an array; raise unless they are different labels."""
     names = np.asarray(check_complete(classes, "classes"))
     if names.ndim != 1 or np.unique(names).size < names.size or names.size == 0:
         raise ValueError(f"classes must be different labels, got {classes!r}")
+    return names
+
+
+def _checked_table(confusion: ArrayLike, classes: Sequence[Any] | Labels) -> tuple[Rows, Labels]:
+    """Confusion matrix as int64, and its classes; raise if they do not fit."""
+    names = _checked_classes(classes)
     for axis in ("index", "columns") if hasattr(confusion, "columns") else ():
         labels = getattr(confusion, axis).tolist()
         if labels != names.tolist():

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes._utils.arrays import FloatArray, Rows, usual_float_errors
-from pacbayes._utils.checks import check_distribution
+from pacbayes._utils.checks import MOST, check_distribution
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.distances import CATONI, Catoni, get_distance
 from pacbayes.certificates.rules import Draws, FixedRule, Single, SoftVote, Vote
 from pacbayes.certificates.voting import PRIMARY, IntegerWeights, float_weights, integer_weights, single_weight
 from pacbayes.data.split import Split
+from pacbayes.ensemble.calibration import PROBABILITIES, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation, middle_of_minimum
 from pacbayes.ensemble.members import Calibrations, Predictions
 
@@ -213,6 +214,15 @@ def prefit_rules(primary: Any, number: int) -> tuple[FixedRule, ...]:
     single = single_weight(int(np.argmax(weights)), number)
     votes = _distinct_votes([(PRIMARY, weights), (SINGLE, single), (EQUAL, integer_weights(np.ones(number)))])
     return Draws(PRIMARY, weights), *votes, Single(PRIMARY, single)
+
+
+def prefit_soft_vote(weights: IntegerWeights, codes: Rows) -> SoftVote:
+    """Soft vote of the probabilities of prefit classifiers, as they are; `codes` are those of the trained classes."""
+    # With this many rows, smoothing changes probabilities by less than their rounding.
+    identity = Calibration(PROBABILITIES, MOST, 1.0, np.zeros(codes.size), np.zeros(codes.size))
+    return SoftVote(
+        PRIMARY, weights, soft=Calibrations(codes, dict.fromkeys(np.flatnonzero(weights).tolist(), identity))
+    )
 
 
 def _distinct_votes(votes: list[tuple[str, IntegerWeights]]) -> list[Vote]:

@@ -24,6 +24,8 @@ from pacbayes.bounds.distances import get_distance
 from pacbayes.certificates.certificate import PRESPECIFIED, TRAINING, VALIDATION, Claim
 from pacbayes.certificates.levels import SingleBest, best_single, divide_delta, occam_levels
 from pacbayes.certificates.sentences import doubled
+from pacbayes.certificates.sets import NEVER_SEEN
+from pacbayes.certificates.thresholds import on_grid
 from pacbayes.certificates.voting import (
     OCCAM,
     POSTERIOR,
@@ -44,6 +46,8 @@ from pacbayes.ensemble.members import Calibrations, Coding, Members, Predictions
 from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions, unit_losses
 from pacbayes.posteriors.posterior import Posterior, Problem
 
+#: Minimum margin of the largest mean probability for a refitted classifier to predict.
+MARGIN = 0.2
 #: Computes the keyed hashes of rows, for rules that draw.
 Hashes = Callable[[], NDArray[np.uint64]]
 
@@ -238,6 +242,10 @@ class SoftVote(FixedRule):
         margins[:, self.soft.classes] = mean_margins(probabilities)
         return margins
 
+    def set_probabilities(self, probabilities: FloatArray, n_classes: int) -> FloatArray:
+        """Probabilities for prediction sets, on the grid; -1 for classes without training rows."""
+        return on_grid(self.soft.expand(probabilities, n_classes, NEVER_SEEN))
+
     def predict(self, members: Members, X: Any, hashes: Hashes, coding: Coding) -> Codes:
         """Predict the most probable class."""
         return self.winners(self.mean_probabilities(members, X))
@@ -252,6 +260,34 @@ class SoftVote(FixedRule):
     def is_consistent(self, codes: Codes, y_pred: Predictions, labels: Labels) -> bool:
         """Whether the classes have training rows; probabilities depend on the rows."""
         return bool(np.isin(codes, self.soft.classes).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    r"""Classifiers trained on all rows with the same recipe, and their soft vote.
+
+    The certified rule `h` has :math:`R(h) \le B` with probability :math:`1-\delta`.  Then with the same probability,
+    for every `g` simultaneously, however it was trained,
+
+    .. math:: P(g \text{ wrong and } g = h) \le B,
+
+    because `h` is wrong wherever `g` is wrong and agrees with `h`.  A prediction of `g` is *covered* if `h` agrees,
+    which can be checked without the label: equation (covered) of docs/mathematics.md.
+    """
+
+    members: Members
+    rule: SoftVote
+
+    def predict(self, X: Any) -> tuple[NDArray[np.bool_], Labels, FloatArray]:
+        """Predict rows: whether the margin is large enough, the labels, and the probabilities of all classes."""
+        means = self.rule.mean_probabilities(self.members, self.members.preprocess(X))
+        classes = self.members.classes
+        labels = np.asarray(classes[self.rule.winners(means)])
+        probabilities = self.rule.soft.expand(means, classes.size)
+        if means.shape[1] == 1:
+            return np.ones(len(means), dtype=np.bool_), labels, probabilities
+        first_two = np.partition(means, means.shape[1] - 2, axis=1)[:, -2:]
+        return first_two[:, 1] - first_two[:, 0] > MARGIN, labels, probabilities
 
 
 def _no_hashes() -> NDArray[np.uint64]:

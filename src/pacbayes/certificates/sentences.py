@@ -107,6 +107,15 @@ THRESHOLD_ASSUMPTION = (
     "on the training rows, each requirement at the whole of delta. Other metrics at this threshold are observations, "
     "not guarantees."
 )
+THRESHOLD_THEOREM = "Exact binomial tests of the requirements, in a fixed order, of a rule fixed on the training rows."
+SETS_THEOREM = (
+    "Split conformal sets whose threshold passes the exact binomial test of the coverage, with probabilities fixed "
+    "before validation."
+)
+SETS_ASSUMPTION = (
+    "A set has the most probable class, and those whose probability reaches a threshold from the validation rows. The "
+    "coverage holds for this threshold, at the whole of delta; the sizes of the sets are observations, not guarantees."
+)
 REFIT = (
     "The refitted classifier was trained on all rows, and nothing is assumed about it. The bound counts its errors on "
     "covered predictions, which the certified classifier makes too; nothing is guaranteed for the others."
@@ -377,6 +386,59 @@ def threshold_observed(result: Any) -> str:
     values = {title: getattr(result, name) for name, (title, _) in THRESHOLD_METRICS.items()}
     shares = ", ".join(f"{title} {'–' if share is None else format_share(share)}" for title, share in values.items())
     return f"Observed at {result.shown}, not guaranteed: {shares}."
+
+
+def sets_headline(result: Any) -> str:
+    """Outcome of `PredictionSet` in short."""
+    least = f"{format_required(result.decision.coverage)}{' in every class' if result.decision.by_class else ''}"
+    if not result.passed:
+        return f"No useful sets at a coverage of {least}"
+    return f"Coverage at least {least}; {_mean_size(result)}"
+
+
+def _mean_size(result: Any) -> str:
+    return f"{result.mean_size:.1f} of {len(result.classes)} classes on average"
+
+
+def sets_claim(result: Any, delta: float) -> str:
+    """Guarantee of `PredictionSet`."""
+    least = format_required(result.decision.coverage)
+    if not result.passed:
+        return f"Every set contains every class: {_no_threshold(result)}"
+    every = " of every class" if result.decision.by_class else ""
+    what = f"contains the true class for at least {least} of new examples{every}{_once(result.unit)}"
+    return f"{_with_confidence(delta)}, the prediction set {what}."
+
+
+def _no_threshold(result: Any) -> str:
+    """Reason why no class can be left out of a set."""
+    least, most = format_required(result.decision.coverage), max(result.rows) if result.decision.by_class else result.m
+    if most < result.needed:
+        of = " of a class" if result.decision.by_class else ""
+        units = PLURAL[result.unit]
+        return f"a coverage of {least} takes at least {result.needed} validation {units}{of}, there are {most}."
+    return "too many validation rows have a class with a probability of 0."
+
+
+def sets_observed(result: Any) -> str:
+    """Sizes and coverage of the sets of the validation rows; empty if every set has every class."""
+    if not result.passed:
+        return ""
+    rows = f"{sum(result.covered)} of {result.m} validation {PLURAL[result.unit]}"
+    return f"Sets have {_mean_size(result)} and contain the true class of {rows}."
+
+
+def sets_details(result: Any) -> list[str]:
+    """How the sets of `PredictionSet` are made."""
+    least = sorted({q for q in result.thresholds if q >= 0.0})
+    if not least:
+        return []
+    reached = f"{least[0]:.4g}" if len(least) == 1 else f"the threshold of the class, {least[0]:.4g} to {least[-1]:.4g}"
+    lines = [f"A set has the most probable class, and all classes whose probability is at least {reached}."]
+    if result.in_every_set:
+        names = ", ".join(map(format_label, result.in_every_set))
+        lines.append(f"In every set, for lack of rows: {names}.")
+    return lines
 
 
 # -- metrics -----------------------------------------------------------------------------------------------------------

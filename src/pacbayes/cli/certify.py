@@ -92,7 +92,7 @@ HELP = {
         "delta": "Maximum probability that the certificate fails.",
         "metrics": "Bounds on further metrics, jointly with the certificate, such as recall,precision,f1; they use a "
         "fifth of delta. An unknown name lists all.",
-        "by_class": "Bound the error rate of every class: short for --metrics error.",
+        "by_class": "Bound the error rate of every class: short for --metrics error. See also --coverage.",
         "slice_": "Bound the error rate for every value of this column; implies --by-class.",
         "cost": "Bound the mean cost: a CSV table, with a row for each true and a column for each predicted class.",
         "positive": "The positive class: its misses are reported, and --recall, --precision and --fpr refer to it.  "
@@ -105,6 +105,8 @@ HELP = {
         "recall": "Minimum recall of --positive at a certified threshold; two classes only.",
         "precision": "Minimum precision for --positive; alone or with the others.",
         "fpr": "Maximum false positive rate; alone or with the others.",
+        "coverage": "Predict sets of classes that contain the true class with this probability; with --by-class, for "
+        "the rows of every class.",
     },
     "Training": {
         "candidates": "auto: svm, forest, boosting, logistic and neighbours; one of these (svm is fast), or several, "
@@ -177,6 +179,7 @@ def certify(
     recall: Share = None,
     precision: Share = None,
     fpr: Share = None,
+    coverage: Share = None,
     candidates: str = "auto",
     refit: bool = False,
     lambdas: Annotated[str | None, typer.Option(metavar="START:STOP:STEP")] = None,
@@ -199,8 +202,8 @@ def certify(
 
     The training rows fit the classifiers and fix how they vote; the validation rows are used only to count errors.
 
-    The exit code is 3 if --max-error, --recall, --precision or --fpr was not reached, or if the bound is above
-    --fail-above.
+    The exit code is 3 if --max-error, --recall, --precision, --fpr or --coverage was not reached, or if the bound is
+    above --fail-above.
     """
     # Before any other local variable: the names are those of the parameters above.
     args = SimpleNamespace(**{name: value for name, value in locals().items() if name != "context"})
@@ -245,11 +248,9 @@ def _certify(args: SimpleNamespace) -> None:
 
 def _check_fail_above(args: SimpleNamespace) -> None:
     if args.fail_above is not None:
-        for name in ("recall", "precision", "fpr"):
+        for name in ("recall", "precision", "fpr", "coverage"):
             if getattr(args, name) is not None:
-                raise ValueError(
-                    f"--fail-above cannot be combined with --{name}: a threshold has no bound on the error rate"
-                )
+                raise ValueError(f"--fail-above cannot be combined with --{name}, which has no bound on the error rate")
 
 
 def _exit_if_failed(certificate: "Certificate", fail_above: float | None) -> None:

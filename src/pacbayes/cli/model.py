@@ -180,21 +180,25 @@ def _distance(args: SimpleNamespace) -> Any:
 def metric_names(args: SimpleNamespace) -> tuple[str, ...]:
     """Names in --metrics; --by-class and --slice are short for error."""
     names = [] if args.metrics is None else [name.strip() for name in args.metrics.split(",")]
-    by_class = (args.by_class or args.slice_ is not None) and "error" not in names
+    # With --coverage, --by-class is about the sets.
+    by_class = args.slice_ is not None or (args.by_class and args.coverage is None)
+    by_class = by_class and "error" not in names
     return ("error", *names) if by_class else tuple(names)
 
 
 def _decision(args: SimpleNamespace) -> Any:
     """Parameter `decision` of the estimator; None without one."""
-    from pacbayes.certificates.decisions import Abstain, Threshold
+    from pacbayes.certificates.decisions import Abstain, PredictionSet, Threshold
 
     shares = {name: getattr(args, name) for name in ("recall", "precision", "fpr")}
     requested = [name for name, share in shares.items() if share is not None]
-    if args.max_error is None:
+    if args.max_error is None and args.coverage is None:
         return Threshold(**shares) if requested else None
-    if requested:
-        raise ValueError(f"--max-error cannot be combined with --{requested[0]}: it abstains, a threshold does not")
-    return Abstain(args.max_error)
+    name = "max-error" if args.max_error is not None else "coverage"
+    others = requested if args.coverage is None or name == "coverage" else ["coverage"]
+    if others:
+        raise ValueError(f"--{name} cannot be combined with --{others[0]}: they are different decisions")
+    return PredictionSet(args.coverage, args.by_class) if name == "coverage" else Abstain(args.max_error)
 
 
 def parse_positive(positive: str | None, classes: Sequence[Any]) -> Any:

@@ -174,7 +174,7 @@ _REPLACEMENTS: dict[str, Any] = {
     r"^at_most must": "--at-most must",
     r"^pos_label must": "--positive must",
     r"at_most, recall or precision$": "--at-most, --recall or --precision",
-    r"^(delta|target|voting|candidates|grid|alpha|chance|error|metrics|recall|precision|fpr|lambdas) must": (
+    r"^(delta|target|voting|candidates|grid|alpha|chance|error|metrics|recall|precision|fpr|coverage|lambdas) must": (
         r"--\1 must"
     ),
     r"^unknown (kernel|distance)": r"unknown --\1",

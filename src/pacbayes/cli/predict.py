@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from csv import QUOTE_MINIMAL, QUOTE_NONNUMERIC
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
@@ -59,7 +60,8 @@ def predict(
     this file, whose confidence applies to this file alone, not jointly with the certificate.  There is no such bound
     for groups, duplicates, decision rules, or weights that were optimised on the validation rows.
 
-    A model fitted with --max-error abstains on some rows: their labels are empty.
+    A model fitted with --max-error abstains on some rows: their labels are empty.  One fitted with --coverage adds a
+    column "set" with the classes of the prediction set, separated by vertical bars.
 
     A class that a spreadsheet would interpret as a formula (it begins with = + - or @, and is neither a number nor
     that character alone) gets a leading apostrophe; so does a class that is empty or begins with a blank or an
@@ -78,7 +80,7 @@ def predict(
     if voting is not None:
         check_choice("--voting", voting, VOTINGS)
     check_outputs({"--out": out}, (model, data))
-    if id_ in ("predicted", "covered"):
+    if id_ in ("predicted", "covered", "set"):
         raise ValueError(f"--id must not name a column of the output, got {id_!r}")
     note = Note(quiet)
     loaded = load_saved(model, trust, sha256)
@@ -159,6 +161,10 @@ def _predict_block(model: Any, X: Any, labels: "pd.DataFrame", shares: bool, hea
     # An identifier that a spreadsheet would interpret as a formula is protected like a class.
     table: dict[str, Any] = {name: as_cells(labels[name].to_numpy(dtype=object)) for name in labels.columns}
     table["predicted"] = cells
+    if hasattr(model, "predict_set"):
+        names = [*map(str, model.classes_)]
+        sets = ["|".join(compress(names, row)) for row in model.predict_set(X).tolist()]
+        table["set"] = as_cells(np.array(sets, dtype=object))
     if model.certificate_.refit:
         table["covered"] = np.where(model.covered(X), "yes", "no")
     if shares:

@@ -9,7 +9,8 @@ PRESETS = ("paper",)
 # Options of what is certified and trained that the posterior alone does not have.
 _WITHOUT = (
     "candidates", "grid", "kernel", "refit", "hedge", "prior", "metrics", "by_class", "slice_", "cost", "positive",
-    "max_error", "recall", "precision", "fpr", "predictions", "primary", "validation", "validation_column", "group",
+    "max_error", "recall", "precision", "fpr", "coverage", "predictions", "primary", "validation", "validation_column",
+    "group",
 )  # fmt: skip
 _SPELLINGS = {"slice_": "slice"}
 

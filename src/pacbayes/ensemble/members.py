@@ -46,9 +46,9 @@ class Calibrations:
             row_sums += column
         return np.asarray(totals / np.where(row_sums > 0.0, row_sums, 1.0)[:, None])
 
-    def expand(self, probabilities: FloatArray, n_classes: int) -> FloatArray:
-        """Insert zeros for the classes that are not among the training rows, shape (n, n_classes)."""
-        expanded = np.zeros((len(probabilities), n_classes))
+    def expand(self, probabilities: FloatArray, n_classes: int, missing: float = 0.0) -> FloatArray:
+        """Insert `missing` for the classes that are not among the training rows, shape (n, n_classes)."""
+        expanded = np.full((len(probabilities), n_classes), missing)
         expanded[:, self.classes] = probabilities
         return expanded
 

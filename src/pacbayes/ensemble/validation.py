@@ -183,6 +183,8 @@ class ValidationPredictions:
         With a decision, the confidence of each fixed rule in its prediction; minus infinity if it is unknown.
     slices : ndarray of int, shape (n,), or None
         Slice of each row.
+    probabilities : ndarray of shape (n, n_classes), or None
+        For prediction sets, the probabilities of the soft vote; -1 for classes without training rows.
 
     Examples
     --------
@@ -200,9 +202,11 @@ class ValidationPredictions:
     rule_predictions: Predictions | None = None
     scores: FloatArray | None = None
     slices: Rows | None = None
+    probabilities: FloatArray | None = None
 
     def __post_init__(self) -> None:
         read_only(self.labels, self.y_pred, self.y_true, self.rule_predictions, self.scores, self.slices)
+        read_only(self.probabilities)
 
     def __len__(self) -> int:
         return len(self.y_pred)

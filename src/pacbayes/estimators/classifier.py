@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
 
 from pacbayes.bounds.distance import Distance
-from pacbayes.certificates.decisions import Abstain, Decision, Threshold
+from pacbayes.certificates.decisions import Abstain, Decision, PredictionSet, Threshold
 from pacbayes.certificates.levels import AUTO
 from pacbayes.data.preprocessing import ENCODE_FIRST, ENCODE_PREPROCESSOR, IN_PREPROCESSOR, in_pipeline
 from pacbayes.data.rows import pickable_rows
@@ -54,18 +54,20 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         decreasing fraction of more: :math:`\min(1/2, (1000/n)^{0.18}/2)`.
     duplicates, prior, distance, metrics, metrics_share
         As for `StochasticSVC`.
-    decision : Abstain, Threshold or None
+    decision : Abstain, Threshold, PredictionSet or None
         Decision rule that is certified instead of the overall error rate, with all of `delta`.
         ``Abstain(max_error=0.02)`` accepts only confident predictions, at most 2 % of which are wrong (see `accepts`).
         ``Threshold(recall=0.9)``, or a bound on precision or false alarms, is for a soft vote between two classes:
         `predict` returns `pos_label` if its probability is at least a threshold for which the requirements hold.
+        ``PredictionSet(coverage=0.9)`` adds sets of classes, of which at least 90 % contain the true class (see
+        `predict_set`).
     pos_label : label, optional
         Positive class of a `Threshold`, by default the second class; for metrics, as for `StochasticSVC`.
     hedge : float or "auto"
         Share of `delta` for choices made on the validation set: single classifiers, the posterior, other votes.  The
         primary rules, which are fixed on the training set, have the rest.  "auto" is 0.02 if there is a primary rule,
         and 1 otherwise.  A soft vote has no alternatives and uses all of `delta` unless the hedge is 1; with a
-        `Threshold`, the hedge is 0.
+        `Threshold` or a `PredictionSet`, the hedge is 0.
     refit : bool
         Train again on all rows after certification.  `predict` uses the refitted vote if its highest mean probability
         leads by more than 0.2, and the certified vote otherwise.  The certificate then bounds the rate of predictions
@@ -105,6 +107,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
     SVMs : Support vector machines with several kernel widths, as candidates.
     Abstain : Selective classification with a bound on the error rate of accepted predictions.
     Threshold : Decision threshold with bounds on recall, precision or the false-alarm rate.
+    PredictionSet : Prediction sets with a certified coverage.
     Grid : All settings of a parameter grid, as candidates.
     StochasticSVC : The paper's stochastic support vector machine.
     Certificate : Guaranteed bounds and their assumptions.
@@ -141,7 +144,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
     _parameter_constraints = SHARED_CONSTRAINTS | {
         "candidates": "no_validation",
         "preprocessor": [HasMethods(["fit", "transform", "get_params"]), StrOptions({AUTO}), None],
-        "decision": [Abstain, Threshold, None],
+        "decision": [Abstain, Threshold, PredictionSet, None],
         "refit": ["boolean"],
     }
 
@@ -229,7 +232,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         metrics: Any = (),
         metrics_share: float = 0.2,
         pos_label: Any = None,
-        decision: None = None,
+        decision: PredictionSet | None = None,
         voting: str = "auto",
         random_state: Any = None,
     ) -> Self:
@@ -263,8 +266,10 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
             0 for a single classifier, which is its own primary rule.
         metrics, metrics_share, pos_label
             As for the estimator; they require a primary rule.
-        decision : None
-            Not supported: candidate thresholds are chosen on training rows, which are not available.
+        decision : PredictionSet or None
+            Prediction sets from the probabilities of classifiers with `predict_proba`: of the primary one, or their
+            mean, weighted by `primary`.  `predict` returns the most probable class.  Other decisions are not supported:
+            their thresholds are chosen on training rows, which are not available.
 
         Returns
         -------

@@ -19,10 +19,10 @@ from pacbayes.certificates.certify import Certificates, certify
 from pacbayes.certificates.decisions import ThresholdResult
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.posteriors import Posteriors
-from pacbayes.certificates.refit import Refit
-from pacbayes.certificates.rules import FixedRule
+from pacbayes.certificates.rules import FixedRule, Refit
+from pacbayes.certificates.sets import SetResult
 from pacbayes.certificates.thresholds import confidence, on_grid
-from pacbayes.certificates.voting import IntegerWeights, weighted_vote
+from pacbayes.certificates.voting import SOFT, IntegerWeights, weighted_vote
 from pacbayes.data.duplicates import Overlap, overlap
 from pacbayes.data.encoder import TableEncoder
 from pacbayes.data.rows import hashed_rows, number_of_rows, row_hashes
@@ -162,6 +162,13 @@ class Fitted:
         soft = self.plan.soft
         probabilities = soft.mean_probabilities(self.members, self.members.preprocess(X))
         return self.with_refit(X, soft.soft.expand(probabilities, int(self.members.classes.size)))
+
+    def predict_set(self, X: Any) -> NDArray[np.bool_]:
+        """Prediction sets, shape (n, n_classes)."""
+        result, soft = self.certificates[SOFT].decision, self.plan.soft
+        assert isinstance(result, SetResult)
+        means = soft.mean_probabilities(self.members, self.members.preprocess(X))
+        return result.predict_set(soft.set_probabilities(means, int(self.members.classes.size)), soft.winners(means))
 
     def with_refit(self, X: Any, certified: FloatArray) -> FloatArray:
         """Replace probabilities by those of the refit where it is clear."""

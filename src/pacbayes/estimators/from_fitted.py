@@ -12,11 +12,13 @@ from sklearn.utils.validation import validate_data
 
 from pacbayes._utils.checks import narrow_labels, warn_caller
 from pacbayes._utils.seeds import seed_of
+from pacbayes.certificates.decisions import PredictionSet
 from pacbayes.certificates.levels import AUTO
 from pacbayes.certificates.plan import without_hedge
 from pacbayes.certificates.posteriors import fit_posteriors, predict_validation
-from pacbayes.certificates.primary import prefit_rules, prior_uses_data, resolve_prior
-from pacbayes.certificates.rules import FixedRule
+from pacbayes.certificates.primary import prefit_rules, prefit_soft_vote, prior_uses_data, resolve_prior
+from pacbayes.certificates.rules import FixedRule, SoftVote
+from pacbayes.certificates.voting import IntegerWeights
 from pacbayes.data.dataset import Dataset, check_complete, check_rows, check_same_order
 from pacbayes.data.duplicates import largest_overlap
 from pacbayes.data.rows import check_values, copy_rows, few_rows, number_of_rows, pick_rows
@@ -70,7 +72,9 @@ def certify_fitted(
                 "equal rows are independent draws, use duplicates='independent'"
             )
     label = _known_class(most_frequent, data.classes)
-    hedge = 0.0 if alone else float(recipe.hedge)
+    hedge = 0.0 if alone or isinstance(recipe.decision, PredictionSet) else float(recipe.hedge)
+    if isinstance(recipe.decision, PredictionSet):
+        rules = (_soft_vote(fitted, rules[0].weights, data.classes), *rules)
     copies, messages = _deep_copies(fitted, pick_rows(rows, few_rows(labels)))
     members = check_prefit(copies, data)
     check_predictions_fit(len(members), data.number)
@@ -90,6 +94,19 @@ def certify_fitted(
     for message in messages:
         warn_caller(message)
     return Fitted(members, plan, predictions, fit_posteriors(plan, predictions))
+
+
+def _soft_vote(fitted: list[Any], weights: IntegerWeights, classes: NDArray[Any]) -> SoftVote:
+    """Primary soft vote of the probabilities of fitted classifiers; raise if one with a weight has none."""
+    known = []
+    for i in np.flatnonzero(weights).tolist():
+        if not hasattr(fitted[i], "predict_proba") or not hasattr(fitted[i], "classes_"):
+            raise ValueError(
+                f"decision=PredictionSet(...) needs classifiers with predict_proba and classes_; estimators[{i}], "
+                f"{type(fitted[i]).__name__}, has none. certify_sets takes a table of probabilities"
+            )
+        known.append(np.asarray(fitted[i].classes_))
+    return prefit_soft_vote(weights, np.flatnonzero(np.isin(classes, np.concatenate(known))))
 
 
 def _deep_copies(fitted: list[Any], rows: Any) -> tuple[list[Any], list[str]]:

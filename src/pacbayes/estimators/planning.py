@@ -12,7 +12,7 @@ from pacbayes._utils.progress import progress
 from pacbayes._utils.seeds import Purpose, draw_key, generator
 from pacbayes._utils.threads import one_thread
 from pacbayes.bounds.bets import DEFAULT_BET
-from pacbayes.certificates.decisions import Threshold, positive_class
+from pacbayes.certificates.decisions import PredictionSet, Threshold, positive_class
 from pacbayes.certificates.levels import main_level, plain, primary_level
 from pacbayes.certificates.metrics import OutOfFoldPredictions, choose_bets, parse_metrics
 from pacbayes.certificates.plan import Plan, without_hedge
@@ -25,8 +25,7 @@ from pacbayes.certificates.primary import (
     prior_kind,
     resolve_prior,
 )
-from pacbayes.certificates.refit import Refit
-from pacbayes.certificates.rules import FixedRule, SoftVote
+from pacbayes.certificates.rules import FixedRule, Refit, SoftVote
 from pacbayes.certificates.thresholds import ConfidenceGrid, ThresholdGrid, confidence
 from pacbayes.certificates.voting import float_weights
 from pacbayes.data.dataset import Dataset
@@ -243,7 +242,7 @@ def _thresholds(
 ) -> ConfidenceGrid | ThresholdGrid | None:
     """Candidate thresholds of a decision, from out-of-fold probabilities of the training rows; None without one."""
     decision, codes = choices.decision, data.codes[train[cv.scored]]
-    if decision is None:
+    if decision is None or isinstance(decision, PredictionSet):
         return None
     soft, shares = _soft_vote(cv, rules)
     if isinstance(decision, Threshold):

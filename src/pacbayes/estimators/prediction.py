@@ -18,7 +18,7 @@ from pacbayes._utils.checks import check_choice, warn_caller
 from pacbayes._utils.values import fingerprint
 from pacbayes.certificates.batch import Batch
 from pacbayes.certificates.certificate import Certificate
-from pacbayes.certificates.decisions import SelectiveResult
+from pacbayes.certificates.decisions import PredictionSet, SelectiveResult
 from pacbayes.certificates.difference import warn_of_overlap
 from pacbayes.certificates.levels import AUTO
 from pacbayes.certificates.monitor import Monitor, count_wrong
@@ -35,8 +35,8 @@ from pacbayes.ensemble.members import Coding
 from pacbayes.estimators.fitted import CountedBatch, Fitted
 from pacbayes.estimators.rows import Advice, new_rows
 
-# Why a threshold requires voting="soft".
-BY_SOFT = "the threshold applies to the probability of the soft vote"
+# Why some decisions require voting="soft".
+BY_SOFT = "the decision applies to the probabilities of the soft vote"
 
 
 def _available(reason: str | None) -> bool:
@@ -212,6 +212,32 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
                 return np.full(number_of_rows(rows), not isinstance(result, SelectiveResult))
             return np.asarray(self._fitted.confidence(voting, rows) >= result.threshold)
 
+    @available_if(lambda self: _available(self._no_sets()))  # type: ignore[untyped-decorator]
+    def predict_set(self, X: Any) -> NDArray[np.bool_]:
+        """Prediction sets, for a model fitted with `PredictionSet`.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of bool, shape (n, classes)
+            Whether the set of a row contains a class.  Columns in the order of `classes_`.  Every set contains the
+            class that `predict` returns.
+        """
+        self._voting()
+        with naming_remedy(X, self._advice.fill):
+            rows = self._validated(X)
+            self._warn_unseen(rows)
+            return self._fitted.predict_set(rows)
+
+    def _no_sets(self) -> str | None:
+        """Reason why `predict_set` is not available; None if it is."""
+        if self.__sklearn_is_fitted__() and isinstance(self._fitted.plan.decision, PredictionSet):
+            return None
+        return "predict_set requires a model fitted with decision=PredictionSet(...)"
+
     def covered(self, X: Any) -> NDArray[np.bool_]:
         """Mask of the rows for which the certified classifier predicts the same label as `predict`.
 
@@ -324,7 +350,7 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
             return plan.default_voting
         if plan.refit not in (None, voting):
             raise ValueError(f"voting must be {plan.refit!r} or 'auto': the model was refitted for it, got {voting!r}")
-        if plan.has_threshold and voting != SOFT:
+        if plan.needs_soft and voting != SOFT:
             raise ValueError(f"voting must be 'soft' or 'auto' for this fit, got {voting!r}: {BY_SOFT}")
         if voting not in plan.votings:
             raise ValueError(

@@ -20,6 +20,7 @@ from pacbayes._utils.arrays import Rows
 from pacbayes._utils.checks import MOST, check_distribution, need
 from pacbayes.bounds.distance import CONSTANTS
 from pacbayes.certificates.compatibility import Choices
+from pacbayes.certificates.decisions import Abstain, PredictionSet, Threshold
 from pacbayes.certificates.levels import AUTO
 from pacbayes.certificates.metric_bounds import BALANCED, COST
 from pacbayes.certificates.metrics import METRICS, MetricSpec
@@ -32,10 +33,10 @@ from pacbayes.certificates.primary import (
     primary_weights,
     resolve_prior,
 )
-from pacbayes.certificates.refit import Refit
-from pacbayes.certificates.rules import Draws, FixedRule, Single, SoftVote, Vote
+from pacbayes.certificates.rules import Draws, FixedRule, Refit, Single, SoftVote, Vote
 from pacbayes.certificates.sentences import PRIORS
-from pacbayes.certificates.thresholds import MAX_GRID_SIZE, MAX_THRESHOLDS, ConfidenceGrid, ThresholdGrid
+from pacbayes.certificates.sets import NEVER_SEEN
+from pacbayes.certificates.thresholds import MAX_GRID_SIZE, MAX_THRESHOLDS, ConfidenceGrid, ThresholdGrid, on_grid
 from pacbayes.certificates.voting import BITS, PRIMARY, SOFT, IntegerWeights, float_weights
 from pacbayes.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, TEXT, Column, Schema
 from pacbayes.data.split import DISTINCT, EXAMPLE, GROUP, SPLITS, Split, marked, rows_of_units
@@ -242,6 +243,10 @@ RULES: dict[type, _Rules] = {
         ),
         "scores": lambda e: _in_range(e.scores, e.rule_predictions.shape, -math.inf, math.inf),
         "slices": lambda e: _in_range(e.slices, e.y_true.shape, 0),
+        "probabilities": lambda e: (
+            _in_range(e.probabilities, (e.y_true.size, e.n_classes), NEVER_SEEN, 1.0)
+            and np.array_equal(e.probabilities, on_grid(e.probabilities))
+        ),
     },
     CompositeMembers: {
         "parts": lambda m: (
@@ -341,11 +346,11 @@ def _check_plan(plan: Plan) -> None:
         _check_fixed_rules(plan, n_train)
     has_bet = any(rule.bet is not None for rule in plan.fixed_rules)
     need(split.unit == GROUP or not has_bet, "Rule.bet", "must be None without groups")
-    kind = type(None) if plan.decision is None else ThresholdGrid if plan.has_threshold else ConfidenceGrid
+    kind = {Abstain: ConfidenceGrid, Threshold: ThresholdGrid}.get(type(plan.decision), type(None))
     need(type(plan.thresholds) is kind, "Plan.thresholds", "must be those of the decision")
+    need(not plan.needs_soft or plan.hedge == 0.0, "Plan.hedge", "must be 0 with a decision of the soft vote")
     if plan.thresholds is not None:
-        need(not plan.has_threshold or plan.hedge == 0.0, "Plan.hedge", "must be 0 with a threshold")
-        name = "predicted_positives" if plan.has_threshold else "accepted"
+        name = "predicted_positives" if kind is ThresholdGrid else "accepted"
         rows = int(getattr(plan.thresholds, name)[-1])
         scored = n_train if cross_validation is None else cross_validation.scored(n_train)
         need(rows == scored, f"{kind.__name__}.{name}", "must end with all cross-validated training rows")
@@ -375,6 +380,8 @@ def _check_fixed_rules(plan: Plan, n_train: int) -> None:
     n_classifiers = rules[0].weights.size
     if result is None:
         expected = _weights_by_name(prefit_rules(float_weights(rules[0].weights), n_classifiers))
+        if isinstance(plan.decision, PredictionSet):
+            expected[SOFT, PRIMARY] = rules[0].weights
     else:
         need(result.log_losses is not None, "CrossValidation.log_losses", "is required for a primary rule")
         need(int(result.candidates[-1]) < n_classifiers, "CrossValidation.candidates", "must be classifiers")
@@ -429,7 +436,8 @@ def check_fitted(fitted: Fitted) -> None:
     has_posterior = fitted.posteriors.posterior is not None
     need(has_posterior == (plan.hedge > 0.0), "posterior", "must be present if hedge is positive, and only then")
     has_scores = predictions.scores is not None
-    need(has_scores == (plan.decision is not None), "ValidationPredictions.scores", "must be present with a decision")
+    need(has_scores == (plan.thresholds is not None), "ValidationPredictions.scores", "must be present with thresholds")
+    _check_probabilities(plan, predictions)
     if isinstance(plan.thresholds, ThresholdGrid):
         is_binary = classes.size == 2 and plan.thresholds.positive in classes.tolist()
         need(is_binary, "ThresholdGrid.positive", "must be one of two classes")
@@ -452,6 +460,21 @@ def check_fitted(fitted: Fitted) -> None:
     pairs = zip(plan.fixed_rules, rule_predictions, strict=True)
     follows = all(rule.is_consistent(codes, predictions.y_pred, predictions.labels) for rule, codes in pairs)
     need(follows, "ValidationPredictions.rule_predictions", "must follow from predictions and weights of each rule")
+
+
+def _check_probabilities(plan: Plan, predictions: ValidationPredictions) -> None:
+    """Raise unless the probabilities for prediction sets are those of the soft vote, and of its classes."""
+    probabilities, has_sets = predictions.probabilities, isinstance(plan.decision, PredictionSet)
+    name = "ValidationPredictions.probabilities"
+    need((probabilities is not None) == has_sets, name, "must be present with prediction sets")
+    if probabilities is None or predictions.rule_predictions is None:
+        return
+    trained = np.isin(np.arange(predictions.n_classes), plan.soft.soft.classes)
+    need(bool(((probabilities == NEVER_SEEN) == ~trained).all()), name, "must be those of the trained classes")
+    need(bool((probabilities[:, trained] >= 0.0).all()), name, "must not be negative")
+    y_pred = predictions.rule_predictions[plan.fixed_rules.index(plan.soft)]
+    most = np.take_along_axis(probabilities, y_pred[:, None].astype(np.intp), axis=1)[:, 0]
+    need(bool((most == probabilities.max(axis=1)).all()), name, "must be largest for the predicted classes")
 
 
 def _check_validation_rows(split: Split, predictions: ValidationPredictions) -> None:

@@ -21,7 +21,7 @@ from pacbayes._utils.checks import check_choice, need, need_array, need_whole, w
 from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.posteriors import Posteriors, restored_posterior
-from pacbayes.certificates.refit import Refit
+from pacbayes.certificates.rules import Refit
 from pacbayes.certificates.voting import float_weights, integer_weights
 from pacbayes.ensemble.members import CompositeMembers, Estimators
 from pacbayes.ensemble.svm_members import KernelSVMs

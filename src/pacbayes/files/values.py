@@ -6,7 +6,7 @@ from typing import Any
 from pacbayes._utils.values import Decoder, Encoder, Known, check_place
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.distances import get_distance
-from pacbayes.certificates.decisions import Abstain, Threshold
+from pacbayes.certificates.decisions import Abstain, PredictionSet, Threshold
 from pacbayes.certificates.metric_bounds import Cost
 from pacbayes.data.schema import NumberFormat
 from pacbayes.files.checks import RULES, check
@@ -16,7 +16,10 @@ from pacbayes.svm.path import SVMPath
 from pacbayes.svm.svm_classifier import SVMSettings
 
 # Classes whose constructors check their values.
-_CHECKED = (Abstain, Cost, Kernel, SVMSettings, OneVsOnePaths, NumberFormat, Pair, SVMPath, Scaling, Threshold)
+_CHECKED = (
+    *(Abstain, Cost, Kernel, SVMSettings, OneVsOnePaths, NumberFormat, Pair, PredictionSet, SVMPath, Scaling),
+    Threshold,
+)
 # Classes that a file may contain, with their checks; all others are rejected.
 KNOWN: Known = dict.fromkeys(_CHECKED) | dict.fromkeys(RULES, check)
 

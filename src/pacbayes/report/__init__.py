@@ -11,6 +11,7 @@ from pacbayes.report.plots import (
     plot_monitor,
     plot_plan,
     plot_risks,
+    plot_sets,
 )
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "plot_monitor",
     "plot_plan",
     "plot_risks",
+    "plot_sets",
     "report_html",
     "write_report",
 ]

@@ -19,6 +19,7 @@ from pacbayes._utils.files import check_can_write, write_file
 from pacbayes._utils.words import format_share, percent_up, printable_lines
 from pacbayes.certificates.decisions import ThresholdResult
 from pacbayes.certificates.sentences import format_label
+from pacbayes.certificates.sets import SetResult
 from pacbayes.certificates.thresholds import ThresholdGrid
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.report import plots, tables
@@ -47,6 +48,7 @@ _CHARTS: dict[str, tuple[str, int, Callable[[ReportView, Axes], Any]]] = {
     "certificate": ("Error bound, compared with simpler methods", 250, plots.plot_certificate),
     "coverage": ("Error rate by acceptance rate", 300, plots.plot_decision),
     "threshold": ("Recall, precision and false positive rate by threshold", 320, plots.plot_decision),
+    "sets": ("Sizes of the prediction sets", 280, plots.plot_decision),
     "bounds": ("PAC-Bayes bounds and baselines", 280, plots.plot_bounds),
     "weights": ("Weights and error rates of the classifiers", 320, plots.plot_risks),
 }
@@ -234,6 +236,8 @@ def _main_chart(view: ReportView) -> dict[str, Any]:
         return _coverage_chart(view)
     if isinstance(view.certificate.decision, ThresholdResult):
         return _threshold_chart(view)
+    if isinstance(view.certificate.decision, SetResult):
+        return _sets_chart(view, view.certificate.decision)
     rows = [
         (
             label,
@@ -277,6 +281,19 @@ def _threshold_chart(view: ReportView) -> dict[str, Any]:
     caption = f"Solid lines are validation results, dashed lines the requirements. {used}"
     table = TextTable("Validation results by threshold", tuple(columns), list(zip(*columns.values(), strict=True)))
     return _chart(view, "threshold", caption, table)
+
+
+def _sets_chart(view: ReportView, result: SetResult) -> dict[str, Any]:
+    """Chart of the sizes of the prediction sets; its table has size and coverage by class."""
+    columns = (f"validation {PLURAL[view.plan.split.unit]}", "set has the class", "coverage", "mean size of the set")
+    rows = []
+    for name, n, k, size in zip(result.classes, result.rows, result.covered, result.mean_sizes, strict=True):
+        share = format_share(k / n) if n else "–"
+        rows.append((format_label(name), str(n), str(k), share, "–" if size is None else f"{size:.2f}"))
+    caption = "The coverage is guaranteed; sizes, and the coverage of a single class, are observations."
+    if result.decision.by_class:
+        caption = "The coverage of every class is guaranteed; sizes are observations."
+    return _chart(view, "sets", caption, TextTable("Prediction sets by class", ("class", *columns), rows))
 
 
 def _bounds_chart(view: ReportView) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pacbayes.certificates.certify import abstention_counts, threshold_counts
 from pacbayes.certificates.decisions import Abstain, SelectiveResult, Threshold, ThresholdResult
 from pacbayes.certificates.monitor import Monitor
 from pacbayes.certificates.sentences import THRESHOLD_METRICS
+from pacbayes.certificates.sets import SetResult
 from pacbayes.certificates.thresholds import ThresholdGrid
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.posteriors.posterior import Problem
@@ -315,7 +316,7 @@ def plot_decision(clf: Model, ax: "Axes | None" = None) -> "Axes":
     """Plot recall, precision and false positive rate on the validation set by threshold.
 
     These are estimates, not bounds.  Dashed lines are the requirements, and the threshold in use is marked if there is
-    one.  Models with `Abstain` are plotted by `plot_coverage`.
+    one.  Models with `Abstain` are plotted by `plot_coverage`, those with `PredictionSet` by `plot_sets`.
 
     Parameters
     ----------
@@ -345,6 +346,8 @@ def plot_decision(clf: Model, ax: "Axes | None" = None) -> "Axes":
     """
     view, axes = _start(clf, ax)
     decision, grid, result = view.plan.decision, view.plan.thresholds, view.certificate.decision
+    if isinstance(result, SetResult):
+        return plot_sets(view, axes)
     if not isinstance(decision, Threshold):
         return plot_coverage(view, axes)
     assert isinstance(grid, ThresholdGrid)
@@ -360,6 +363,51 @@ def plot_decision(clf: Model, ax: "Axes | None" = None) -> "Axes":
     # Reports omit the class name, which may contain characters that are invalid in an SVG.
     of_class = "" if clf is view else f" of {result.positive}"
     return set_labels(axes, f"threshold of the probability{of_class}", "rate on the validation set")
+
+
+def plot_sets(clf: Model, ax: "Axes | None" = None) -> "Axes":
+    """Plot how many classes the prediction sets of the validation rows have.
+
+    The sizes are observations; the coverage is guaranteed.
+
+    Parameters
+    ----------
+    clf : CertifiedClassifier
+        Model fitted with `PredictionSet`.
+    ax : matplotlib Axes, optional
+        Axes to plot on; new axes by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    See Also
+    --------
+    pacbayes.PredictionSet : Prediction sets with a certified coverage.
+    plot_decision : Plot of a model with any decision.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from pacbayes import CertifiedClassifier, PredictionSet
+    >>> from pacbayes.report import plot_sets
+    >>> clf = CertifiedClassifier("logistic", decision=PredictionSet(0.8), cv=2, random_state=0)
+    >>> plot_sets(clf.fit([[i % 5, i % 3] for i in range(60)], [i % 5 for i in range(60)])).get_xlabel()
+    'classes in the prediction set'
+    """
+    view, axes = _start(clf, ax)
+    result = view.certificate.decision
+    if not isinstance(result, SetResult):
+        raise ValueError("clf must have been fitted with PredictionSet, got a model without prediction sets")
+    shares = np.array(result.sizes[1:]) / result.m
+    largest = int(np.flatnonzero(shares)[-1]) + 1
+    axes.bar(np.arange(1, largest + 1), shares[:largest], color=RISK, label="share of the validation rows")
+    label = f"mean: {result.mean_size:.2f} of {len(result.classes)} classes"
+    axes.axvline(result.mean_size, color=ACCENT, linestyle="--", label=label)
+    axes.set_xticks(np.unique(np.linspace(1, largest, min(largest, 10)).round()))
+    _in_percent(axes.yaxis)
+    return _set_labels(axes, "classes in the prediction set", "validation rows")
 
 
 def plot_monitor(monitor: Monitor, ax: "Axes | None" = None) -> "Axes":

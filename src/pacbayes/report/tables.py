@@ -23,6 +23,7 @@ from pacbayes.certificates.certificate import MAJORITY_CLASS, OPTIMISED, PRESPEC
 from pacbayes.certificates.decisions import SelectiveResult, ThresholdResult
 from pacbayes.certificates.metric_bounds import CLASS
 from pacbayes.certificates.sentences import format_label, format_required, shares_of_delta
+from pacbayes.certificates.sets import SetResult
 from pacbayes.certificates.voting import POSTERIOR, SOFT
 from pacbayes.data.split import GROUP
 from pacbayes.report.view import ReportView
@@ -213,7 +214,7 @@ def _certificate_caption(view: ReportView) -> str:
         )
     if isinstance(view.certificate.decision, SelectiveResult):
         parts.append("Error rates are those of accepted rows; the maximum error rate was tested with all of delta.")
-    elif isinstance(view.certificate.decision, ThresholdResult):
+    elif view.plan.needs_soft:
         parts.append("Only the soft vote predicts; its requirements were tested with all of delta.")
     else:
         parts += shares_of_delta(hedge, view.plan.split.prefit)
@@ -344,6 +345,8 @@ def _format_test(errors: int, rows: int) -> str:
 def _format_error_bound(certificate: Certificate) -> str:
     if isinstance(certificate.decision, ThresholdResult):
         return "(see its threshold)" if certificate.decision.passed else "(no threshold passed)"
+    if isinstance(certificate.decision, SetResult):
+        return "(see its prediction sets)" if certificate.decision.passed else "(no useful sets)"
     selective = certificate.decision
     if selective is None:
         return _format_percent(certificate.bound)

@@ -54,7 +54,7 @@ class ObservedErrors:
             fitted = self.model._fitted
             # A refit, or a threshold, supports a single voting; for the others use the certified rules.
             not_refitted = fitted.refit is not None and not fitted.certificates[voting].refit
-            if not_refitted or (fitted.plan.has_threshold and voting != SOFT):
+            if not_refitted or (fitted.plan.needs_soft and voting != SOFT):
                 labels = fitted.certified(voting, self.model._validated(self.X))
             else:
                 labels = self._voting(voting).predict(self.X)

@@ -1,0 +1,285 @@
+r"""Prediction sets with a guarantee for this calibration: threshold, sets, and their sizes on the validation rows.
+
+A set has the classes whose probability :math:`p_c(x)` is at least a threshold `q`, and the predicted class.  On `m`
+validation rows, :math:`v_i = p_{y_i}(x_i)` is the probability of the true class, or -1 for a class without training
+rows, and `q` is the k-th smallest.  The coverage fails with probability at most
+:math:`P(\mathrm{Bin}(m, \alpha) \le k - 1) \le \delta`, ties included: equation (prediction-set) of
+docs/mathematics.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pacbayes._utils.arrays import BoolArray, FloatArray, Rows
+from pacbayes._utils.checks import check_between
+from pacbayes.certificates import sentences
+from pacbayes.certificates.decisions import PredictionSet, max_error_rate, rows_to_reach
+from pacbayes.certificates.levels import divide_delta, plain, upper_of
+from pacbayes.certificates.thresholds import on_grid
+
+#: Probability of a class without training rows, and threshold of classes that every set has.
+NEVER_SEEN = -1.0
+
+
+@dataclass(frozen=True)
+class SetResult:
+    """Result of `PredictionSet`: the thresholds, and the sets of the validation rows.
+
+    See Also
+    --------
+    pacbayes.PredictionSet : The requirement.
+    pacbayes.Certificate : Has this as `decision`.
+
+    Examples
+    --------
+    >>> counts = {"rows": (80, 60, 60), "covered": (78, 57, 55), "sizes": (0, 150, 40, 10)}
+    >>> result = SetResult(PredictionSet(0.9), ("a", "b", "c"), (0.25,) * 3, **counts)
+    >>> print(result.claim(0.05, "this classifier"))
+    With 95 % confidence, the prediction set contains the true class for at least 90.0 % of new examples.
+    >>> print(result.observed)
+    Sets have 1.3 of 3 classes on average and contain the true class of 190 of 200 validation rows.
+    >>> result.predict_set([[0.5, 0.3, 0.2]])
+    array([[ True,  True, False]])
+    """
+
+    #: The requirement.
+    decision: PredictionSet
+    #: The classes.
+    classes: tuple[Any, ...]
+    #: Minimum probability of each class to be in a set; -1 if every set has the class.
+    thresholds: tuple[float, ...]
+    #: Validation rows of each class, and those whose set contains it.
+    rows: tuple[int, ...]
+    covered: tuple[int, ...]
+    #: Validation rows by the size of their set, from 0 to the number of classes.
+    sizes: tuple[int, ...]
+    #: Mean size of the sets of each class; None without rows.
+    mean_sizes: tuple[float | None, ...] = ()
+    #: Validation rows of other labels, which no set contains unless every set has every label.
+    unknown: int = 0
+    #: Maximum probability that the guarantee fails.
+    delta: float = 0.05
+    #: Sampling unit of the certificate.
+    unit: str = "example"
+
+    @property
+    def m(self) -> int:
+        """Number of validation rows."""
+        return sum(self.sizes)
+
+    @property
+    def mean_size(self) -> float:
+        """Mean number of classes in the sets of the validation rows."""
+        return sum(size * rows for size, rows in enumerate(self.sizes)) / self.m
+
+    @property
+    def coverage(self) -> float:
+        """Share of the validation rows whose set contains the true class."""
+        return sum(self.covered) / self.m
+
+    @property
+    def passed(self) -> bool:
+        """Whether a set may leave out a class; if none can, the guarantee is trivial."""
+        return max(self.thresholds) > 0.0
+
+    @property
+    def in_every_set(self) -> tuple[Any, ...]:
+        """Classes without a threshold, for lack of validation or training rows: every set has them."""
+        return tuple(name for name, q in zip(self.classes, self.thresholds, strict=True) if q == NEVER_SEEN)
+
+    @property
+    def needed(self) -> int:
+        """Smallest number of validation rows, of every class if `by_class`, with which a set may leave out a class."""
+        return rows_to_reach("recall", self.decision.coverage, self.delta)
+
+    @property
+    def headline(self) -> str:
+        """The outcome in short."""
+        return sentences.sets_headline(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert to plain values for JSON.
+
+        Examples
+        --------
+        >>> result = SetResult(PredictionSet(0.9), ("a", "b"), (0.25,) * 2, (20, 20), (19, 19), (0, 30, 10))
+        >>> values = result.to_dict()
+        >>> values["required"], values["mean_size"], values["coverage"]
+        ({'coverage': 0.9, 'by_class': False}, 1.25, 0.95)
+        """
+        required = {"coverage": self.decision.coverage, "by_class": self.decision.by_class}
+        names = ("passed", "m", "mean_size", "coverage", "unknown")
+        lists = ("classes", "thresholds", "rows", "covered", "mean_sizes", "sizes")
+        values = {name: getattr(self, name) for name in names} | {name: list(getattr(self, name)) for name in lists}
+        return {"required": required} | values
+
+    def claim(self, delta: float, classifier: str) -> str:
+        """Guarantee in words."""
+        return sentences.sets_claim(self, delta)
+
+    @property
+    def details(self) -> list[str]:
+        """How the sets are made, in sentences."""
+        return sentences.sets_details(self)
+
+    @property
+    def observed(self) -> str:
+        """Sizes and coverage of the sets of the validation rows, in a sentence."""
+        return sentences.sets_observed(self)
+
+    def predict_set(self, probabilities: ArrayLike, y_pred: NDArray[Any] | None = None) -> BoolArray:
+        """Compute the sets of new rows.
+
+        Parameters
+        ----------
+        probabilities : array_like of shape (n, n_classes)
+            Probabilities of the classes, of the same classifier as on the validation rows.
+        y_pred : ndarray of int, shape (n,), optional
+            Codes of predicted classes, which the sets also contain; by default those of the most probable classes.
+
+        Returns
+        -------
+        ndarray of bool, shape (n, n_classes)
+        """
+        rounded = on_grid(np.asarray(probabilities, dtype=np.float64))
+        return _sets(rounded, np.array(self.thresholds), y_pred)
+
+
+def certify_sets_of(
+    decision: PredictionSet,
+    probabilities: FloatArray,
+    y_true: NDArray[Any],
+    classes: Any,
+    delta: float,
+    y_pred: NDArray[Any] | None = None,
+    unit: str = "example",
+) -> SetResult:
+    """Calibrate sets on validation rows.
+
+    `probabilities`, on the grid, have shape (m, n_classes), with -1 for classes without training rows.  Codes in
+    `y_true` that are no class are labels that training never saw.
+
+    Examples
+    --------
+    >>> probabilities = np.tile([[0.75, 0.25], [0.5, 0.5]], (50, 1))
+    >>> result = certify_sets_of(PredictionSet(0.9), probabilities, np.tile([0, 1], 50), ["a", "b"], 0.05)
+    >>> result.thresholds, result.sizes, result.mean_sizes
+    ((0.5, 0.5), (0, 50, 50), (1.0, 2.0))
+    """
+    m, n_classes = probabilities.shape
+    known = y_true < n_classes
+    scores = np.full(m, NEVER_SEEN)
+    scores[known] = probabilities[known, y_true[known]]
+    if decision.by_class:
+        thresholds = _thresholds_by_class(scores, y_true, n_classes, decision.coverage, delta)
+    else:
+        thresholds = np.full(n_classes, set_threshold(scores, decision.coverage, delta))
+    sets = _sets(probabilities, thresholds, y_pred)
+    size, codes = sets.sum(axis=1), y_true[known]
+    contained = sets[known, codes]
+    rows = np.bincount(codes, minlength=n_classes)
+    totals = np.bincount(codes, weights=size[known], minlength=n_classes)
+    return SetResult(
+        decision,
+        tuple(map(plain, classes)),
+        tuple(thresholds.tolist()),
+        tuple(rows.tolist()),
+        tuple(np.bincount(codes[contained], minlength=n_classes).tolist()),
+        tuple(np.bincount(size, minlength=n_classes + 1).tolist()),
+        tuple(total / n if n else None for total, n in zip(totals.tolist(), rows.tolist(), strict=True)),
+        int(np.count_nonzero(~known)),
+        delta,
+        unit,
+    )
+
+
+def _sets(probabilities: FloatArray, thresholds: FloatArray, y_pred: NDArray[Any] | None) -> BoolArray:
+    """Classes that reach their threshold, and the predicted ones."""
+    sets = probabilities >= thresholds
+    codes = probabilities.argmax(axis=1) if y_pred is None else y_pred
+    sets[np.arange(len(sets)), codes] = True
+    return np.asarray(sets)
+
+
+def set_threshold(scores: FloatArray, coverage: float, delta: float) -> float:
+    """Threshold of the sets: the k-th smallest probability of the true class; -1 if there are too few rows.
+
+    Examples
+    --------
+    >>> set_threshold(np.arange(1.0, 30.0), 0.9, 0.05), set_threshold(np.arange(1.0, 29.0), 0.9, 0.05)
+    (1.0, -1.0)
+    """
+    misses = max_misses(scores.size, coverage, delta)
+    return NEVER_SEEN if misses < 0 else float(np.partition(scores, misses)[misses])
+
+
+def max_misses(m: int, coverage: float, delta: float) -> int:
+    """Largest number of errors on `m` rows that passes the exact test of the error rate 1 - coverage; -1 if none.
+
+    Examples
+    --------
+    >>> max_misses(28, 0.9, 0.05), max_misses(29, 0.9, 0.05), max_misses(1000, 0.9, 0.05)
+    (-1, 0, 84)
+    """
+    most = max_error_rate("recall", coverage)
+    passes, fails = -1, m
+    while fails - passes > 1:
+        middle = (passes + fails) // 2
+        if upper_of(middle, m, delta) <= most:
+            passes = middle
+        else:
+            fails = middle
+    return passes
+
+
+def _thresholds_by_class(
+    scores: FloatArray, y_true: NDArray[Any], n_classes: int, coverage: float, delta: float
+) -> FloatArray:
+    """Threshold of each class from its own rows; -1 for classes with too few.
+
+    The classes share delta equally.  Classes with too few rows for their share take none: the rows of each class may
+    decide this, because the thresholds hold for any number of rows of each class.
+    """
+    rows = np.bincount(y_true[y_true < n_classes], minlength=n_classes)
+    level = _level_by_class(rows, coverage, delta)
+    thresholds = [set_threshold(scores[y_true == code], coverage, level) for code in range(n_classes)]
+    return np.array(thresholds)
+
+
+def _level_by_class(rows: Rows, coverage: float, delta: float) -> float:
+    """Level of each class: delta divided by the largest number of classes that all have enough rows for it.
+
+    Examples
+    --------
+    >>> round(_level_by_class(np.array([100, 40, 5]), 0.9, 0.05), 4)
+    0.025
+    """
+    largest_first, most = np.sort(rows)[::-1].tolist(), max_error_rate("recall", coverage)
+    for number in range(len(largest_first), 1, -1):
+        level = divide_delta(delta, number)
+        if upper_of(0, largest_first[number - 1], level) <= most:
+            return level
+    return delta
+
+
+def check_probabilities(probabilities: ArrayLike, n_classes: int) -> FloatArray:
+    """Convert to an array of shape (m, n_classes) of numbers from 0 to 1 on the grid, or raise.
+
+    Examples
+    --------
+    >>> check_probabilities([[0.5, 0.6, 1.5]], 3)
+    Traceback (most recent call last):
+    ValueError: probabilities must lie in [0, 1], got 1.5
+    """
+    table = check_between("probabilities", probabilities, 0.0, 1.0)
+    if table.ndim != 2 or table.shape[1] != n_classes or len(table) == 0:
+        raise ValueError(
+            f"probabilities must have a row for each example and a column for each of {n_classes} classes, got shape "
+            f"{table.shape}"
+        )
+    return on_grid(table)
