@@ -34,6 +34,8 @@ class Purpose(IntEnum):
     #: Key of the random draws of classifiers (`draw_key`), and folds of cross-validation.
     KEY = 1000
     FOLDS = 1001
+    #: Pairs of a positive and a negative row, for the AUC.
+    PAIRS = 1002
 
 
 def seed_of(random_state: Any) -> int:

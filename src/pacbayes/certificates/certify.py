@@ -193,7 +193,11 @@ class Certificates(Mapping[str, Certificate]):
         y_pred, level = tested
         whole = level / (1.0 - self.plan.share) * (1.0 - 1e-12)
         assumption = sentences.METRICS_ASSUMPTION.format(share=self.plan.share)
-        metrics = bound_metrics(y_pred, self.plan, self.inputs.predictions, whole)
+        predictions = self.inputs.predictions
+        if voting != SOFT and SOFT in self.plan.votings:
+            # Only the soft vote has probabilities.
+            predictions = replace(predictions, probabilities=None)
+        metrics = bound_metrics(y_pred, self.plan, predictions, whole)
         return replace(certificate, assumptions=(*certificate.assumptions, assumption), metrics=metrics)
 
     def _add_abstention(self, voting: str, certificate: Certificate) -> Certificate:

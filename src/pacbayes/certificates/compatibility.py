@@ -8,6 +8,7 @@ from typing import Any
 from pacbayes.bounds.distances import CATONI
 from pacbayes.certificates.decisions import NEEDS_SOFT, Decision, PredictionSet
 from pacbayes.certificates.levels import AUTO, resolve_hedge
+from pacbayes.certificates.metric_bounds import AUC
 from pacbayes.certificates.metrics import METRICS, MetricSpec
 from pacbayes.certificates.primary import CROSS_VALIDATION
 from pacbayes.certificates.voting import SOFT
@@ -47,6 +48,8 @@ class Choices:
     #: Whether the classifiers are prefit, and then whether there is a primary one.
     prefit: bool = False
     primary: bool = False
+    #: Whether prefit classifiers come with scores.
+    scores: bool = False
 
     @property
     def no_primary(self) -> str | None:
@@ -68,6 +71,15 @@ class Choices:
         if self.prefit and isinstance(self.decision, PredictionSet):
             return self.no_level
         return self.no_training or self.no_level
+
+    @property
+    def no_probabilities(self) -> str | None:
+        """Reason why there are no scores for the AUC, or None."""
+        if self.prefit:
+            return None if self.scores else "there are none; certify_predictions has y_score"
+        if self.voting not in (AUTO, SOFT):
+            return "with {voting} there are none"
+        return self.no_scores
 
     @property
     def no_level(self) -> str | None:
@@ -129,6 +141,10 @@ INCOMPATIBLE: tuple[tuple[Callable[[Choices], Any], str], ...] = (
     (lambda c: c.voting == SOFT and c.no_scores, "{voting} needs a primary rule, but <no_scores>"),
     (lambda c: c.decision is not None and c.no_scores, "{decision} needs a primary rule, but <no_scores>"),
     (lambda c: c.metrics and c.no_level, "[metrics] need a primary rule, but <no_level>"),
+    (
+        lambda c: any(spec.name == AUC for spec in c.metrics) and c.no_probabilities,
+        "'auc' among [metrics] needs probabilities or scores, but <no_probabilities>",
+    ),
     (
         lambda c: c.metrics and c.decision is not None,
         "[metrics] are not for {decision}, which is tested at the whole of delta",

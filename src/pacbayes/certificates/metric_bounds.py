@@ -21,7 +21,7 @@ from pacbayes.certificates.levels import level_per_bound, plain, upper_of
 UPPER, LOWER = "upper", "lower"
 #: What a bound refers to: a class, a slice, all examples, or all examples with other class shares.
 CLASS, SLICE, ALL, SHARES = "class", "slice", "all", "shares"
-COST, BALANCED = "cost", "balanced_error"
+COST, BALANCED, AUC = "cost", "balanced_error", "auc"
 # Range of the largest cost of a matrix: products with it never overflow.
 _LEAST_COST, _LARGEST_COST = 1e-100, 1e100
 

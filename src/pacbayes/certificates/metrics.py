@@ -24,9 +24,12 @@ from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import EPS, FloatArray, Labels, Rows, round_down, round_up
 from pacbayes._utils.checks import check_number, did_you_mean, need
+from pacbayes._utils.seeds import Purpose, generator
+from pacbayes.bounds.auc import auc_lower, observed_auc
 from pacbayes.bounds.bets import DEFAULT_BET, best_bet, best_bets, bet_upper
 from pacbayes.certificates.levels import level_per_bound, lower_of, plain, upper_of
 from pacbayes.certificates.metric_bounds import (
+    AUC,
     BALANCED,
     CLASS,
     COST,
@@ -95,7 +98,8 @@ class MetricSpec:
 
     def n_bounds(self, classes: Sequence[Any] | Labels) -> int:
         """Count the bounds that share the metric's level, without slices."""
-        return len(classes) if METRICS[self.name].by_class and self.of is None else 1
+        two = self.name == AUC and len(classes) == 2
+        return len(classes) if METRICS[self.name].by_class and self.of is None and not two else 1
 
 
 def parse_metrics(metrics: Any, pos_label: Any = None) -> tuple[MetricSpec, ...]:
@@ -307,6 +311,25 @@ def _bound_youden(rule: RulePredictions) -> list[MetricBound]:
     return bounds
 
 
+def _bound_auc(rule: RulePredictions) -> list[MetricBound]:
+    """Lower bounds of the AUC of each class against the rest; with two classes, of the positive one alone."""
+    scores, spec, classes = rule.predictions.probabilities, rule.spec, rule.predictions.classes
+    if scores is None:
+        return []
+    names, y_true = [*map(plain, classes)], rule.predictions.y_true
+    # With two classes, the AUC is the same for both.
+    of = names[1] if spec.of is None and len(names) == 2 else spec.of
+    level, bounds = rule.level_per_bound(spec.n_bounds(classes)), []
+    for code, name in enumerate(names):
+        if of in (None, name):
+            positive, negative = (scores[mask, code] for mask in (y_true == code, y_true != code))
+            rng = generator(rule.plan.split.seed, Purpose.PAIRS)
+            bound = auc_lower(positive, negative, level, rng)
+            ordered, pairs = observed_auc(positive, negative), positive.size * negative.size
+            bounds.append(MetricBound(AUC, name, LOWER, bound, ordered, pairs, CLASS, unit=rule.unit))
+    return bounds
+
+
 def _bound_balanced_error(rule: RulePredictions) -> list[MetricBound]:
     """Upper bound of the mean of the classes' error rates."""
     counts, classes = rule.counts(), rule.predictions.classes
@@ -457,6 +480,7 @@ METRICS: dict[str, Metric] = {
     "specificity": Metric(_by_class(lambda c: (c.n - c.actual - c.predicted + c.hits, c.n - c.actual), lower_of)),
     BALANCED: Metric(_bound_balanced_error, by_class=False, single_class=False, choose_bets=_choose_balanced_bets),
     "youden": Metric(_bound_youden),
+    AUC: Metric(_bound_auc),
     COST: Metric(_bound_cost, by_class=False, single_class=False, groups=True, choose_bets=_choose_cost_bet),
 }
 

@@ -12,8 +12,9 @@ from pacbayes._utils.arrays import FloatArray, cached_property
 from pacbayes._utils.checks import read_only
 from pacbayes._utils.seeds import draw_key
 from pacbayes.bounds.distance import Distance
-from pacbayes.certificates.decisions import NEEDS_SOFT, Decision
+from pacbayes.certificates.decisions import NEEDS_SOFT, Decision, PredictionSet
 from pacbayes.certificates.levels import hedged_level, main_level, primary_level
+from pacbayes.certificates.metric_bounds import AUC
 from pacbayes.certificates.metrics import MetricSpec
 from pacbayes.certificates.primary import resolve_distances
 from pacbayes.certificates.rules import BestSingle, FixedRule, PosteriorDraws, PosteriorVote, Rule, SoftVote
@@ -83,6 +84,11 @@ class Plan:
     def needs_soft(self) -> bool:
         """Whether the decision is about probabilities, which only the soft vote has."""
         return isinstance(self.decision, NEEDS_SOFT)
+
+    @property
+    def needs_probabilities(self) -> bool:
+        """Whether the soft vote's probabilities of all classes are observed: for prediction sets, and for the AUC."""
+        return isinstance(self.decision, PredictionSet) or any(spec.name == AUC for spec in self.metrics)
 
     @property
     def main_level(self) -> float:

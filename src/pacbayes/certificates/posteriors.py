@@ -17,7 +17,6 @@ import numpy as np
 from pacbayes._utils.arrays import FloatArray, usual_float_errors
 from pacbayes._utils.checks import check_level
 from pacbayes.bounds.distance import Distance
-from pacbayes.certificates.decisions import PredictionSet
 from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.primary import check_distances
@@ -172,13 +171,14 @@ def predict_validation(members: Members, plan: Plan, data: Dataset, n_jobs: int 
         ]
     )
     predictions = replace(predictions, rule_predictions=rule_predictions.astype(predictions.y_pred.dtype))
-    if plan.decision is None:
+    if plan.needs_probabilities:
+        assert means is not None
+        predictions = replace(predictions, probabilities=plan.soft.grid_probabilities(means, n_classes))
+    if plan.thresholds is None:
         return predictions
     # Scores of the soft vote, for every way of predicting: any score fixed on the training rows is valid.
     soft = plan.soft
     assert means is not None
-    if isinstance(plan.decision, PredictionSet):
-        return replace(predictions, probabilities=soft.set_probabilities(means, n_classes))
     if isinstance(plan.thresholds, ThresholdGrid):
         probabilities = soft.soft.expand(means, n_classes)
         scores = np.full(rule_predictions.shape, -np.inf)

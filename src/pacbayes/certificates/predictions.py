@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pacbayes._utils.arrays import BoolArray, Labels, Rows
-from pacbayes._utils.checks import LARGEST_M, check_level, check_not_masked
+from pacbayes._utils.arrays import BoolArray, FloatArray, Labels, Rows
+from pacbayes._utils.checks import LARGEST_M, check_between, check_level, check_not_masked
 from pacbayes.bounds.bets import DEFAULT_BET
 from pacbayes.certificates import sentences
 from pacbayes.certificates.certificate import PRESPECIFIED, Certificate
@@ -18,6 +18,7 @@ from pacbayes.certificates.certify import certify
 from pacbayes.certificates.compatibility import Choices
 from pacbayes.certificates.decisions import PredictionSet
 from pacbayes.certificates.levels import plain
+from pacbayes.certificates.metric_bounds import AUC
 from pacbayes.certificates.metrics import MetricSpec, check_classes, check_metrics_share, choose_bets, parse_metrics
 from pacbayes.certificates.plan import Plan, without_hedge
 from pacbayes.certificates.posteriors import Posteriors
@@ -41,6 +42,7 @@ def certify_predictions(
     y_true: ArrayLike,
     y_pred: ArrayLike,
     *,
+    y_score: ArrayLike | None = None,
     delta: float = 0.05,
     metrics: Any = (),
     metrics_share: float = 0.2,
@@ -56,6 +58,9 @@ def certify_predictions(
         The true labels.
     y_pred : array_like of shape (m,)
         The predicted labels.
+    y_score : array_like of shape (m,) or (m, n_classes), optional
+        With "auc" among `metrics`: scores of the positive class (`pos_label`, or the second of two), or of every class,
+        sorted; probabilities or decision values.
     delta : float
         Maximum probability that the certificate, with its metrics, fails.
     metrics, metrics_share, pos_label
@@ -98,7 +103,7 @@ def certify_predictions(
     Assumes that rows are independent (see explain()).
     """
     chosen = _Metrics(metrics, metrics_share, pos_label)
-    chosen.check(groups=groups is not None, slices=slices is not None)
+    chosen.check(groups=groups is not None, slices=slices is not None, scores=y_score is not None)
     check_same_order(y_true=y_true, y_pred=y_pred, groups=groups, slices=slices)
     labels, predicted = _check_labels(y_true, y_pred)
     classes = np.unique(np.concatenate([np.unique(labels), np.unique(predicted)]))
@@ -111,6 +116,7 @@ def certify_predictions(
         np.searchsorted(classes, predicted).astype(dtype)[None],
         data.codes.astype(dtype),
         slices=None if data.slices is None else data.slices.codes.astype(np.int64),
+        probabilities=None if y_score is None else _check_scores(y_score, classes, labels.size, pos_label),
     )
     return _certified(predictions, all_validate(data, "keep"), delta, chosen, data.slices)
 
@@ -165,7 +171,7 @@ def certify_counts(
     0.003003
     """
     chosen = _Metrics(metrics, metrics_share, pos_label)
-    chosen.check(groups=False, slices=False)
+    chosen.check(groups=False, slices=False, scores=False)
     table, names = _checked_table(confusion, classes)
     order = np.argsort(names, kind="stable")
     true, predicted = (codes.ravel() for codes in np.indices(table.shape))
@@ -288,11 +294,14 @@ class _Metrics:
     share: float
     pos_label: Any
 
-    def check(self, groups: bool, slices: bool) -> None:
-        """Raise for unknown metrics, and for those without a proof for groups."""
+    def check(self, groups: bool, slices: bool, scores: bool) -> None:
+        """Raise for unknown metrics, for those without a proof for groups, and for an AUC without scores."""
         check_metrics_share(self.share)
         specs = parse_metrics(self.metrics, self.pos_label)
-        Choices(hedge=0.0, metrics=specs, groups=groups, slices=slices, prefit=True, primary=True).check()
+        flags: dict[str, Any] = {"groups": groups, "slices": slices, "scores": scores}
+        Choices(hedge=0.0, metrics=specs, prefit=True, primary=True, **flags).check()
+        if scores and not any(spec.name == AUC for spec in specs):
+            raise ValueError("y_score is for metrics=('auc',)")
 
     def specs(self, classes: Labels, m: int, level: float) -> tuple[MetricSpec, ...]:
         """Metrics with their bets."""
@@ -318,6 +327,19 @@ def _certified(
     )
     predictions = replace(predictions, rule_predictions=np.repeat(predictions.y_pred, len(rules), axis=0))
     return replace(certify(plan, predictions, Posteriors())["best"], holds_for="the classifier", baselines={})
+
+
+def _check_scores(y_score: ArrayLike, classes: Labels, m: int, pos_label: Any) -> FloatArray:
+    """Convert scores to shape (m, n_classes), or raise."""
+    scores = check_between("y_score", y_score, -np.inf, np.inf)
+    if scores.shape == (m,) and classes.size == 2:
+        return np.stack([scores, -scores] if plain(classes[0]) == plain(pos_label) else [-scores, scores], axis=1)
+    if scores.shape != (m, classes.size):
+        one = ", or one for each row," if classes.size == 2 else ""
+        raise ValueError(
+            f"y_score must have a score for each of {m} rows and {classes.size} classes{one} got shape {scores.shape}"
+        )
+    return scores
 
 
 def _checked_classes(classes: Sequence[Any] | Labels) -> Labels:

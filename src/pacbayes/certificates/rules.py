@@ -242,8 +242,8 @@ class SoftVote(FixedRule):
         margins[:, self.soft.classes] = mean_margins(probabilities)
         return margins
 
-    def set_probabilities(self, probabilities: FloatArray, n_classes: int) -> FloatArray:
-        """Probabilities for prediction sets, on the grid; -1 for classes without training rows."""
+    def grid_probabilities(self, probabilities: FloatArray, n_classes: int) -> FloatArray:
+        """Probabilities for prediction sets and the AUC, on the grid; -1 for classes without training rows."""
         return on_grid(self.soft.expand(probabilities, n_classes, NEVER_SEEN))
 
     def predict(self, members: Members, X: Any, hashes: Hashes, coding: Coding) -> Codes:

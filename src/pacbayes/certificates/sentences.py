@@ -464,6 +464,7 @@ WORDS: dict[str, MetricWords] = {
     ),
     "balanced_error": MetricWords("balanced error rate", _ERROR_COUNT),
     "youden": MetricWords("Youden's index", "{count} true positives and negatives among {rows} validation {units}"),
+    "auc": MetricWords("AUC", "{share} of the pairs of a validation row of the class and another are in order"),
     "cost": MetricWords("mean cost", "{count} in total on {rows} validation {units}"),
 }
 
@@ -500,8 +501,9 @@ def metric_claim(metric: Any) -> str:
 def metric_observed(metric: Any) -> str:
     """Rows and counts behind the bound of a metric."""
     count = f"{metric.count:g}" if metric.name == "cost" else str(metric.count)
+    share = format_share(metric.count / metric.rows) if metric.rows else "none"
     return WORDS[metric.name].observed.format(
-        count=count, errors=_errors(metric.count), rows=metric.rows, units=PLURAL[metric.unit]
+        share=share, count=count, errors=_errors(metric.count), rows=metric.rows, units=PLURAL[metric.unit]
     )
 
 

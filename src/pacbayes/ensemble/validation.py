@@ -184,7 +184,7 @@ class ValidationPredictions:
     slices : ndarray of int, shape (n,), or None
         Slice of each row.
     probabilities : ndarray of shape (n, n_classes), or None
-        For prediction sets, the probabilities of the soft vote; -1 for classes without training rows.
+        For prediction sets and the AUC, the probabilities of the soft vote; -1 for classes without training rows.
 
     Examples
     --------

@@ -168,7 +168,7 @@ class Fitted:
         result, soft = self.certificates[SOFT].decision, self.plan.soft
         assert isinstance(result, SetResult)
         means = soft.mean_probabilities(self.members, self.members.preprocess(X))
-        return result.predict_set(soft.set_probabilities(means, int(self.members.classes.size)), soft.winners(means))
+        return result.predict_set(soft.grid_probabilities(means, int(self.members.classes.size)), soft.winners(means))
 
     def with_refit(self, X: Any, certified: FloatArray) -> FloatArray:
         """Replace probabilities by those of the refit where it is clear."""

@@ -463,10 +463,10 @@ def check_fitted(fitted: Fitted) -> None:
 
 
 def _check_probabilities(plan: Plan, predictions: ValidationPredictions) -> None:
-    """Raise unless the probabilities for prediction sets are those of the soft vote, and of its classes."""
-    probabilities, has_sets = predictions.probabilities, isinstance(plan.decision, PredictionSet)
-    name = "ValidationPredictions.probabilities"
-    need((probabilities is not None) == has_sets, name, "must be present with prediction sets")
+    """Raise unless probabilities are those of the soft vote, and of its classes."""
+    probabilities, name = predictions.probabilities, "ValidationPredictions.probabilities"
+    needed = plan.needs_probabilities
+    need((probabilities is not None) == needed, name, "must be present for prediction sets and the AUC, and only then")
     if probabilities is None or predictions.rule_predictions is None:
         return
     trained = np.isin(np.arange(predictions.n_classes), plan.soft.soft.classes)
