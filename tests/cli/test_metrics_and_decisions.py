@@ -88,6 +88,40 @@ def test_exit_code_3_with_all_outputs_if_a_decision_fails(options, as_json, data
     assert page.read_text(encoding="utf-8").startswith("<!")
 
 
+def test_slice_shares(data, tmp_path, capsys):
+    _, path, args = data
+    table = tmp_path / "shares.csv"
+    table.write_text("site,share\nnorth,0.1\nsouth,0.9\n", encoding="utf-8")
+    args = ["certify", path, *args, "--slice", "site"]
+    result = in_process([*args, "--slice-shares", table], capsys)
+    assert result.code == 0, result.err
+    (line,) = (line for line in result.out.splitlines() if line.startswith("Error rate with the shares"))
+    output = json.loads(in_process([*args, "--slice-shares", table, "--json"], capsys).out)
+    by_slice = {m["of"]: m["bound"] for m in output["certificates"]["soft"]["metrics"] if m["kind"] == "slice"}
+    assert output["slice_shares"]["bound"] == pytest.approx(0.1 * by_slice["north"] + 0.9 * by_slice["south"])
+    assert "'north': 0.1, 'south': 0.9: at most " in line
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("site,share\nnorth,0.1\nwest,0.9\n", "must have one row for each value of 'site', "),
+        ("site,share\nnorth,0.1\nsouth,0.8\n", "must sum to 1"),
+        ("site\nnorth\n", "must have two columns"),
+        (None, "--slice-shares: no such file"),
+    ],
+)
+def test_invalid_slice_shares(data, text, message, tmp_path, capsys):
+    _, path, args = data
+    table = tmp_path / "shares.csv"
+    if text is not None:
+        table.write_text(text, encoding="utf-8")
+    result = in_process(["certify", path, *args, "--slice", "site", "--slice-shares", table], capsys)
+    assert (result.code, message in result.err) == (2, True), result.err
+    result = in_process(["certify", path, *args, "--slice-shares", table], capsys)
+    assert (result.code, "--slice-shares requires --slice" in result.err) == (2, True)
+
+
 def test_predict_abstains(data, tmp_path, capsys):
     frame, path, args = data
     model = tmp_path / "model.pacbayes"

@@ -9,7 +9,7 @@ from pacbayes._utils.values import fingerprint
 from pacbayes._utils.words import PLURAL, card, format_level, format_up, percent_up
 from pacbayes.certificates import sentences
 from pacbayes.certificates.decisions import SelectiveResult, ThresholdResult
-from pacbayes.certificates.metric_bounds import MetricBound, with_class_shares, with_slice_shares
+from pacbayes.certificates.metric_bounds import MetricBound, slices_below, with_class_shares, with_slice_shares
 from pacbayes.certificates.monitor import Monitor, Wrong, count_wrong
 from pacbayes.certificates.sets import SetResult
 from pacbayes.certificates.voting import OCCAM, POSTERIOR
@@ -280,6 +280,40 @@ class Certificate:
         0.15
         """
         return with_slice_shares(self.metrics, shares, self.unit)
+
+    def slices_below(self, max_error: float) -> tuple[Any, ...]:
+        r"""Slices whose error rate is at most `max_error`, by Holm's procedure.
+
+        With probability at least :math:`1 - \delta`, all of them have an error rate of at most `max_error`, which must
+        be chosen without the validation rows.  This holds jointly with the certificate, in place of the bounds of the
+        slices: more slices pass than have such a bound.  Needs ``metrics=("error",)`` and `slices` at the fit.
+
+        Parameters
+        ----------
+        max_error : float
+            Maximum error rate, between 0 and 1.
+
+        Returns
+        -------
+        tuple
+            Names of slices, in the order of the bounds.
+
+        References
+        ----------
+        .. [1] S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
+           1979.
+
+        Examples
+        --------
+        >>> sizes = {"east": (0, 200), "north": (3, 107), "south": (9, 60)}
+        >>> metrics = [
+        ...     MetricBound("error", name, "upper", 0.2, k, n, "slice", level=0.005) for name, (k, n) in sizes.items()
+        ... ]
+        >>> certificate = Certificate(0.2, None, 0.05, 300, "binomial", 0.05, 0.0, "it", "Exact.", metrics=metrics)
+        >>> certificate.slices_below(0.1)
+        ('east', 'north')
+        """
+        return slices_below(self.metrics, max_error)
 
     def monitor(self, alpha: float = 0.01, *, wrong: Wrong = count_wrong) -> Monitor:
         """Monitor of the certificate, which tests it on labelled rows as they arrive.

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import FloatArray, Labels, round_up
-from pacbayes._utils.checks import check_distribution, check_numbers, read_only
+from pacbayes._utils.arrays import FloatArray, Labels, round_down, round_up
+from pacbayes._utils.checks import check_distribution, check_number, check_numbers, read_only
 from pacbayes.bounds.bets import joint_upper
 from pacbayes.certificates import sentences
 from pacbayes.certificates.levels import level_per_bound, plain, upper_of
@@ -119,6 +119,8 @@ class MetricBound:
     parts: ClassErrors | None = None
     #: After a refit: whether it is about covered predictions, on which the certified classifier agrees.
     covered: bool = False
+    #: Its share of delta; None for a bound that follows from others.
+    level: float | None = None
 
     def __str__(self) -> str:
         return f"{self.label}{f' ({self.also})' if self.also else ''}: {self.claim}; {self.observed}"
@@ -256,13 +258,41 @@ def with_class_shares(metrics: Sequence[MetricBound], shares: Any, unit: str) ->
 
 def with_slice_shares(metrics: Sequence[MetricBound], shares: Any, unit: str) -> MetricBound:
     """Upper bound of the error rate for other slice shares; see `Certificate.with_slice_shares`."""
+    by_slice = _by_slice(metrics, "with_slice_shares")
+    bound = partial(mean_up, [metric.bound for metric in by_slice])
+    return _with_shares("slices", [metric.of for metric in by_slice], shares, [bound], by_slice, unit)
+
+
+def slices_below(metrics: Sequence[MetricBound], max_error: float) -> tuple[Any, ...]:
+    """Slices whose error rate is shown to be at most `max_error`; see `Certificate.slices_below`."""
+    most = check_number("max_error", max_error, "a number between 0 and 1")
+    if not 0.0 < most < 1.0:
+        raise ValueError(f"max_error must lie strictly between 0 and 1, got {max_error!r}")
+    by_slice = _by_slice(metrics, "slices_below")
+    shown: list[Any] = []
+    while True:
+        left = [metric for metric in by_slice if metric.of not in shown]
+        passed = [metric.of for metric in left if _holm_bound(metric, len(by_slice), len(left)) <= most]
+        if not passed:
+            return tuple(metric.of for metric in by_slice if metric.of in shown)
+        shown += passed
+
+
+def _holm_bound(metric: MetricBound, number: int, left: int) -> float:
+    """Upper bound at the level of `number` slices, divided among those that are left."""
+    assert metric.level is not None
+    level = metric.level if left == number else max(round_down(metric.level * number / left, 8.0), metric.level)
+    return upper_of(int(metric.count), metric.rows, level)
+
+
+def _by_slice(metrics: Sequence[MetricBound], method: str) -> list[MetricBound]:
+    """Select the bounds of the slices; raise if there are none."""
     by_slice = [metric for metric in metrics if (metric.name, metric.kind) == ("error", SLICE)]
     if not by_slice:
         raise ValueError(
-            "with_slice_shares needs a bound for every slice: fit with metrics=('error',) and slices=, a value per row"
+            f"{method} needs a bound for every slice: fit with metrics=('error',) and slices=, a value per row"
         )
-    bound = partial(mean_up, [metric.bound for metric in by_slice])
-    return _with_shares("slices", [metric.of for metric in by_slice], shares, [bound], by_slice, unit)
+    return by_slice
 
 
 def _with_shares(

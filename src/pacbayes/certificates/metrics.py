@@ -257,7 +257,7 @@ def _by_class(condition: _Condition, lower: Callable[[int, int, float], float]) 
         counts, rows = condition(rule.counts())
         level = rule.level_per_bound(spec.n_bounds(classes))
         return [
-            MetricBound(spec.name, name, LOWER, lower(k, n, level), k, n, CLASS, unit=rule.unit)
+            MetricBound(spec.name, name, LOWER, lower(k, n, level), k, n, CLASS, unit=rule.unit, level=level)
             for name, k, n in zip(map(plain, classes), counts.tolist(), rows.tolist(), strict=True)
             if spec.of in (None, name)
         ]
@@ -276,7 +276,16 @@ def _bound_errors(rule: RulePredictions) -> list[MetricBound]:
     counts = rule.counts()
     bounds = [
         MetricBound(
-            "error", plain(name), UPPER, upper_of(n - k, n, class_level), n - k, n, CLASS, words, unit=rule.unit
+            "error",
+            plain(name),
+            UPPER,
+            upper_of(n - k, n, class_level),
+            n - k,
+            n,
+            CLASS,
+            words,
+            unit=rule.unit,
+            level=class_level,
         )
         for name, words, k, n in zip(
             predictions.classes, also, counts.hits.tolist(), counts.actual.tolist(), strict=True
@@ -287,9 +296,9 @@ def _bound_errors(rule: RulePredictions) -> list[MetricBound]:
     assert predictions.slices is not None
     rows = np.bincount(predictions.slices, minlength=len(slices)).tolist()
     wrong = np.bincount(predictions.slices[rule.y_pred != predictions.y_true], minlength=len(slices)).tolist()
-    column = rule.plan.slice_column
+    common: dict[str, Any] = {"kind": SLICE, "column": rule.plan.slice_column, "unit": rule.unit, "level": slice_level}
     return bounds + [
-        MetricBound("error", name, UPPER, upper_of(k, n, slice_level), k, n, SLICE, column=column, unit=rule.unit)
+        MetricBound("error", name, UPPER, upper_of(k, n, slice_level), k, n, **common)
         for name, k, n in zip(slices, wrong, rows, strict=True)
     ]
 
@@ -307,7 +316,11 @@ def _bound_youden(rule: RulePredictions) -> list[MetricBound]:
         index = lower_of(hits, true, level) + lower_of(right, rest, level) - 1.0
         bound = max(index - 8.0 * EPS, -1.0)
         if spec.of in (None, name):
-            bounds.append(MetricBound("youden", name, LOWER, bound, hits + right, counts.n, CLASS, unit=rule.unit))
+            bounds.append(
+                MetricBound(
+                    "youden", name, LOWER, bound, hits + right, counts.n, CLASS, unit=rule.unit, level=2 * level
+                )
+            )
     return bounds
 
 
@@ -326,7 +339,7 @@ def _bound_auc(rule: RulePredictions) -> list[MetricBound]:
             rng = generator(rule.plan.split.seed, Purpose.PAIRS)
             bound = auc_lower(positive, negative, level, rng)
             ordered, pairs = observed_auc(positive, negative), positive.size * negative.size
-            bounds.append(MetricBound(AUC, name, LOWER, bound, ordered, pairs, CLASS, unit=rule.unit))
+            bounds.append(MetricBound(AUC, name, LOWER, bound, ordered, pairs, CLASS, unit=rule.unit, level=level))
     return bounds
 
 
@@ -342,7 +355,11 @@ def _bound_balanced_error(rule: RulePredictions) -> list[MetricBound]:
         rule.spec.bets,
     )
     bound = parts.upper([1.0 / classes.size] * classes.size)
-    return [MetricBound(BALANCED, None, UPPER, bound, int(wrong.sum()), counts.n, unit=rule.unit, parts=parts)]
+    return [
+        MetricBound(
+            BALANCED, None, UPPER, bound, int(wrong.sum()), counts.n, unit=rule.unit, parts=parts, level=parts.level
+        )
+    ]
 
 
 def _bound_cost(rule: RulePredictions) -> list[MetricBound]:
@@ -356,12 +373,13 @@ def _bound_cost(rule: RulePredictions) -> list[MetricBound]:
     else:
         values, places = np.unique(losses, return_inverse=True)
         counts = predictions.tally(places, values.size)
-    mean = bet_upper(values, rule.spec.bets[0], rule.level_per_bound(1), counts)
+    level = rule.level_per_bound(1)
+    mean = bet_upper(values, rule.spec.bets[0], level, counts)
     bound = cost.largest if mean == 1.0 else min(round_up(mean * cost.largest), cost.largest)
     # The total is only displayed: it is not rounded up.
     exact = float(sum(Fraction(value) * count for value, count in zip(values.tolist(), counts.tolist(), strict=True)))
     total = float(f"{exact * cost.largest:.12g}")
-    return [MetricBound(COST, None, UPPER, bound, total, int(counts.sum()), unit=rule.unit)]
+    return [MetricBound(COST, None, UPPER, bound, total, int(counts.sum()), unit=rule.unit, level=level)]
 
 
 # -- bets, chosen on training rows -------------------------------------------------------------------------------------

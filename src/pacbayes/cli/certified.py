@@ -16,6 +16,7 @@ from pacbayes._utils.values import fingerprint
 from pacbayes._utils.words import PLURAL
 from pacbayes.certificates.decisions import rows_to_reach
 from pacbayes.certificates.levels import lower_of
+from pacbayes.certificates.metric_bounds import MetricBound
 from pacbayes.certificates.voting import POSTERIOR, PRIMARY, SOFT
 from pacbayes.cli.data import TARGET_HINT, Choices, Data
 from pacbayes.cli.interrupted import on_interrupt_report
@@ -88,17 +89,22 @@ def print_certified(
         print_json(_as_dict(view, data, choices, args, remarks))
         return
     note("")
-    parts = part_table(view)
+    parts, lines = part_table(view), (*view.certificate.lines, *(bound.sentence for bound in _other_shares(view, args)))
     if args.details:
-        print_lines(*view.certificate.lines, view.certificate.main_assumption, "")
+        print_lines(*lines, view.certificate.main_assumption, "")
         note(_prediction_rule(view))
         tables = [certificate_table(view), parts, bounds_table(view), weight_table(view)]
     else:
-        print_lines(*view.certificate.lines, _test_error(view), _next_step(view), _MORE)
+        print_lines(*lines, _test_error(view), _next_step(view), _MORE)
         tables = [parts]
     for remark in remarks:
         note(remark)
     print_tables([table for table in tables if table is not None], note)
+
+
+def _other_shares(view: ReportView, args: SimpleNamespace) -> list[MetricBound]:
+    """Bound for other shares of the slices; empty without --slice-shares."""
+    return [] if args.slice_shares is None else [view.certificate.with_slice_shares(args.slice_shares)]
 
 
 def _next_step(view: ReportView) -> str:
@@ -189,6 +195,7 @@ def _as_dict(
             "classifier_parameters": classifiers.params,
         },
         "certificates": {voting: certificate.to_dict() for voting, certificate in model.certificates_.items()},
+        "slice_shares": next(map(asdict, _other_shares(view, args)), None),
         "vote_errors": model.vote_errors_,
         "posterior": posteriors[0] if model.hedge_ else None,
         "bounds": posteriors[1:],

@@ -94,6 +94,7 @@ HELP = {
         "fifth of delta. An unknown name lists all.",
         "by_class": "Bound the error rate of every class: short for --metrics error. See also --coverage.",
         "slice_": "Bound the error rate for every value of this column; implies --by-class.",
+        "slice_shares": "Bound the error rate for other shares of the slices: a CSV table of two columns.",
         "cost": "Bound the mean cost: a CSV table, with a row for each true and a column for each predicted class.",
         "positive": "The positive class: its misses are reported, and --recall, --precision and --fpr refer to it.  "
         "[default: the second]",
@@ -172,6 +173,7 @@ def certify(
     metrics: Annotated[str | None, typer.Option(metavar="NAMES")] = None,
     by_class: bool = False,
     slice_: Annotated[str | None, typer.Option("--slice", metavar="COLUMN")] = None,
+    slice_shares: File = None,
     cost: File = None,
     positive: Annotated[str | None, typer.Option(metavar="CLASS")] = None,
     fail_above: Share = None,
@@ -230,6 +232,9 @@ def _certify(args: SimpleNamespace) -> None:
     data, test_data, remarks = _read(args, choices)
     for line in (*data.notes, *(data.details if args.details else ())):
         note(line)
+    from pacbayes.cli.costs import read_shares
+
+    args.slice_shares = read_shares(args.slice_shares, args.slice_, data.slices)
     # These imports are slow, and not needed to reject invalid input.
     from pacbayes.cli.certified import print_certified, unknown_classes, write_files
     from pacbayes.cli.remarks import grid_remarks

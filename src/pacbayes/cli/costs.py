@@ -1,4 +1,4 @@
-"""Cost matrix from a file: `--cost FILE`."""
+"""Cost matrix and shares of slices from files: `--cost FILE`, `--slice-shares FILE`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes._utils.checks import check_distribution, check_numbers
 from pacbayes.data.io import open_table
+from pacbayes.data.rejections import listed
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pacbayes.certificates.metric_bounds import Cost
 
 
@@ -40,3 +44,24 @@ def read_cost(path: Path | None, labels: NDArray[Any]) -> "Cost | None":
     except (OSError, TypeError, ValueError) as error:
         prefix = "" if repr(str(path)) in str(error) else f"{str(path)!r}: "
         raise ValueError(f"--cost: {prefix}{error}") from None
+
+
+def read_shares(path: Path | None, slice_: str | None, slices: "pd.Series[Any] | None") -> dict[str, float] | None:
+    """Read the share of every slice from a file with two columns, name and share; None without a file."""
+    if path is None:
+        return None
+    if slices is None:
+        raise ValueError("--slice-shares requires --slice COLUMN, whose values have the shares")
+    try:
+        frame = open_table(path).read()
+        if frame.shape[1] != 2:
+            raise ValueError(f"must have two columns, the slice and its share, got {frame.shape[1]}")
+        names, shares = ([str(name) for name in frame.iloc[:, 0]], check_numbers("the shares", frame.iloc[:, 1]))
+        known = sorted(set(slices.tolist()))
+        if sorted(names) != known:
+            raise ValueError(f"must have one row for each value of {slice_!r}, {listed(known)}; got {listed(names)}")
+        check_distribution("the shares", shares, len(names))
+        return dict(zip(names, shares.tolist(), strict=True))
+    except (OSError, TypeError, ValueError) as error:
+        prefix = "" if repr(str(path)) in str(error) else f"{str(path)!r}: "
+        raise ValueError(f"--slice-shares: {prefix}{error}") from None

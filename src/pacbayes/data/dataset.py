@@ -25,7 +25,7 @@ class Slices:
 
     names: tuple[Any, ...]
     codes: Codes
-    #: Column name: the name of a pandas Series, or empty.
+    #: Column name: the name of a pandas Series, those of a data frame, or empty.
     column: str = ""
 
     @classmethod
@@ -40,6 +40,8 @@ class Slices:
         Traceback (most recent call last):
         ValueError: slices must have a value for every row, got none for row 1
         """
+        if isinstance(slices, pd.DataFrame):
+            return cls._crossed([cls.checked(slices[name], number) for name in slices.columns])
         values = np.asarray(slices)
         if values.shape != (number,):
             raise ValueError(f"slices must have one entry for each of {number} rows, got shape {values.shape}")
@@ -63,6 +65,24 @@ class Slices:
         check_spellings(names.tolist(), "slices", "slice")
         column = getattr(slices, "name", None)
         return cls(tuple(names.tolist()), codes.reshape(-1), "" if column is None else str(column))
+
+    @classmethod
+    def _crossed(cls, parts: "list[Slices]") -> "Slices":
+        """Combine the slices of several columns: one for each combination of values that occurs.
+
+        Examples
+        --------
+        >>> crossed = Slices.checked(pd.DataFrame({"site": ["n", "s", "n"], "device": [1, 1, 2]}), 3)
+        >>> crossed.names, crossed.codes, crossed.column
+        ((('n', 1), ('n', 2), ('s', 1)), array([0, 2, 1]), 'site, device')
+        """
+        if not parts:
+            raise ValueError("slices must have at least one column")
+        if len(parts) == 1:
+            return parts[0]
+        cells, codes = np.unique(np.stack([part.codes for part in parts]), axis=1, return_inverse=True)
+        names = [tuple(part.names[i] for part, i in zip(parts, cell, strict=True)) for cell in cells.T.tolist()]
+        return cls(tuple(names), codes.reshape(-1), ", ".join(part.column for part in parts))
 
     def check_copies(self, copies: Rows | None) -> None:
         """Raise if duplicates of an example are in different slices."""

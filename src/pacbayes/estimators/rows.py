@@ -158,6 +158,10 @@ def _concatenate_column(name: str, train: Any, val: Any, sizes: tuple[int, int])
         return None
     if train is None or val is None:
         raise ValueError(f"{name} and {name}_val must be set together")
+    if isinstance(train, pd.DataFrame) and isinstance(val, pd.DataFrame) and train.columns.equals(val.columns):
+        # Slices of several columns.
+        pairs = {column: (train[column], val[column]) for column in train.columns}
+        return pd.DataFrame({column: _concatenate_column(name, *pair, sizes) for column, pair in pairs.items()})
     train_values, val_values = np.asarray(train), np.asarray(val)
     for column, values, size in ((name, train_values, sizes[0]), (f"{name}_val", val_values, sizes[1])):
         if values.shape != (size,):

@@ -175,6 +175,11 @@ def _match(svms: OneVsOnePaths, members: KernelSVMs) -> bool:
     return same and np.array_equal(svms.codes, members.trained_classes)
 
 
+def _parts(name: Any) -> tuple[Any, ...]:
+    """Values of a slice of several columns, or of one."""
+    return name if isinstance(name, tuple) else (name,)
+
+
 _Rules = dict[str, Callable[[Any], Any]]
 _RULE: _Rules = {"weights": lambda rule: _are_integer_weights(rule.weights), "bet": lambda rule: _is_bet(rule.bet)}
 
@@ -263,7 +268,7 @@ RULES: dict[type, _Rules] = {
         "constant": lambda p: p.constant in CONSTANTS,
         "majority_class": lambda p: isinstance(p.majority_class, _PLAIN),
         "positive": lambda p: isinstance(p.positive, _PLAIN),
-        "slices": lambda p: all(isinstance(name, _PLAIN) for name in p.slices),
+        "slices": lambda p: all(isinstance(part, _PLAIN) for name in p.slices for part in _parts(name)),
         "row_fingerprints": lambda p: (
             p.row_fingerprints.shape == (p.split.n_rows,) and (p.row_fingerprints[1:] >= p.row_fingerprints[:-1]).all()
         ),
