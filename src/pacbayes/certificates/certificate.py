@@ -285,8 +285,9 @@ class Certificate:
         r"""Slices whose error rate is at most `max_error`, by Holm's procedure.
 
         With probability at least :math:`1 - \delta`, all of them have an error rate of at most `max_error`, which must
-        be chosen without the validation rows: equation (holm) of docs/mathematics.md.  This holds jointly with the certificate, in place of the bounds of the
-        slices: more slices pass than have such a bound.  Needs ``metrics=("error",)`` and `slices` at the fit.
+        be chosen without the validation rows: equation (holm) of docs/mathematics.md.  This holds jointly with the
+        certificate, in place of the bounds of the slices: more slices pass than have such a bound.  Needs
+        ``metrics=("error",)`` and `slices` at the fit.
 
         Parameters
         ----------
