@@ -406,8 +406,8 @@ def plot_sets(clf: Model, ax: "Axes | None" = None) -> "Axes":
     label = f"mean: {result.mean_size:.2f} of {len(result.classes)} classes"
     axes.axvline(result.mean_size, color=ACCENT, linestyle="--", label=label)
     axes.set_xticks(np.unique(np.linspace(1, largest, min(largest, 10)).round()))
-    _in_percent(axes.yaxis)
-    return _set_labels(axes, "classes in the prediction set", "validation rows")
+    in_percent(axes.yaxis)
+    return set_labels(axes, "classes in the prediction set", "validation rows")
 
 
 def plot_monitor(monitor: Monitor, ax: "Axes | None" = None) -> "Axes":
