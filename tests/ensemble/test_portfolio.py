@@ -10,14 +10,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import all_estimators
 
 from pacbayes.ensemble.by_name import classifier_by_name
-from pacbayes.ensemble.portfolio import FAMILIES, Size, named_family
+from pacbayes.ensemble.portfolio import PORTFOLIO, Size, named_family
 
 
 def model_of(classifier):
     return classifier.named_steps["model"] if isinstance(classifier, Pipeline) else classifier
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", PORTFOLIO[1:])
 def test_families_are_different_unfitted_classifiers(name):
     models = [model_of(classifier) for classifier in named_family(name, None, Size(1000))]
     settings = {(type(model), tuple(sorted(model.get_params().items()))) for model in models}
@@ -25,7 +25,7 @@ def test_families_are_different_unfitted_classifiers(name):
     assert not any(hasattr(model, "classes_") for model in models)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", PORTFOLIO[1:])
 def test_preprocessor_is_cloned_as_first_step(name):
     preprocessor = SimpleImputer()
     pipelines = named_family(name, preprocessor, Size(1000))
@@ -58,7 +58,8 @@ def test_preprocessor_is_cloned_as_first_step(name):
 def test_other_names_are_rejected(name):
     before = set(sys.modules)
     with pytest.raises(
-        ValueError, match=r"candidates must be auto, svm, forest, boosting, logistic, neighbours or the full name"
+        ValueError,
+        match=r"candidates must be auto, svm, forest, boosting, logistic, neighbours, lightgbm, .* or the",
     ):
         classifier_by_name(name)
     assert all(module.startswith("sklearn") for module in set(sys.modules) - before)
@@ -82,15 +83,13 @@ def test_every_classifier_of_scikit_learn_can_be_named():
 def test_options_have_the_same_names():
     from pacbayes.cli import model
     from pacbayes.ensemble.by_name import NAMES
-    from pacbayes.ensemble.portfolio import PORTFOLIO
 
-    assert model.PORTFOLIO == NAMES
+    assert (*model.PORTFOLIO, *model.LIBRARIES) == NAMES
     assert set(PORTFOLIO) <= set(NAMES)
 
 
 def test_only_auto_depends_on_the_size():
     from pacbayes.cli.model import candidates_of
-    from pacbayes.ensemble.portfolio import PORTFOLIO
 
     def candidates(text):
         return candidates_of(SimpleNamespace(candidates=text, lambdas=None, kernel=None, scale=None), None)

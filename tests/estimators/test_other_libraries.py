@@ -1,5 +1,7 @@
 """Classifiers of other libraries, as candidates and prefit; skipped if a library is not installed."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy.stats import beta
@@ -7,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_breast_cancer, load_wine
 
 from pacbayes import CertifiedClassifier, Grid, certify_predictions
+from pacbayes.ensemble import by_name
 
 DATA = {2: load_breast_cancer, 3: load_wine}
 LIBRARIES = {
@@ -76,6 +79,28 @@ def test_candidates(library, n_classes):
     assert np.mean(y_pred != y_new) < clf.certificate_.bound < 0.4
     for voting in ("majority", "best"):
         assert np.mean(clf.set_params(voting=voting).predict(X_new) == y_new) > 0.8
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_named_families(library, n_classes, monkeypatch):
+    pytest.importorskip(library)
+    X, y, X_new, _ = data(n_classes)
+    monkeypatch.setitem(by_name.LIBRARIES[library][1], "n_estimators", 15)
+    names = np.array(["red", "rosé", "white"])
+    clf = CertifiedClassifier([library, "logistic"], cv=3, random_state=0).fit(X, names[y])
+    assert clf.classifiers_.params[0] == {"candidate": library}
+    assert set(clf.predict(X_new)) == set(names[:n_classes])
+    assert clf.certificate_.bound < 0.3
+    again = CertifiedClassifier([library, "logistic"], cv=3, random_state=0).fit(X, names[y])
+    assert np.array_equal(again.predict_proba(X_new), clf.predict_proba(X_new))
+
+
+def test_a_library_that_is_not_installed_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    X, y, _, _ = data(2)
+    with pytest.raises(ImportError, match=r"candidates 'xgboost' needs xgboost, .* pip install xgboost"):
+        CertifiedClassifier("xgboost").fit(X, y)
 
 
 @pytest.mark.parametrize("library", ["lightgbm", "catboost"])

@@ -111,7 +111,8 @@ HELP = {
     },
     "Training": {
         "candidates": "auto: svm, forest, boosting, logistic and neighbours; one of these (svm is fast), or several, "
-        "as in svm,forest; or the full name of a scikit-learn classifier.",
+        "as in svm,forest; lightgbm, xgboost or catboost, where installed; or the full name of a scikit-learn "
+        "classifier.",
         "refit": "Refit on all rows; the certificate is then about predictions that agree with the certified model.",
         "lambdas": "For svm, with C = 1/lambda: 0.1:20:0.01 is 0.1, 0.11, ... 19.99; or 0.1,1,10.  [default: 26 "
         "values from 0.001 to 100, evenly spaced on the log scale]",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # Copy of the names in ensemble/families.py, which is slow to import; a test compares them.
 PORTFOLIO = ("svm", "forest", "boosting", "logistic", "neighbours")
+LIBRARIES = ("lightgbm", "xgboost", "catboost")
 # More values are a typing error.
 _MAX_LAMBDAS = 100_000
 
@@ -139,11 +140,11 @@ def _svms(args: SimpleNamespace) -> Any:
 
 def _check_candidates(args: SimpleNamespace) -> None:
     """Raise for unknown candidates, and for options of candidates that are not used."""
-    names, known = families(args), ("auto", *PORTFOLIO)
-    unknown = [name for name in names if name not in PORTFOLIO]
+    names, known = families(args), ("auto", *PORTFOLIO, *LIBRARIES)
+    unknown = [name for name in names if name not in known]
     if unknown and (len(names) > 1 or "." not in unknown[0]):
         raise ValueError(
-            f"--candidates must be auto, some of {', '.join(PORTFOLIO)}, or the full name of one scikit-learn "
+            f"--candidates must be auto, some of {', '.join(known[1:])}, or the full name of one scikit-learn "
             f"classifier, such as sklearn.tree.DecisionTreeClassifier; got {args.candidates!r}"
             f"{did_you_mean(unknown, known)}"
         )

@@ -1,16 +1,67 @@
-"""Classifiers by name: those of scikit-learn by their full names."""
+"""Classifiers by name: gradient boosting of other libraries, and those of scikit-learn by their full names."""
 
 import re
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
 
-#: All named families, without those of other libraries.
-NAMES = ("svm", "forest", "boosting", "logistic", "neighbours")
+from pacbayes._utils.checks import import_optional
+
+#: Named families of other libraries, with their classifiers.
+LIBRARIES = {
+    "lightgbm": ("LGBMClassifier", {"n_estimators": 300, "learning_rate": 0.05, "verbosity": -1, "n_jobs": 1}),
+    "xgboost": ("XGBClassifier", {"n_estimators": 300, "learning_rate": 0.05, "n_jobs": 1}),
+    "catboost": ("CatBoostClassifier", {"verbose": False, "allow_writing_files": False, "thread_count": 1}),
+}
+#: All named families.
+NAMES = ("svm", "forest", "boosting", "logistic", "neighbours", *LIBRARIES)
 _CLASS_PATH = re.compile(r"sklearn(\.[a-z]\w*)+\.[A-Z]\w*")
 _PRIVATE_PACKAGES = {"conftest", "externals", "tests"}
+
+
+class EncodedLabels(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # no types in scikit-learn
+    """Classifier that is trained on class codes instead of labels, and predicts one label per row.
+
+    XGBoost requires codes, and CatBoost predicts a column.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With `predict_proba`; cloned.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> EncodedLabels(DecisionTreeClassifier()).fit([[0.0], [1.0]], ["a", "b"]).predict([[0.9]]).tolist()
+    ['b']
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any) -> "EncodedLabels":
+        """Train on class codes."""
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.estimator_ = clone(self.estimator).fit(X, codes)
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the classes."""
+        return self.estimator_.predict_proba(X)
+
+    def predict(self, X: Any) -> Any:
+        """Predict the class with the highest probability."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def library_classifier(name: str) -> Any:
+    """Unfitted classifier of another library, for labels of any type; raise `ImportError` if it is not installed."""
+    class_name, settings = LIBRARIES[name]
+    library = import_optional(name, f"candidates {name!r}")
+    return EncodedLabels(getattr(library, class_name)(**settings))
 
 
 def classifier_by_name(name: str, grid: Any = None, preprocessor: Any = None) -> tuple[Any, Any]:
@@ -32,8 +83,8 @@ def classifier_by_name(name: str, grid: Any = None, preprocessor: Any = None) ->
     (Pipeline(steps=[('model', DecisionTreeClassifier())]), {'model__max_depth': [1, 2]})
     >>> classifier_by_name("os.system")
     Traceback (most recent call last):
-    ValueError: candidates must be auto, svm, forest, boosting, logistic, neighbours or the full name of a classifier
-    under sklearn., such as sklearn.tree.DecisionTreeClassifier; got 'os.system'
+    ValueError: candidates must be auto, svm, forest, boosting, logistic, neighbours, lightgbm, xgboost, catboost or
+    the full name of a classifier under sklearn., such as sklearn.tree.DecisionTreeClassifier; got 'os.system'
     """
     try:
         model = import_class(name)()

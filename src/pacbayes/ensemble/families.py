@@ -226,7 +226,7 @@ def input_tags_of(candidates: Any, preprocessor: Any) -> InputTags:
         return InputTags(sparse=True)
     try:
         tags = [tags for _, family in named_candidates(candidates) for tags in _family_tags(family, preprocessor)]
-    except (TypeError, ValueError):  # `fit` raises for invalid candidates
+    except (TypeError, ValueError, ImportError):  # `fit` raises for invalid candidates
         return InputTags()
     # Most tags are capabilities, which all candidates must have; these are requirements, which one candidate makes.
     requirements = ("positive_only", "pairwise")

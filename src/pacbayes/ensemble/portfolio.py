@@ -12,13 +12,13 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from pacbayes._utils.checks import warn_caller
 from pacbayes.data.preprocessing import with_categories
-from pacbayes.ensemble.by_name import import_class
+from pacbayes.ensemble.by_name import LIBRARIES, import_class, library_classifier
 
 AUTO, SVM, BOOSTING, FOREST, LOGISTIC, NEIGHBOURS = "auto", "svm", "boosting", "forest", "logistic", "neighbours"
 #: Families of "auto", which new names must not change.
 PORTFOLIO = (SVM, FOREST, BOOSTING, LOGISTIC, NEIGHBOURS)
-#: Named families of scikit-learn's classifiers.
-FAMILIES = PORTFOLIO[1:]
+#: Named families of classifiers that are not ours.
+FAMILIES = (*PORTFOLIO[1:], *LIBRARIES)
 #: Named families for sparse rows.
 SPARSE = (SVM, FOREST, LOGISTIC)
 #: Maximum number of training rows of a small portfolio, of many settings in five folds.
@@ -106,7 +106,7 @@ def named_family(name: str, preprocessor: Any, size: Size) -> list[Any]:
     >>> [pipeline.get_params()["model__n_neighbors"] for pipeline in named_family("neighbours", None, Size(40))]
     [1, 5, 11]
     """
-    models = _SETTINGS[name](size)
+    models = [library_classifier(name)] if name in LIBRARIES else _SETTINGS[name](size)
     steps: list[tuple[str, Any]] = []
     native = with_categories(preprocessor) if name == BOOSTING else None
     if native is not None:

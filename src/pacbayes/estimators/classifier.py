@@ -34,10 +34,11 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
     Parameters
     ----------
     candidates : str, estimator, family, or list of these
-        "auto" for all named families; "svm", "forest", "boosting", "logistic" or "neighbours" for one of them; any
-        scikit-learn classifier; `SVMs` or `Grid` for several settings of a classifier; or a list with one family per
-        item.  In a list of (name, candidate) pairs, `set_params` reaches the candidates.  The list must be fixed before
-        the data are seen.
+        "auto" for all of "svm", "forest", "boosting", "logistic" and "neighbours" that suit the size of the
+        data; one of these names, or "lightgbm", "xgboost" or "catboost" where installed; any scikit-learn
+        classifier; `SVMs` or `Grid` for several settings of a classifier; or a list with one family per item.
+        In a list of (name, candidate) pairs, `set_params` reaches the candidates.  The list must be fixed
+        before the data are seen.
     preprocessor : "auto", None or scikit-learn transformer
         Preprocessor of the built-in families (named ones and `SVMs`), cloned and fitted on training rows only.  "auto"
         imputes medians and encodes dates, categories and text if X is a data frame with other columns than integers.

@@ -27,6 +27,7 @@ HARMLESS = (
     "pacbayes.data.schema.Column",
     "pacbayes.data.schema.NumberFormat",
     "pacbayes.data.schema.Schema",
+    "pacbayes.ensemble.by_name.EncodedLabels",
     "pacbayes.ensemble.families.Grid",
     "pacbayes.ensemble.families.SVMs",
     "pacbayes.svm.kernel.Kernel",
