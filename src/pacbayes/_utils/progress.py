@@ -185,6 +185,20 @@ def progress(name: str, total: int | None, delay: float = DELAY_SECONDS) -> Iter
         yield lambda steps: None
 
 
+def notice(text: str) -> None:
+    """Print a line on stderr, where progress would be shown.
+
+    Examples
+    --------
+    >>> with quiet():
+    ...     notice("about a minute")
+    """
+    if not is_quiet() and sys.stderr is not None and multiprocessing.parent_process() is None:
+        # A full disk or a closed stream must not end the work.
+        with suppress(OSError, ValueError):
+            print(f"pacbayes: {text}", file=sys.stderr, flush=True)
+
+
 def compiled(*, inner: bool = False, **options: Any) -> Any:
     """Decorate by `numba.njit` with a cache, or without one if no folder is writable.
 

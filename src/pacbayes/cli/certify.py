@@ -121,6 +121,8 @@ HELP = {
         "--split independent]",
         "grid": 'Parameter grid of a classifier given by its full name, such as {"C": [0.1, 1, 10]}.',
         "seed": "Random seed; fix it before you see results.",
+        "time_limit": "Start families of auto, the most promising first, only while time is left; the result cannot "
+        "be reproduced.",
         "jobs": "Number of threads.  [default: all cores]",
         "checkpoint": "Store finished work here, and resume from it after an interruption.",
     },
@@ -190,6 +192,7 @@ def certify(
     scale: str | None = None,
     grid: Annotated[Path | None, typer.Option(metavar="FILE.json", dir_okay=False)] = None,
     seed: Annotated[int, typer.Option(min=0)] = 0,
+    time_limit: Annotated[float | None, typer.Option(metavar="SECONDS")] = None,
     jobs: Annotated[int | None, typer.Option(min=1)] = None,
     checkpoint: Annotated[Path | None, typer.Option(metavar="FOLDER")] = None,
     preset: Name = None,

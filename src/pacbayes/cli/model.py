@@ -72,7 +72,8 @@ def make_estimator(args: SimpleNamespace) -> Any:
         if args.scale is not None:
             paper["scale"] = svms.scale
         return StochasticSVC(kernel=svms.kernel, split=args.split, **paper, **params)
-    return CertifiedClassifier(metrics=metric_names(args), decision=_decision(args), refit=args.refit, **params)
+    params |= {"refit": args.refit, "time_limit": args.time_limit}
+    return CertifiedClassifier(metrics=metric_names(args), decision=_decision(args), **params)
 
 
 def fit_estimator(args: SimpleNamespace, data: "Data") -> Any:

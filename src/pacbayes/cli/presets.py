@@ -44,6 +44,8 @@ def check_paper_options(options: SimpleNamespace) -> None:
     """Raise for options of `StochasticSVC` without it."""
     if options.constant != "exact" and not stochastic_svc(options):
         raise ValueError("--constant paper is for --preset paper and --split independent")
+    if options.time_limit is not None and stochastic_svc(options):
+        raise ValueError("--time-limit cannot be combined with --preset paper or --split independent")
     if options.scale not in ("true", "false", "auto", "kernlab", None):
         raise ValueError(f"--scale must be true, false, auto or kernlab, got {options.scale!r}")
 

@@ -173,9 +173,27 @@ def assign_cv(cv: int | str, codes: Rows, rng: np.random.Generator, units: Rows 
         return assign_folds(codes, int(cv), rng, units)
     if n <= THREE_FOLDS:
         return assign_folds(codes, 5 if n <= _FIVE_FOLDS else 3, rng, units)
-    held_out = min(max(_FEWEST_HELD_OUT, n // 10), _MOST_HELD_OUT)
-    parts = assign_folds(codes, n // held_out, rng, units)
+    parts = assign_folds(codes, n // _held_out(n), rng, units)
     return np.where(parts == 0, 0, -1)
+
+
+def training_share(cv: int | str | None, n: int) -> float:
+    """Rows on which a classifier is trained in the cross-validation of `n` training rows, relative to these.
+
+    Examples
+    --------
+    >>> [training_share("auto", n) for n in (1000, 10_000, 100_000)], training_share(None, 1000)
+    ([4.0, 2.0, 0.9], 0.0)
+    """
+    if cv is None:
+        return 0.0
+    if cv == AUTO_CV and n > THREE_FOLDS:
+        return 1.0 - 1.0 / (n // _held_out(n))
+    return (float(cv) if cv != AUTO_CV else 5.0 if n <= _FIVE_FOLDS else 3.0) - 1.0
+
+
+def _held_out(n: int) -> int:
+    return min(max(_FEWEST_HELD_OUT, n // 10), _MOST_HELD_OUT)
 
 
 def trainable_folds(codes: Rows, fold: Rows) -> NDArray[np.bool_]:

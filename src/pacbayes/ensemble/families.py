@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -13,11 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import InputTags, get_tags
 
 from pacbayes.ensemble.by_name import NAMES
-from pacbayes.ensemble.candidates import GridFamily, check_classifier, plan_candidates
-from pacbayes.ensemble.classifier_set import TrainedMembers, TrainingJob
-from pacbayes.ensemble.cross_validation import CompositeFolds
-from pacbayes.ensemble.grid import train_grids
-from pacbayes.ensemble.members import CompositeMembers, Members
+from pacbayes.ensemble.candidates import GridFamily, check_classifier
 from pacbayes.ensemble.portfolio import (
     AUTO,
     BOOSTING,
@@ -30,7 +25,6 @@ from pacbayes.ensemble.portfolio import (
     named_family,
     portfolio,
 )
-from pacbayes.ensemble.svm_pilot import choose_svms
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.svm.kernel import Gamma
 from pacbayes.svm.landmarks import N_COMPONENTS
@@ -256,29 +250,3 @@ def _family_tags(family: Any, preprocessor: Any) -> list[InputTags]:
         else InputTags()
         for estimator in estimators
     ]
-
-
-def train_families(families: Sequence[Family], job: TrainingJob) -> TrainedMembers:
-    """Train families on the training rows and concatenate them, SVMs first."""
-    chosen = [
-        choose_svms(family, job) if family.subsample else family for family in families if isinstance(family, SvmFamily)
-    ]
-    svms = [family for family in chosen if family is not None]
-    grids = [family for family in families if isinstance(family, GridFamily)]
-    parts = [family.train(job) for family in svms]
-    if grids:
-        parts.append(train_grids(plan_candidates(grids, job.split.seed), job))
-    if len(parts) == 1:
-        return parts[0]
-    # The parameters of classifiers of several grids include the name of their candidate.
-    names = [*(family.name for family in svms), *([grids[0].name] if len(grids) == 1 else [""] * bool(grids))]
-    members: tuple[Members, ...] = tuple(part.members for part in parts)
-    # The SVMs of a part form a family: the soft vote gives weight to one of them.
-    by_part = [np.full(len(part), k) for k, part in enumerate(members[: len(svms)])]
-    by_part += [len(svms) + part.folds.families for part in parts[len(svms) :] if part.folds is not None]
-    folds = CompositeFolds(
-        tuple(part.folds for part in parts if part.folds is not None),
-        tuple(map(len, members)),
-        np.concatenate(by_part).astype(np.int64),
-    )
-    return TrainedMembers(CompositeMembers(members, tuple(names)), job.split, folds)

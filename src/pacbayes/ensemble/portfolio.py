@@ -13,16 +13,24 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from pacbayes._utils.checks import warn_caller
 from pacbayes.data.preprocessing import with_categories
 from pacbayes.ensemble.by_name import LIBRARIES, import_class, library_classifier
+from pacbayes.svm.kernel import THREE_WIDTHS
 
 AUTO, SVM, BOOSTING, FOREST, LOGISTIC, NEIGHBOURS = "auto", "svm", "boosting", "forest", "logistic", "neighbours"
 #: Families of "auto", which new names must not change.
 PORTFOLIO = (SVM, FOREST, BOOSTING, LOGISTIC, NEIGHBOURS)
+#: The same in order of promise, for many and for few rows.
+PROMISING = (
+    (BOOSTING, FOREST, SVM, LOGISTIC, NEIGHBOURS),
+    (SVM, FOREST, BOOSTING, LOGISTIC, NEIGHBOURS),
+)
 #: Named families of classifiers that are not ours.
 FAMILIES = (*PORTFOLIO[1:], *LIBRARIES)
 #: Named families for sparse rows.
 SPARSE = (SVM, FOREST, LOGISTIC)
 #: Maximum number of training rows of a small portfolio, of many settings in five folds.
 FEW_ROWS = 3_000
+# Maximum number of training rows for all settings of SVMs and neighbours.
+_MANY_SETTINGS = 1_000
 # Maximum number of bootstrap rows of a tree in a forest, to limit training time.
 _MAX_BOOTSTRAP = 50_000
 # Boosting and neighbours use at most so many columns, those with the largest F statistics on the training rows.
@@ -95,6 +103,18 @@ def warn_left_out(candidates: Any, size: Size) -> None:
     )
 
 
+def svm_settings(size: Size) -> dict[str, Any]:
+    """Parameters of the `SVMs` that "svm" stands for, up to `FEW_ROWS` training rows.
+
+    Examples
+    --------
+    >>> svm_settings(Size(300)), len(svm_settings(Size(2000))["lambdas"])
+    ({}, 13)
+    """
+    # With more rows, large costs take longest and hardly ever get weight.
+    return {} if size.rows <= _MANY_SETTINGS else {"lambdas": np.logspace(2, -2, 13).tolist(), "gamma": THREE_WIDTHS}
+
+
 def named_family(name: str, preprocessor: Any, size: Size) -> list[Any]:
     """Unfitted classifiers of a named family for data of a size, behind the preprocessor, if any.
 
@@ -134,8 +154,10 @@ def _forests(size: Size) -> list[Any]:
 
 def _boosting(size: Size) -> list[Any]:
     """Gradient boosting: small trees for few rows; for more, as many iterations as a tenth of the rows recommend."""
-    few = [{"max_leaf_nodes": leaves, "early_stopping": False, "max_iter": 100} for leaves in (4, 16)]
-    # The number of trees is that of iterations times that of classes.
+    # An iteration trains a tree for each class, and with several classes and few rows other families do better.
+    few: list[dict[str, Any]] = [{"max_leaf_nodes": 8, "learning_rate": 0.2, "early_stopping": False, "max_iter": 50}]
+    if size.classes == 2:
+        few = [{"max_leaf_nodes": leaves, "early_stopping": False, "max_iter": 100} for leaves in (4, 16)]
     iterations = max(100, 1000 // max(1, size.classes - 1))
     many = [
         {"max_leaf_nodes": leaves, "learning_rate": rate, "early_stopping": True, "max_iter": iterations}
@@ -151,7 +173,7 @@ def _logistic(size: Size) -> list[Any]:
 
 
 def _neighbours(size: Size) -> list[Any]:
-    numbers = [k for k in ((1, 5, 11, 21) if size.few else (5, 21)) if k <= max(1, size.rows // 3)]
+    numbers = [k for k in ((1, 5, 11, 21) if size.rows <= _MANY_SETTINGS else (5, 21)) if k <= max(1, size.rows // 3)]
     model = import_class("sklearn.neighbors.KNeighborsClassifier")
     # A tree, because distances by matrix products depend on the rest of the batch in their last bits.
     return [model(n_neighbors=k, algorithm="kd_tree") for k in numbers]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
 
 from pacbayes.bounds.distance import Distance
@@ -77,6 +78,10 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         Number of folds of the cross-validation within the training set, which calibrates probabilities and fixes the
         primary rules.  "auto" is 5 up to 3000 training rows and 3 up to 20 000; beyond, one part of at least 4000
         training rows is held out instead.  At most 50 evenly spaced settings of a grid take part.  None disables both.
+    time_limit : float, optional
+        Seconds.  Families are trained one by one while time is left, the most promising first; the first one is trained
+        in any case.  The result depends on the speed of the computer and cannot be reproduced.  Without a limit, the
+        expected time and memory of training that will take more than ten seconds are printed.
     n_jobs : int, optional
         Number of workers of joblib's backend, as in scikit-learn.  If all families are built-in, workers are threads
         and None means all cores.
@@ -147,6 +152,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         "preprocessor": [HasMethods(["fit", "transform", "get_params"]), StrOptions({AUTO}), None],
         "decision": [Abstain, Threshold, PredictionSet, None],
         "refit": ["boolean"],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
 
     def __init__(
@@ -167,6 +173,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         pos_label: Any = None,
         refit: bool = False,
         cv: int | str | None = "auto",
+        time_limit: float | None = None,
         n_jobs: int | None = None,
         checkpoint: Any = None,
         random_state: Any = None,
@@ -186,6 +193,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         self.pos_label = pos_label
         self.refit = refit
         self.cv = cv
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
         self.random_state = random_state

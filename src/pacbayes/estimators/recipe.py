@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
@@ -11,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from pacbayes._utils.checkpoint import part_of, seed_of_run
 from pacbayes._utils.checks import warn_of_level
+from pacbayes._utils.units import jobs_of
 from pacbayes.bounds.distance import CONSTANTS, Distance
 from pacbayes.bounds.distances import Catoni
 from pacbayes.certificates.compatibility import Choices, Words, python_words
@@ -34,9 +36,12 @@ from pacbayes.data.split import (
 )
 from pacbayes.ensemble.candidates import GridFamily, plan_candidates
 from pacbayes.ensemble.classifier_set import TrainedMembers, TrainingJob
-from pacbayes.ensemble.families import Family, SVMs, named_candidates, resolve_families, train_families
+from pacbayes.ensemble.cost import announce
+from pacbayes.ensemble.cross_validation import training_share
+from pacbayes.ensemble.families import Family, SVMs, named_candidates, resolve_families
 from pacbayes.ensemble.portfolio import Size, warn_left_out
 from pacbayes.ensemble.svm_set import SvmFamily
+from pacbayes.ensemble.training import train_families, train_in_time
 from pacbayes.estimators.rows import FitInput
 
 #: Constraints of the parameters that both estimators have.
@@ -90,6 +95,8 @@ class Recipe:
     constant: str = "exact"
     #: Whether X must be numeric.
     numeric: bool = False
+    #: Seconds; None for no limit.
+    time_limit: float | None = None
 
     @property
     def refit_voting(self) -> str | None:
@@ -112,6 +119,11 @@ class Recipe:
         hedge, level = choices.resolved_hedge, float(self.delta)
         if hedge > 0.0 and hedged_level(level, hedge, 1) == 0.0:
             raise ValueError(f"hedge * delta must not underflow, got {hedge!r} * {level!r}")
+        if self.time_limit is not None and self.checkpoint is not None:
+            raise ValueError(
+                f"{words('time_limit')} cannot be combined with {words('checkpoint')}: which families are "
+                "trained in time cannot be reproduced"
+            )
         if callable(self.prior):
             prior_uses_data(self.prior, self.split == SHARED)
         return replace(self, hedge=hedge)
@@ -149,7 +161,7 @@ class Recipe:
         size = default_validation_size(n_units) if isinstance(self.validation_size, str) else self.validation_size
         spec = SplitOptions(self.split, size, rows.groups, self.duplicates, rows.validation)
         # Independent splits support SVMs only, whose number does not depend on the number of rows.
-        svms = [family for family in self._families(data, 2) if isinstance(family, SvmFamily)]
+        svms = [family for family in self._families(data, 2)[1] if isinstance(family, SvmFamily)]
         n_splits = 1 if self.split == SHARED else sum(family.number for family in svms)
         split = split_rows(data, spec, n_splits, seed_of_run(self.random_state, self.checkpoint))
         return self._train(TrainingJob(data, split, self.n_jobs, self.checkpoint, spec.as_dict()))
@@ -162,12 +174,19 @@ class Recipe:
     def _train(self, work: TrainingJob) -> TrainedMembers:
         # Without groups, the number of training rows is the same for every seed.
         train = work.split(0)[0]
-        return train_families(self._families(work.data, train.size, np.unique(work.data.codes[train]).size), work)
+        size, families = self._families(work.data, train.size, np.unique(work.data.codes[train]).size)
+        refits = training_share(self.cv, train.size)
+        if self.time_limit is None:
+            announce(families, size, refits * (1 + self.refit), jobs_of(self.n_jobs))
+            return train_families(families, work)
+        # The rest is for predictions and the posterior.
+        share = 0.45 if self.refit else 0.9
+        return train_in_time(families, work, size, refits, time.monotonic() + share * self.time_limit)
 
-    def _families(self, data: Dataset, n_train: int, n_classes: int = 2) -> list[Family]:
+    def _families(self, data: Dataset, n_train: int, n_classes: int = 2) -> tuple[Size, list[Family]]:
         preprocessor = self._resolve_preprocessor(data.rows)
         size = Size.of(data.rows, n_train, preprocessor, n_classes)
-        return resolve_families(self.candidates, preprocessor, size)
+        return size, resolve_families(self.candidates, preprocessor, size)
 
     def _resolve_preprocessor(self, rows: Any) -> Any:
         """Preprocessor of the built-in families; None for "auto" if there are none."""
