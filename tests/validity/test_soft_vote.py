@@ -137,7 +137,7 @@ def many_rows(monkeypatch):
     for name, value in {
         "portfolio.FEW_ROWS": 20,
         "svm_pilot._SUBSAMPLE": 60,
-        "svm_pilot._EXACT": 40,
+        "svm_pilot._EXACT_PAIR": 40,
         "cross_validation._FIVE_FOLDS": 10,
         "cross_validation.THREE_FOLDS": 20,
         "cross_validation._FEWEST_HELD_OUT": 26,

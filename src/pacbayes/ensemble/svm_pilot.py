@@ -26,10 +26,21 @@ _SUBSAMPLE, _COSTS, _FOLDS = 2_000, np.logspace(-1, 2, 7), 3
 # On all rows: the cost of the subsample and a larger one, and the width and a narrower one, since more rows resolve
 # finer structure.
 _COST_FACTORS, _GAMMA_FACTORS = np.array([1.0, 4.0]), (1.0, 2.0)
-# Maximum number of training rows for exact kernels, and number of landmarks beyond.
-_EXACT, _LANDMARKS = 5_000, 500
+# Maximum number of training rows, and of two classes of mean size, for exact kernels; number of landmarks beyond.
+_EXACT, _EXACT_PAIR, LANDMARKS = 16_000, 5_000, 300
 # Excess of the log-loss per row over that of a forest on the subsample, above which SVMs get no weight on all rows.
 _HOPELESS = 0.05
+
+
+def exact_kernels(n: int, n_classes: int) -> bool:
+    """Whether SVMs of `n` training rows have exact kernels.
+
+    Examples
+    --------
+    >>> exact_kernels(5000, 2), exact_kernels(5001, 2), exact_kernels(15_000, 10)
+    (True, False, True)
+    """
+    return n <= _EXACT and 2 * n <= _EXACT_PAIR * n_classes
 
 
 def choose_svms(family: SvmFamily, job: TrainingJob) -> SvmFamily | None:
@@ -39,7 +50,7 @@ def choose_svms(family: SvmFamily, job: TrainingJob) -> SvmFamily | None:
     """
     assert job.split.shared is not None
     train, seed = job.split.shared[0], job.split.seed
-    kernel = "rbf" if train.size <= _EXACT else NYSTROEM
+    kernel = "rbf" if exact_kernels(train.size, np.unique(job.data.codes[train]).size) else NYSTROEM
     if train.size > _SUBSAMPLE:
         train = np.sort(generator(seed, Purpose.SUBSAMPLE).choice(train, _SUBSAMPLE, replace=False))
     with one_thread(), progress("support vector machines on a subsample", None):
@@ -54,7 +65,7 @@ def choose_svms(family: SvmFamily, job: TrainingJob) -> SvmFamily | None:
     assert isinstance(settings.gamma, float)
     gamma = tuple(settings.gamma * factor for factor in _GAMMA_FACTORS)
     lambdas = settings.lambdas / _COST_FACTORS
-    return replace(family, kernel=kernel, gamma=gamma, lambdas=lambdas, scale=settings.scale, n_components=_LANDMARKS)
+    return replace(family, kernel=kernel, gamma=gamma, lambdas=lambdas, scale=settings.scale, n_components=LANDMARKS)
 
 
 def _best_setting(rows: FloatArray, codes: Rows, units: Rows | None, seed: int, jobs: int) -> tuple[float, SVMSettings]:
