@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from pacbayes._utils.checks import import_optional
 
 #: Named families of other libraries, with their classifiers.
-LIBRARIES = {
+LIBRARIES: dict[str, tuple[str, dict[str, Any]]] = {
     "lightgbm": ("LGBMClassifier", {"n_estimators": 300, "learning_rate": 0.05, "verbosity": -1, "n_jobs": 1}),
     "xgboost": ("XGBClassifier", {"n_estimators": 300, "learning_rate": 0.05, "n_jobs": 1}),
     "catboost": ("CatBoostClassifier", {"verbose": False, "allow_writing_files": False, "thread_count": 1}),
