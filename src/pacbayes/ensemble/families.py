@@ -24,6 +24,7 @@ from pacbayes.ensemble.portfolio import (
     Size,
     named_family,
     portfolio,
+    svm_settings,
 )
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.svm.kernel import Gamma
@@ -182,7 +183,7 @@ def resolve_families(candidates: Any, preprocessor: Any, size: Size) -> list[Fam
 def _resolve_family(name: str, family: Any, preprocessor: Any, size: Size) -> Family:
     if isinstance(family, str):
         if family == SVM and not size.sparse:
-            svms = _resolve_family(name, SVMs(), preprocessor, size)
+            svms = _resolve_family(name, SVMs(**svm_settings(size)), preprocessor, size)
             assert isinstance(svms, SvmFamily)
             return replace(svms, subsample=not size.few)
         if family in NAMES:
