@@ -13,10 +13,11 @@ from pacbayes.data.dataset import Dataset
 from pacbayes.data.split import SplitOptions, split_rows
 from pacbayes.ensemble.calibration import DECISIONS, PAIRS, PROBABILITIES, Calibration
 from pacbayes.ensemble.classifier_set import TrainingJob
-from pacbayes.ensemble.families import resolve_families, train_families
+from pacbayes.ensemble.families import resolve_families
 from pacbayes.ensemble.members import Calibrations, Coding, CompositeRows, Estimators, pick_preprocessed
 from pacbayes.ensemble.portfolio import Size
 from pacbayes.ensemble.svm_members import KernelSVMs
+from pacbayes.ensemble.training import train_families
 
 X, Y = load_wine(return_X_y=True)
 NAMES = np.array(["red", "green", "blue"])[Y]
