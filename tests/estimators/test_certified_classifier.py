@@ -93,7 +93,7 @@ def test_parameters_of_named_candidates():
     [
         ("svm", 130),
         ("forest", 2),
-        ("boosting", 2),
+        ("boosting", 1),
         ("logistic", 4),
         ("neighbours", 4),
         (GaussianNB(), 1),
