@@ -16,7 +16,7 @@ import numpy as np
 
 from pacbayes._utils.checks import import_optional
 from pacbayes._utils.files import check_can_write, write_file
-from pacbayes._utils.words import format_share, percent_up, printable_lines
+from pacbayes._utils.words import PLURAL, format_share, percent_up, printable_lines
 from pacbayes.certificates.decisions import ThresholdResult
 from pacbayes.certificates.sentences import format_label
 from pacbayes.certificates.sets import SetResult
