@@ -252,6 +252,14 @@ def test_a_classifier_that_fails_on_the_rows_fails_without_a_message(path):
         assert Ledger(path).attempt(Y, Raises(), rows=X, at_most=0.1, tell=True).told == {"at_most": (M, M)}
 
 
+def test_a_classifier_of_other_labels_is_refused_and_costs_nothing(path):
+    X = np.random.default_rng(1).normal(size=(M, 2))
+    codes = LogisticRegression().fit(X, np.arange(M) % 2)
+    with pytest.raises(TypeError, match="classes_ of the classifier must be labels like those of y_true"):
+        Ledger(path).attempt(Y, codes, rows=X, at_most=0.9)
+    assert not path.exists()
+
+
 def test_a_repeated_attempt_returns_its_outcome_and_costs_nothing(path):
     ledger, order = Ledger(path), np.random.default_rng(2).permutation(M)
     first = ledger.attempt(Y, wrong(20), rows=IDS, at_most=0.05, name="v1")

@@ -305,7 +305,10 @@ class Ledger:
             predictions: Labels | None = _checked_predictions(y_pred, labels)
             _check_predicted(pos_label, predictions, "the predictions")
         else:
-            _check_predicted(pos_label, getattr(y_pred, "classes_", None), "the classes of the classifier")
+            classes = getattr(y_pred, "classes_", None)
+            _check_predicted(pos_label, classes, "the classes of the classifier")
+            if classes is not None:
+                _check_same_kind("classes_ of the classifier", np.asarray(classes), labels)
             check_not_trained_on(y_pred, rows)
             try:
                 predictions = _checked_predictions(y_pred.predict(copy_rows(rows)), labels)
@@ -484,9 +487,13 @@ def _row_hashes(rows: Any, m: int) -> _Hashes:
 
 def _checked_predictions(y_pred: Any, labels: Labels) -> Labels:
     predictions = one_label_each("y_pred", check_complete(y_pred, "y_pred"), labels.size)
-    # Messages name the type of the labels, which for strings has the length of the longest.
-    check_same_kind("y_pred", predictions, labels.astype(object) if labels.dtype.kind == "U" else labels, "y_true")
+    _check_same_kind("y_pred", predictions, labels)
     return predictions
+
+
+def _check_same_kind(name: str, predicted: Labels, labels: Labels) -> None:
+    # Messages name the type of the labels, which for strings has the length of the longest.
+    check_same_kind(name, predicted, labels.astype(object) if labels.dtype.kind == "U" else labels, "y_true")
 
 
 def _check_predicted(pos_label: Any, predicted: Any, among: str) -> None:
