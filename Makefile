@@ -21,7 +21,7 @@ demo: $(VENV)/installed
 	$(BIN)/pacbayes certify --dataset wdbc --report demo/report.html
 
 test: lint
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" --cov --cov-report=term:skip-covered --durations=10
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow" --cov --cov-report=term:skip-covered --durations=10
 
 # The oldest dependencies that pyproject.toml allows, exactly, in an environment of their own.  Old libraries meet newer
 # ones there that they use in ways meanwhile deprecated; that is not ours to mend.

@@ -253,6 +253,7 @@ def run_cells(name):
     return names
 
 
+@pytest.mark.slow
 def test_certify_your_classifier(capsys):
     names, printed = run_cells("certify-your-classifier"), capsys.readouterr().out
     assert printed.startswith(

@@ -96,6 +96,7 @@ def test_the_shell_script(pipeline):
 
 
 @POSIX
+@pytest.mark.slow  # the commands of the shell script, in another order
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_the_github_workflow(pipeline):
     yaml = pytest.importorskip("yaml")

@@ -106,7 +106,7 @@ def killing(pid, directory, stored):
         thread.join()
 
 
-@pytest.mark.parametrize(("kind", "worker", "stored"), [("grid", 0, 1), ("family", 0, 4), ("svm", 1, 2)])
+@pytest.mark.parametrize(("kind", "worker", "stored"), [("family", 0, 4), ("svm", 1, 2)])
 def test_killed_worker(cluster, tmp_path, kind, worker, stored):
     with parallel_config(backend="sequential"):
         expected = bits_of_run(RUNS[kind](None))

@@ -81,7 +81,7 @@ def alternate(risks, m, delta, prior, steps=2000):
     return q, lam
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", [*range(4), *(pytest.param(block, marks=pytest.mark.slow) for block in range(4, 10))])
 def test_200_problems_against_the_alternation_slsqp_and_a_scan(block):
     for seed in range(20 * block, 20 * block + 20):
         rng = np.random.default_rng(seed)

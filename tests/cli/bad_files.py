@@ -53,8 +53,6 @@ def _folder(folder):
 
 
 GOOD = good().to_csv(index=False)
-DAYS = [f"2024-01-{i % 28 + 1:02d}" for i in range(60)]
-WORDS = [f"word number {i}" for i in range(60)]
 CODES = [f"word{i}" for i in range(60)]
 
 #: Case: file and error message.
@@ -87,12 +85,7 @@ REFUSED = {
 TAKEN = {
     "constant column": _with(c=1),
     "text": _with(c=lambda frame: np.where(frame["b"] > 4, "high", "low")),
-    "few words": _with(c=[*WORDS[:30], *WORDS[:30]]),
-    "free text": _with(c=WORDS),
-    "dates": _with(day=DAYS),
     "numbers with a string": _with(c=["?", *(i % 7 for i in range(59))]),
-    "UTF-16": _text(GOOD, encoding="utf-16"),
-    "Latin-1": _text(GOOD.replace("yes", "größer"), encoding="latin-1"),
     "German": _text(GOOD.replace(",", ";").replace(".", ",")),
     "gaps": _with(c=lambda frame: [None if value < 1 else value for value in frame["b"]]),
     "yes and no with gaps": _with(c=lambda frame: [None if value < 1 else bool(value > 4) for value in frame["b"]]),
@@ -100,8 +93,6 @@ TAKEN = {
     "huge numbers": _with(c=lambda frame: 1e150 * frame["a"]),
     "huge integer classes": _with(kind=lambda frame: np.where(frame["kind"] == "yes", 2**63 + 1, 3)),
     "a rare class": _with(kind=lambda frame: ["maybe", *frame["kind"][1:]]),
-    "byte order mark": _text(GOOD, encoding="utf-8-sig"),
-    "tabs": _text(GOOD.replace(",", "\t"), "data.tsv"),
     "markup in names": _text(GOOD.replace("a,b,kind", "[red],<b>,kind").replace("yes", "[/bold]")),
     "line break in a class": _text(GOOD.replace("yes", '"y\nes"')),
     "Parquet": _parquet(b=[i % 50 for i in range(60)]),

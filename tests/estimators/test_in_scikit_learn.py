@@ -21,7 +21,6 @@ from tests.estimators.models import by_draws, three_classes, two_classes, why_no
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC
 
 LAMBDAS = [0.1, 1.0, 10.0]
-VOTINGS = ["stochastic", "majority", "best"]
 
 
 @pytest.mark.parametrize("voting", ["stochastic"])

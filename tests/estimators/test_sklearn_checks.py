@@ -24,8 +24,6 @@ ASSORTED = [
     [
         CertifiedClassifier("svm", random_state=0),
         CertifiedClassifier(ASSORTED, random_state=0),
-        CertifiedClassifier(ASSORTED, voting="majority", cv=2, random_state=0),
-        CertifiedClassifier(ASSORTED, voting="best", cv=2, random_state=0),
         StochasticSVC(LAMBDAS, random_state=0),
         StochasticSVC(LAMBDAS, voting="best", kernel="linear", split="independent", random_state=0),
         CertifiedClassifier(
@@ -34,8 +32,6 @@ ASSORTED = [
             cv=3,
             random_state=0,
         ),
-        StochasticSVC(LAMBDAS[:2], cv=2, hedge="auto", metrics=("error",), random_state=0),
-        CertifiedClassifier(Grid(LogisticRegression(), {"C": [0.1, 1.0]}), cv=2, decision=Abstain(0.3), random_state=0),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -45,6 +41,10 @@ def test_scikit_learn_checks(estimator, check):
 @pytest.mark.slow
 @parametrize_with_checks(
     [
+        CertifiedClassifier(ASSORTED, voting="majority", cv=2, random_state=0),
+        CertifiedClassifier(ASSORTED, voting="best", cv=2, random_state=0),
+        StochasticSVC(LAMBDAS[:2], cv=2, hedge="auto", metrics=("error",), random_state=0),
+        CertifiedClassifier(Grid(LogisticRegression(), {"C": [0.1, 1.0]}), cv=2, decision=Abstain(0.3), random_state=0),
         CertifiedClassifier(random_state=0),
         *(CertifiedClassifier(name, random_state=0) for name in ("forest", "boosting", "logistic", "neighbours")),
         CertifiedClassifier([SVMs(), "logistic"], voting="stochastic", random_state=0),

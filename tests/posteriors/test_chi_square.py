@@ -62,7 +62,7 @@ def least_by_slsqp(risks, m, prior, delta, distance, seed):
     return least
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", [*range(4), *(pytest.param(block, marks=pytest.mark.slow) for block in range(4, 10))])
 def test_against_slsqp_and_a_scan_on_200_problems(block):
     for seed in range(20 * block, 20 * block + 20):
         risks, m, prior, delta, distance = random_problem(seed)

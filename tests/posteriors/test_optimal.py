@@ -29,7 +29,7 @@ def descent(risks, m, prior, delta, distance):
     return value_and_gradient
 
 
-BLOCKS = [range(16 * block, 16 * block + 16) for block in range(4)]
+BLOCKS = [range(16 * block, 16 * block + 16) for block in range(2)]
 MORE = [pytest.param(range(1000 + 100 * block, 1100 + 100 * block), marks=pytest.mark.slow) for block in range(20)]
 
 

@@ -12,7 +12,12 @@ if CHROMIUM is None:
     pytest.skip("no chromium on this machine (Debian: apt-get install chromium)", allow_module_level=True)
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-PAGES = [name for name in MODELS if name not in ("hedge 0", "hedge 0.1", "independent", "threshold failed", "prefit")]
+SHOWN = ("posterior", "soft", "long parameters", "threshold", "hostile")
+ALIKE = ("hedge 0", "hedge 0.1", "independent", "threshold failed", "prefit")
+PAGES = [
+    *SHOWN,
+    *(pytest.param(name, marks=pytest.mark.slow) for name in MODELS if name not in (*SHOWN, *ALIKE)),
+]
 # On the first screen one, and two in the details.
 FIRST, ALL = 1, 3
 OPEN = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
