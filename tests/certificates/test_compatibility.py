@@ -96,10 +96,6 @@ def test_compatible_parameters(parameters):
 @pytest.mark.parametrize(
     ("estimator", "fit", "message"),
     [
-        (
-            {},
-            "prior='cross-validation' is computed on the training rows",
-        ),
         # The parameter that the user set, not the decision that it stands for.
         (
             StochasticSVC(max_error=0.1),
