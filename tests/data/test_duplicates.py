@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -74,14 +73,6 @@ def test_rows_that_meet_by_chance_are_not(seed):
         assert sign(rows, y) is None
 
 
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array, pd.DataFrame, lambda X: X.astype(object)])
-def test_any_container_is_looked_at(make):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(200, 4)) * (rng.random((200, 4)) < 0.8), (rng.random(200) < 0.2).astype(int)
-    X, y = oversampled(X, y, rng)
-    assert "of a class occur more than once" in sign(make(X), y)
-
-
 def test_labels_are_part_of_what_is_equal():
     X = np.array([[1.0, -0.0], [1.0, 0.0], [np.nan, 2.0], [np.nan, 2.0], [0.0, 1.0]])
     assert equal_labelled_rows(X, np.array([0, 1, 1, 1, 1])).tolist() == [0, 1, 2, 2, 3]
@@ -147,12 +138,6 @@ def test_together_keeps_copies_on_one_side_and_counts_them_once(split):
         assert validation.size == 48  # once each
         assert train.size == sum(np.count_nonzero(rows == original) for original in originals[0])  # all copies
         assert trees.errors[i] == np.count_nonzero(trees[i].predict(many[validation]) != labels[validation])
-
-
-def test_equal_features_with_another_label_are_no_copies():
-    X, y = np.repeat(np.arange(20.0) + 0.5, 2)[:, None], np.tile([0, 1], 20)
-    found = grid_set(DummyClassifier(), {}, X, y, duplicates="together", random_state=0)
-    assert (found.m, found.splits.n_train) == (20, 20)
 
 
 def test_what_cannot_be_together_is_refused():

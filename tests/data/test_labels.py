@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from tests.data.certified import certified
 
 from pacbayes import CertifiedClassifier, ClassifierSet, StochasticSVC, grid_set, svm_set
-from pacbayes.data.dataset import check_complete, check_same_kind
+from pacbayes.data.dataset import check_same_kind
 
 BIG = 2**53
 
@@ -88,11 +88,6 @@ def test_no_answer_is_not_right_where_no_class_is_known(gap):
         grid_set(None, [Says(str)], [[0.0]] * 3, truth)
     with pytest.raises(ValueError, match=message.replace("y_val", "y")):
         StochasticSVC([1.0]).fit([[0.0]] * 3, truth)
-
-
-def test_complete_labels_pass():
-    for labels in ([1, 2], ["a", "b"], np.array([True, False]), pd.Series([1, 2], dtype="Int64"), [2**60, 0]):
-        assert check_complete(labels) is labels
 
 
 def test_masked_entries_are_refused_everywhere():

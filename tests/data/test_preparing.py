@@ -9,7 +9,7 @@ from sklearn.ensemble import VotingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from tests.data.certified import certified
@@ -93,12 +93,6 @@ def test_estimator_with_mixed_columns(tmp_path):
         )
 
 
-def test_sparse_output_will_do():
-    _, X, y = mixed()
-    found = svm_set(X[["colour"]], y, LAMBDAS, preprocessor=OneHotEncoder(handle_unknown="ignore"), random_state=0)
-    assert found.predict(X[["colour"]]).shape == (3, 120)
-
-
 def test_wrong_transformers_are_refused():
     _, X, y = mixed()
     for wrong in ("one-hot", MinMaxScaler, 3):
@@ -154,19 +148,3 @@ def test_texts_with_pandas_own_gaps():
     clf = CertifiedClassifier(["svm", "boosting"], cv=3, random_state=0).fit(frame, y)
     assert clf.certificate_.bound < 0.4
     assert clf.predict(frame.iloc[:3]).tolist() == clf.predict(frame).tolist()[:3]
-
-
-def test_dates_are_the_business_of_the_user_s_own_pipeline():
-    """An estimator gets the rows as given; only families by name need them prepared."""
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 60)
-    frame = pd.DataFrame({"when": pd.date_range("2026-01-01", periods=60), "a": rng.normal(size=60) + y})
-    first = FunctionTransformer(_without_dates)
-    clf = CertifiedClassifier(make_pipeline(first, SVC()), cv=3, random_state=0).fit(frame, y)
-    assert clf.predict(frame).shape == (60,)
-    dated = CertifiedClassifier("svm", random_state=0).fit(frame, y)
-    assert dated.predict(frame.astype({"when": str})).tolist() == dated.predict(frame).tolist()
-
-
-def _without_dates(frame):
-    return frame[["a"]]

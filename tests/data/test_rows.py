@@ -20,10 +20,6 @@ def test_equal_rows_are_equal_by_value(container):
     assert equal_rows(container(X)).tolist() == [0, 0, 1, 1, 2]
 
 
-def test_texts_are_equal_letter_by_letter():
-    assert equal_rows(["1", "1.0", "1"]).tolist() == [0, 1, 0]
-
-
 DAYS = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2021-02-03"]), "hours": pd.to_timedelta([1, 30], "h")})
 LENGTHS = pd.DataFrame({"hours": pd.to_timedelta([1, 30], "h"), "n": [5, 7]})
 
@@ -105,11 +101,6 @@ def test_coarse_columns_meet_by_chance(values):
         found = overlap(hashed_rows(one, b""), hashed_rows(other, b""))
         assert not found.is_copy
         assert not found.is_large
-
-
-def test_too_many_values_are_not_hashed(monkeypatch):
-    monkeypatch.setattr("pacbayes.data.rows.MOST_VALUES", 599)
-    assert hashed_rows(FINE, b"") is None
 
 
 @pytest.mark.parametrize(

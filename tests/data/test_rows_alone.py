@@ -24,7 +24,7 @@ from tests.data.certified import certified
 
 from pacbayes import ClassifierSet, grid_set, svm_set
 from pacbayes.data import rows as rows_module
-from pacbayes.data.rows import depends_on_batch, few_rows, warn_if_batch_dependent
+from pacbayes.data.rows import depends_on_batch, warn_if_batch_dependent
 
 
 def data(n=120, seed=0):
@@ -227,37 +227,11 @@ def test_samples_are_prepared_apart():
         np.testing.assert_array_equal(again.predictions.y_pred, classifiers.predictions.y_pred)
 
 
-def test_samples_must_get_the_same_columns():
-    class Ragged(Centred):
-        def transform(self, X):
-            return X[:, :2] if len(X) == 50 else X
-
-    X, y = data()
-    with pytest.raises(ValueError, match="preprocessor must give every sample 4 columns, got 2"):
-        svm_set(X, y, [1.0], preprocessor=Ragged(), validation_size=50, random_state=0)
-
-
 def test_every_certificate_assumes_it():
     X, y = data()
     clf = certified(GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}).fit(X, y)
     for certificate in clf.certificates_.values():
         assert any("depends on that row alone" in assumption for assumption in certificate.assumptions)
-
-
-def test_rows_that_cannot_be_picked_are_not_asked_about():
-    class Lookup:
-        def predict(self, X):
-            return np.array([X["a"], X["b"]])
-
-    assert ClassifierSet.from_fitted([Lookup()], {"a": 1, "b": 0}, [1, 1]).errors.tolist() == [1]
-
-
-def test_few_rows_are_of_several_classes():
-    y = np.repeat([0, 1, 2], [500, 30, 500])
-    some = few_rows(y)
-    assert some.size == 100
-    assert set(y[some]) == {0, 1, 2}
-    assert few_rows(np.array([1])).tolist() == [0]
 
 
 def test_a_transformer_in_place_of_a_classifier():

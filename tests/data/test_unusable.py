@@ -101,19 +101,6 @@ def test_infinities_are_no_missing_values_and_large_numbers_are_numbers():
         check_finite(X, X, "")
 
 
-def test_other_errors_stay_what_they_are():
-    X, y = holed(frame=True)
-    with pytest.raises(ValueError, match="could not be fitted") as caught:
-        certified(LogisticRegression(solver="none such"), GRID).fit(SimpleImputer().fit_transform(X), y)
-    assert "SimpleImputer" not in str(caught.value)
-    # A column that new rows lack is not called a missing value.
-    with pytest.raises(ValueError, match=r"(?s)yet now missing:\n- size") as caught:
-        certified(IMPUTED, IMPUTED_GRID).fit(X, y).predict(X.drop(columns="size"))
-    assert "SimpleImputer" not in str(caught.value)
-    with pytest.raises(ValueError, match=r"^Found input variables with inconsistent numbers of samples"):
-        StochasticSVC([0.1, 1.0]).fit(ROWS[["a", "day"]].to_numpy()[:, :1].astype(float), Y[:-1])
-
-
 RNG = np.random.default_rng(0)
 ROWS = pd.DataFrame(
     {"a": RNG.normal(size=60), "day": pd.date_range("2024-01-01", periods=60), "colour": ["red", "blue"] * 30}
@@ -160,8 +147,3 @@ def test_what_is_advised_works():
 def test_missing_labels_are_said_to_be_labels(kind, labels):
     with pytest.raises(ValueError, match=r"Input y contains NaN or None: row 1 has no label \(30 missing\)"):
         MODELS[kind]().fit(ROWS[["a"]], labels)
-
-
-def test_a_report_needs_a_path():
-    with pytest.raises(TypeError, match=r"^report\(\) requires a path"):
-        fitted("svc", two_classes).report()
