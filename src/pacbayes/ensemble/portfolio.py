@@ -35,8 +35,11 @@ _MANY_SETTINGS = 1_000
 _MAX_BOOTSTRAP = 50_000
 # Boosting and neighbours use at most so many columns, those with the largest F statistics on the training rows.
 _MAX_COLUMNS = 500
-# Maximum number of training rows of "neighbours" in "auto": predictions take longer with every row.
-_MAX_NEIGHBOURS = 50_000
+# Maximum numbers of training rows in "auto" of neighbours, whose predictions take longer with every row, and of SVMs,
+# whose features on landmarks take gigabytes.
+_MAX_ROWS = {NEIGHBOURS: 50_000, SVM: 200_000}
+# Entries of the training rows above which logistic regression has two costs instead of four.
+_MANY_ENTRIES = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -72,12 +75,12 @@ def portfolio(size: Size) -> list[str]:
 
     Examples
     --------
-    >>> portfolio(Size(500)), portfolio(Size(100_000))  # doctest: +NORMALIZE_WHITESPACE
-    (['svm', 'forest', 'boosting', 'logistic', 'neighbours'], ['svm', 'forest', 'boosting', 'logistic'])
+    >>> portfolio(Size(500)), portfolio(Size(1_000_000))
+    (['svm', 'forest', 'boosting', 'logistic', 'neighbours'], ['forest', 'boosting', 'logistic'])
     """
     if size.sparse:
         return [SVM, LOGISTIC]
-    return [name for name in PORTFOLIO if name != NEIGHBOURS or size.rows <= _MAX_NEIGHBOURS]
+    return [name for name in PORTFOLIO if size.rows <= _MAX_ROWS.get(name, size.rows)]
 
 
 def warn_left_out(candidates: Any, size: Size) -> None:
@@ -169,7 +172,8 @@ def _boosting(size: Size) -> list[Any]:
 
 def _logistic(size: Size) -> list[Any]:
     model = import_class("sklearn.linear_model.LogisticRegression")
-    return [model(C=cost, max_iter=2000) for cost in ((0.01, 0.1, 1.0, 10.0) if size.few else (0.1, 10.0))]
+    few_entries = size.few and size.rows * size.columns <= _MANY_ENTRIES
+    return [model(C=cost, max_iter=2000) for cost in ((0.01, 0.1, 1.0, 10.0) if few_entries else (0.1, 10.0))]
 
 
 def _neighbours(size: Size) -> list[Any]:
