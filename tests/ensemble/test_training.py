@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from tests.cli.running import in_process
@@ -10,7 +11,7 @@ from pacbayes import CertifiedClassifier
 from pacbayes.ensemble import cost, training
 from pacbayes.ensemble.cost import expected_cost
 from pacbayes.ensemble.families import resolve_families
-from pacbayes.ensemble.portfolio import PROMISING, Size
+from pacbayes.ensemble.portfolio import PROMISING, Size, named_family
 from pacbayes.estimators import recipe
 
 
@@ -123,3 +124,13 @@ def test_cost_of_your_classifiers_is_unknown():
     from sklearn.naive_bayes import GaussianNB
 
     assert expected_cost(resolve_families(GaussianNB(), None, Size(100)), Size(100), 2.0, 1).seconds == 0.0
+
+
+def test_rare_classes_have_no_early_stopping():
+    # A part of the rows that is stratified by class needs several of each.
+    codes = np.repeat([0, 1, 2], [3000, 3000, 3])
+    X = np.random.default_rng(0).normal(size=(codes.size, 2)) + codes[:, None]
+    rare, usual = Size.of(X, codes), Size.of(X, codes % 2)
+    assert [named_family("boosting", None, size)[0].early_stopping for size in (rare, usual)] == [False, True]
+    model = named_family("boosting", None, rare)[0].set_params(max_iter=3)
+    assert set(model.fit(X[::2], codes[::2]).classes_) == {0, 1, 2}

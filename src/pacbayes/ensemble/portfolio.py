@@ -10,6 +10,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
+from pacbayes._utils.arrays import Rows
 from pacbayes._utils.checks import warn_caller
 from pacbayes.data.preprocessing import with_categories
 from pacbayes.ensemble.by_name import LIBRARIES, import_class, library_classifier
@@ -29,6 +30,8 @@ FAMILIES = (*PORTFOLIO[1:], *LIBRARIES)
 SPARSE = (SVM, FOREST, LOGISTIC)
 #: Maximum number of training rows of a small portfolio, of many settings in five folds.
 FEW_ROWS = 3_000
+# Classes of fewer training rows are rare.
+_RARE = 20
 # Maximum number of training rows for all settings of SVMs and neighbours.
 _MANY_SETTINGS = 1_000
 # Maximum number of bootstrap rows of a tree in a forest, to limit training time.
@@ -44,25 +47,31 @@ _MANY_ENTRIES = 2_000_000
 
 @dataclass(frozen=True)
 class Size:
-    """Number of training rows, columns and classes, and whether rows are sparse."""
+    """Number of training rows, columns and classes, and whether rows are sparse.
+
+    With a rare class, part of the rows cannot be stratified by class.
+    """
 
     rows: int
     columns: int = 1
     classes: int = 2
     sparse: bool = False
+    rare: bool = False
 
     @classmethod
-    def of(cls, X: Any, rows: int, preprocessor: Any = None, classes: int = 2) -> Self:
-        """Size of X with this number of training rows; preprocessed rows are dense.
+    def of(cls, X: Any, codes: Rows, preprocessor: Any = None) -> Self:
+        """Size of X with the classes of its training rows; preprocessed rows are dense.
 
         Examples
         --------
-        >>> Size.of([[1.0, 2.0]], 1)
-        Size(rows=1, columns=2, classes=2, sparse=False)
+        >>> Size.of([[1.0, 2.0], [3.0, 4.0]], np.array([0, 1]))
+        Size(rows=2, columns=2, classes=2, sparse=False, rare=True)
         """
         shape = np.shape(X) if not hasattr(X, "shape") else X.shape
         columns = int(shape[1]) if len(shape) == 2 else 1
-        return cls(rows, columns, classes, preprocessor is None and bool(issparse(X)))
+        counts = np.unique(codes, return_counts=True)[1]
+        rare = counts.min() < _RARE or 10 * counts.size > codes.size
+        return cls(codes.size, columns, counts.size, preprocessor is None and bool(issparse(X)), bool(rare))
 
     @property
     def few(self) -> bool:
@@ -162,10 +171,8 @@ def _boosting(size: Size) -> list[Any]:
     if size.classes == 2:
         few = [{"max_leaf_nodes": leaves, "early_stopping": False, "max_iter": 100} for leaves in (4, 16)]
     iterations = max(100, 1000 // max(1, size.classes - 1))
-    many = [
-        {"max_leaf_nodes": leaves, "learning_rate": rate, "early_stopping": True, "max_iter": iterations}
-        for leaves, rate in ((31, 0.1), (63, 0.05))
-    ]
+    stopping = {"early_stopping": not size.rare, "max_iter": min(iterations, 100) if size.rare else iterations}
+    many = [{"max_leaf_nodes": n, "learning_rate": rate} | stopping for n, rate in ((31, 0.1), (63, 0.05))]
     model = import_class("sklearn.ensemble.HistGradientBoostingClassifier")
     return [model(**settings) for settings in (few if size.few else many)]
 

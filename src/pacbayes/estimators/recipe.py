@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from pacbayes._utils.arrays import Rows
 from pacbayes._utils.checkpoint import part_of, seed_of_run
 from pacbayes._utils.checks import warn_of_level
 from pacbayes._utils.units import jobs_of
@@ -155,13 +155,13 @@ class Recipe:
 
     def train(self, data: Dataset, rows: FitInput) -> TrainedMembers:
         """Split the rows and train the candidates on the training set."""
-        warn_left_out(self.candidates, Size.of(data.rows, data.number, self._resolve_preprocessor(data.rows)))
+        warn_left_out(self.candidates, Size.of(data.rows, data.codes, self._resolve_preprocessor(data.rows)))
         units = find_units(data, self.duplicates)[1]
         n_units = data.number if units is None else int(units.max()) + 1
         size = default_validation_size(n_units) if isinstance(self.validation_size, str) else self.validation_size
         spec = SplitOptions(self.split, size, rows.groups, self.duplicates, rows.validation)
         # Independent splits support SVMs only, whose number does not depend on the number of rows.
-        svms = [family for family in self._families(data, 2)[1] if isinstance(family, SvmFamily)]
+        svms = [family for family in self._families(data, data.codes[:2])[1] if isinstance(family, SvmFamily)]
         n_splits = 1 if self.split == SHARED else sum(family.number for family in svms)
         split = split_rows(data, spec, n_splits, seed_of_run(self.random_state, self.checkpoint))
         return self._train(TrainingJob(data, split, self.n_jobs, self.checkpoint, spec.as_dict()))
@@ -174,18 +174,18 @@ class Recipe:
     def _train(self, work: TrainingJob) -> TrainedMembers:
         # Without groups, the number of training rows is the same for every seed.
         train = work.split(0)[0]
-        size, families = self._families(work.data, train.size, np.unique(work.data.codes[train]).size)
+        size, families = self._families(work.data, work.data.codes[train])
         refits = training_share(self.cv, train.size)
         if self.time_limit is None:
-            announce(families, size, refits * (1 + self.refit), jobs_of(self.n_jobs))
+            announce(families, size, refits, jobs_of(self.n_jobs))
             return train_families(families, work)
         # The rest is for predictions and the posterior.
         share = 0.45 if self.refit else 0.9
         return train_in_time(families, work, size, refits, time.monotonic() + share * self.time_limit)
 
-    def _families(self, data: Dataset, n_train: int, n_classes: int = 2) -> tuple[Size, list[Family]]:
+    def _families(self, data: Dataset, train_codes: Rows) -> tuple[Size, list[Family]]:
         preprocessor = self._resolve_preprocessor(data.rows)
-        size = Size.of(data.rows, n_train, preprocessor, n_classes)
+        size = Size.of(data.rows, train_codes, preprocessor)
         return size, resolve_families(self.candidates, preprocessor, size)
 
     def _resolve_preprocessor(self, rows: Any) -> Any:
