@@ -16,9 +16,6 @@ from pacbayes.posteriors.posterior import Posterior, Problem
 STARTS = ("random", "prior")
 # Minima on different subsets are compared, so they are computed to a smaller tolerance than the user's.
 _SOLVE_TOL = 1e-11
-# Within a group of equal risks the minimum is a smooth function of the subset size: it is interpolated if the
-# interpolation agrees with the solution in the middle up to this tolerance.
-_SMOOTH_TOL = 1e-10
 # Relative difference above which prior weights count as unequal.
 _UNEQUAL = 1e-12
 
@@ -135,56 +132,19 @@ class _Subsets:
         point = self.solve(size)[1].point
         return self.problem.function(point.risk, point.kl)
 
-    def slope(self, size: int) -> float:
-        """Slope of the smallest bound in the log count of the last group.
-
-        By the envelope theorem it is -dB/dK times the posterior mass of that group.
-        """
-        curve, minimum = self.solve(size)
-        in_kl = self.problem.function.partials(minimum.point.risk, minimum.point.kl)[1]
-        return -in_kl * float(curve.shares(minimum.point)[-1])
-
-    def bounds(self) -> FloatArray:
-        """Smallest bound for every size: solved at the ends of groups, and solved or interpolated within."""
-        values = np.empty(self.problem.groups.size + 1)
-        for end, count in zip(self.ends.tolist(), self.counts.tolist(), strict=True):
-            before = end - count
-            intervals = [(1, count)]
-            values[before + 1], values[end] = self.bound(before + 1), self.bound(end)
-            while intervals:
-                low, high = intervals.pop()
-                if high - low < 2:
-                    continue
-                middle = (low + high) // 2
-                values[before + middle] = self.bound(before + middle)
-                inside = np.arange(low + 1, high)
-                smooth = self._hermite(before, low, high, inside)
-                if abs(smooth[middle - low - 1] - values[before + middle]) <= _SMOOTH_TOL:
-                    exact = values[before + middle]
-                    values[before + low + 1 : before + high] = smooth
-                    values[before + middle] = exact
-                else:
-                    intervals += [(low, middle), (middle, high)]
-        # A posterior on a subset is also one on every larger subset, so the minima must not increase, despite
-        # interpolation and tolerance.
-        return np.minimum.accumulate(values[1:])
-
-    def _hermite(self, before: int, low: int, high: int, counts: NDArray[np.int64]) -> FloatArray:
-        """Cubic Hermite interpolation in the log count of the last group, from values and slopes at two counts."""
-        width = math.log(high / low)
-        t = np.log(counts / low) / width
-        left, right = self.bound(before + low), self.bound(before + high)
-        slope_left, slope_right = self.slope(before + low) * width, self.slope(before + high) * width
-        return np.asarray(
-            left * (1 + 2 * t) * (1 - t) ** 2 + right * t**2 * (3 - 2 * t)
-            + slope_left * t * (1 - t) ** 2 - slope_right * t**2 * (1 - t)
-        )  # fmt: skip
+    def smallest_size(self, threshold: float) -> int:
+        """Smallest size whose bound is at most `threshold`, by bisection: the bound never increases with the size."""
+        low, high = 0, self.problem.groups.size
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.bound(middle) <= threshold else (middle, high)
+        return high
 
 
 def ordered_subsets(
     problem: Problem, tol: float, *, size_tol: float = 1e-6, max_evaluations: int = 100_000
 ) -> Posterior:
-    """Minimise on the first H' classifiers by risk, for every H', and choose the smallest H' with the smallest bound.
+    """Minimise on the first H' classifiers by risk, and find the smallest H' with the smallest bound by bisection.
 
     A posterior on a subset is also one on every larger subset, so the minimum never increases with H'.
 
@@ -204,9 +164,8 @@ def ordered_subsets(
     if not size_tol >= 0.0:
         raise ValueError(f"size_tol must be at least 0, got {size_tol!r}")
     subsets = _Subsets(problem, tol, max_evaluations)
-    bounds = subsets.bounds()
-    h_star = int(np.argmax(bounds <= bounds[-1] + size_tol)) + 1
-    best = int(np.argmax(bounds <= bounds[-1] + 2 * _SOLVE_TOL)) + 1
+    smallest = subsets.bound(problem.groups.size)
+    h_star, best = (subsets.smallest_size(smallest + tolerance) for tolerance in (size_tol, 2 * _SOLVE_TOL))
     curve, minimum = subsets.solve(h_star)
     full = subsets.solve(problem.groups.size)[1]
 
@@ -225,7 +184,7 @@ def ordered_subsets(
         n_iter=len(subsets.solved),
         message=f"H* = {h_star} of {problem.risks.size}: the smallest H' within {size_tol:g} of the smallest bound; "
         f"{len(subsets.solved)} subsets solved",
-        details={"H_star": h_star, "best_size": best, "bounds": bounds, "size_tol": size_tol},
+        details={"H_star": h_star, "best_size": best, "size_tol": size_tol},
     )
 
 

@@ -44,7 +44,7 @@ class Result:
     n_iter: int
     #: Description of the final status.
     message: str
-    #: Further results of the method: trace, bounds of subsets, solver status, starts.
+    #: Further results of the method: trace, sizes of subsets, solver status, starts.
     details: dict[str, Any] = field(default_factory=dict)
 
     _title: ClassVar[str]
