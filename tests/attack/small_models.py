@@ -24,6 +24,7 @@ TWO_CLASSES = (
     "landmarks",
     "abstain",
     "threshold",
+    "cost threshold",
     "prior",
     "holdout",
 )
@@ -62,6 +63,9 @@ def model(name):
         return StochasticSVC([0.1, 1.0], max_error=0.3, **HEDGED).fit(X, y)
     if name == "threshold":
         decision = Threshold(recall=0.3, fpr=0.9)
+        return CertifiedClassifier(SVMs([0.1, 1.0], gamma=0.5), decision=decision, **HEDGED).fit(X, y)
+    if name == "cost threshold":
+        decision = Threshold(cost=Cost([[0, 1], [5, 0]], np.unique(y)))
         return CertifiedClassifier(SVMs([0.1, 1.0], gamma=0.5), decision=decision, **HEDGED).fit(X, y)
     if name == "sets":
         return CertifiedClassifier(SVMs([0.1, 1.0], gamma=0.5), decision=PredictionSet(0.6), **HEDGED).fit(X, y)
@@ -121,7 +125,7 @@ SVM_MODELS = (
     *("two", "three", "posterior", "widths", "prepared", "text", "landmarks", "independent", "groups"),
     *("groups, independent", "duplicates", "composite"),
 )
-CONFIGURED = ("abstain", "threshold", "sets", "prefit sets", "slices", "prior", "holdout", "refit")
+CONFIGURED = ("abstain", "threshold", "cost threshold", "sets", "prefit sets", "slices", "prior", "holdout", "refit")
 ENSEMBLES = ("trees", "prefit", "forest", "boosting", "boosting of three", "histogram", "grid")
 
 

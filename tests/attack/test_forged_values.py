@@ -54,6 +54,7 @@ MAY_BE_SMALLER = {
     "Threshold.precision": CHOSEN,
     "Threshold.fpr": CHOSEN,
     "Threshold.prefer": CHOSEN,
+    "Threshold.cost": CHOSEN,
     "ThresholdGrid.positive": CHOSEN,
     "Plan.refit": CHOSEN,
     "Plan.constant": CHOSEN,

@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import LAMBDAS, fitted, three_classes, two_classes
 
-from pacbayes import DISTANCES, Abstain, CertifiedClassifier, Grid, PredictionSet, StochasticSVC, SVMs, Threshold
+from pacbayes import DISTANCES, Abstain, CertifiedClassifier, Cost, Grid, PredictionSet, StochasticSVC, SVMs, Threshold
 from pacbayes.report import report_html
 
 SCRIPT = "<script>alert(1)</script>"
@@ -126,6 +126,7 @@ MODELS = {
     "abstain": partial(logistic, decision=Abstain(0.02)),
     "threshold": partial(logistic, ["malignant", "benign"], decision=Threshold(recall=0.9), pos_label="malignant"),
     "threshold failed": partial(logistic, decision=Threshold(recall=0.999)),
+    "cost threshold": lambda: logistic(["no", "yes"], decision=Threshold(cost=Cost([[0, 1], [5, 0]], ["no", "yes"]))),
     "sets": partial(logistic, decision=PredictionSet(0.9)),
     "sets by class": lambda: many_classes(decision=PredictionSet(0.8, by_class=True)),
     "refit": partial(logistic, refit=True),

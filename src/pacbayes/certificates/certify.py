@@ -247,6 +247,8 @@ class Certificates(Mapping[str, Certificate]):
             result = certify_threshold(plan.thresholds, threshold_counts(plan, predictions), plan.decision, plan.delta)
             risk = result.errors / result.m if result.passed else risk
             theorem, assumption = sentences.THRESHOLD_THEOREM, sentences.THRESHOLD_ASSUMPTION
+            if plan.decision.cost is not None:
+                theorem, assumption = sentences.COST_THEOREM, sentences.COST_THRESHOLD_ASSUMPTION
         return replace(
             certificate,
             bound=1.0,

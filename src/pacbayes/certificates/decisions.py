@@ -26,6 +26,7 @@ from pacbayes._utils.arrays import Labels
 from pacbayes._utils.checks import check_choice, check_number
 from pacbayes.certificates import sentences
 from pacbayes.certificates.levels import plain, upper_of
+from pacbayes.certificates.metric_bounds import Cost
 
 AUTO = "auto"
 PREFERENCES = (AUTO, "recall", "precision", "f1")
@@ -79,6 +80,9 @@ class Threshold:
         The threshold to use if several pass.  "precision": the largest; "recall": the smallest; "f1": the one with the
         best F1 on the training rows, in cross-validation.  "auto" is "precision" if only recall is required, "recall"
         if recall is not required, else "f1".
+    cost : Cost, optional
+        Instead of requirements: the costs of mistakes.  The threshold is the one with the smallest mean cost on the
+        training rows, in cross-validation, and the mean cost has a bound.
 
     See Also
     --------
@@ -88,7 +92,9 @@ class Threshold:
     Notes
     -----
     The requirements hold jointly at the threshold in use, with probability at least :math:`1 - \delta`.  Nothing else
-    is certified there: a bound at a threshold that was chosen on the same rows would not hold.
+    is certified there: a bound at a threshold that was chosen on the same rows would not hold.  The threshold for a
+    cost is fixed before validation, so that the mean cost has the betting bound of a single rule, equation (bet) of
+    docs/mathematics.md, at the whole of :math:`\delta`.
 
     References
     ----------
@@ -103,25 +109,34 @@ class Threshold:
     Threshold(recall=0.9, precision=0.7)
     >>> Threshold()
     Traceback (most recent call last):
-    ValueError: Threshold needs at least one of recall, precision and fpr
+    ValueError: Threshold needs at least one of recall, precision and fpr, or cost
     """
 
     recall: float | None = None
     precision: float | None = None
     fpr: float | None = None
     prefer: str = AUTO
+    cost: Cost | None = None
 
     def __post_init__(self) -> None:
-        """Raise unless there are requirements, all of them shares."""
+        """Raise unless there are requirements, all of them shares, or a cost."""
         for name, share in self.required.items():
             object.__setattr__(self, name, _share(name, share, 0.9))
-        if not self.required:
-            raise ValueError("Threshold needs at least one of recall, precision and fpr")
+        if self.cost is not None:
+            if not isinstance(self.cost, Cost):
+                raise TypeError(f"cost must be Cost(...) or None, got {self.cost!r}")
+            if len(self.cost.classes) != 2:
+                raise ValueError(f"Threshold(cost=...) is for two classes, got a cost for {len(self.cost.classes)}")
+            if self.required or self.prefer != AUTO:
+                raise ValueError("Threshold(cost=...) takes no other parameter: the threshold minimises the cost")
+        elif not self.required:
+            raise ValueError("Threshold needs at least one of recall, precision and fpr, or cost")
         check_choice("prefer", self.prefer, PREFERENCES)
 
     def __repr__(self) -> str:
         parts = [f"{name}={share!r}" for name, share in self.required.items()]
         parts += [f"prefer={self.prefer!r}"] if self.prefer != AUTO else []
+        parts += [f"cost={self.cost!r}"] if self.cost is not None else []
         return f"Threshold({', '.join(parts)})"
 
     @property
@@ -386,6 +401,9 @@ class ThresholdResult:
     delta: float
     #: Sampling unit of the certificate.
     unit: str = "example"
+    #: With a cost: the upper bound of the mean cost, and the total on the validation rows.
+    cost_bound: float | None = None
+    total_cost: float | None = None
 
     def counts(self, name: str) -> tuple[int, int]:
         """Count the rows in the condition of a metric, and the errors among them."""
@@ -450,8 +468,9 @@ class ThresholdResult:
         ({'fpr': 0.1}, 0.45, 0.5)
         """
         names = ("passed", "threshold", "m", "positives", "predicted_positives", "true_positives", "tested")
+        costs = ("cost_bound", "total_cost")
         return {"required": self.decision.required, "positive": plain(self.positive)} | {
-            name: getattr(self, name) for name in (*names, *sentences.THRESHOLD_METRICS)
+            name: getattr(self, name) for name in (*names, *costs, *sentences.THRESHOLD_METRICS)
         }
 
     def claim(self, delta: float, classifier: str) -> str:

@@ -107,6 +107,12 @@ THRESHOLD_ASSUMPTION = (
     "on the training rows, each requirement at the whole of delta. Other metrics at this threshold are observations, "
     "not guarantees."
 )
+COST_THRESHOLD_ASSUMPTION = (
+    "The positive class is predicted if its probability reaches the threshold with the smallest mean cost on the "
+    "training rows. Costs were fixed without looking at the validation rows. Metrics at this threshold are "
+    "observations, not guarantees."
+)
+COST_THEOREM = "Betting bound of the mean cost of a rule fixed on the training rows, with a bet fixed there too."
 THRESHOLD_THEOREM = "Exact binomial tests of the requirements, in a fixed order, of a rule fixed on the training rows."
 SETS_THEOREM = (
     "Split conformal sets whose threshold passes the exact binomial test of the coverage, with probabilities fixed "
@@ -325,6 +331,8 @@ def requirements(required: dict[str, float], positive: Any) -> str:
 
 def threshold_headline(result: Any) -> str:
     """Outcome of `Threshold` in short."""
+    if result.cost_bound is not None:
+        return f"Mean cost at most {digits_up(result.cost_bound)}" if result.passed else "No useful bound of the cost"
     required = [(*THRESHOLD_METRICS[name], share) for name, share in result.decision.required.items()]
     text = " and ".join(f"{title} {side} {format_required(share)}" for title, side, share in required)
     return capitalise(text) if result.passed else f"Not certified: {text}"
@@ -332,6 +340,14 @@ def threshold_headline(result: Any) -> str:
 
 def threshold_claim(result: Any, delta: float, classifier: str) -> str:
     """Guarantee of `Threshold`."""
+    if result.cost_bound is not None:
+        most, once = digits_up(result.cost_bound), _once(result.unit)
+        if result.passed:
+            return f"{_with_confidence(delta)}, the mean cost at the threshold {result.shown} is at most {most}{once}."
+        return (
+            f"There is no useful bound of the mean cost: with {confidence(delta)} confidence, it is at most {most}. "
+            f"{capitalise(classifier)} uses the default threshold."
+        )
     required = requirements(result.decision.required, result.positive)
     if result.passed:
         return f"{_with_confidence(delta)}, at the threshold {result.shown} {required}{_once(result.unit)}."
@@ -371,9 +387,12 @@ def _bound_in_words(name: str, most: float) -> str:
 def threshold_details(result: Any) -> list[str]:
     """How the threshold of `Threshold` was tested, and the counts there."""
     label, units = format_label(result.positive), PLURAL[result.unit]
+    tested = f"Thresholds tested: {result.tested}"
+    if result.cost_bound is not None:
+        tested = "The threshold has the smallest mean cost on the training rows"
     rule = f"the prediction is {label} if its probability is at least {result.shown}"
     return [
-        f"Thresholds tested: {result.tested}; {rule if result.passed else 'the first failed'}.",
+        f"{tested}; {rule if result.passed else 'the first failed'}.",
         f"At this threshold, {result.true_positives} of {result.positives} validation {units} of the class and "
         f"{result.false_positives} of {result.m - result.positives} others are predicted {label}.",
     ]
@@ -385,7 +404,12 @@ def threshold_observed(result: Any) -> str:
         return ""
     values = {title: getattr(result, name) for name, (title, _) in THRESHOLD_METRICS.items()}
     shares = ", ".join(f"{title} {'–' if share is None else format_share(share)}" for title, share in values.items())
-    return f"Observed at {result.shown}, not guaranteed: {shares}."
+    total = "" if result.total_cost is None else f"Cost of {result.total_cost:g} in total on {_rows_of(result)}. "
+    return f"{total}Observed at {result.shown}, not guaranteed: {shares}."
+
+
+def _rows_of(result: Any) -> str:
+    return f"{result.m} validation {PLURAL[result.unit]}"
 
 
 def sets_headline(result: Any) -> str:

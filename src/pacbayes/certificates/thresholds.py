@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrik, betaincinv
 
-from pacbayes._utils.arrays import Codes, FloatArray, usual_float_errors
+from pacbayes._utils.arrays import Codes, FloatArray, round_up, usual_float_errors
 from pacbayes._utils.checks import read_only
+from pacbayes.bounds.bets import best_bet, bet_upper
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.decisions import SelectiveResult, Threshold, ThresholdResult, max_error_rate
+from pacbayes.certificates.metric_bounds import Cost
 
 #: Scores are rounded to multiples of this, so that sums in another order give equal scores.
 GRID = 2.0**-20
@@ -205,6 +207,13 @@ class ConfusionCounts:
         rows = self.predicted_positives if name == "precision" else negatives
         return rows, self.predicted_positives - self.true_positives
 
+    @property
+    def cells(self) -> Codes:
+        """Positive rows predicted positive and not, then others, at each threshold; shape (T, 4)."""
+        hits, false_positives = self.true_positives, self.predicted_positives - self.true_positives
+        negatives = self.rows - self.positives
+        return np.stack([hits, self.positives - hits, false_positives, negatives - false_positives], axis=1)
+
     def bounds(self, name: str, delta: float) -> FloatArray:
         """Clopper-Pearson upper bounds of the error share of a metric, each on its own."""
         return error_bounds(*self.errors(name), delta)
@@ -366,6 +375,8 @@ def certify_threshold(
     >>> result.passed, round(result.threshold, 3), result.recall
     (True, 0.709, 0.9833333333333333)
     """
+    if decision.cost is not None:
+        return _certify_cost(grid, counts, decision, decision.cost, delta)
     order = grid.order(decision, counts.rows, delta)
     passed, tested = fixed_sequence_test(order, counts.passes(decision, delta))
     index = grid.choose(passed, decision) if passed.size else int(order[0])
@@ -380,6 +391,37 @@ def certify_threshold(
         true_positives=int(counts.true_positives[index]),
         tested=tested,
         delta=delta,
+    )
+
+
+def _certify_cost(
+    grid: ThresholdGrid, counts: ConfusionCounts, decision: Threshold, cost: Cost, delta: float
+) -> ThresholdResult:
+    """Bound the mean cost at the threshold that minimises it on the training rows."""
+    training = grid.counts
+    # True class and prediction: positive or other.
+    names = np.array([grid.positive, next(name for name in cost.classes if name != grid.positive)], dtype=object)
+    losses = cost.losses(names, 2).ravel()
+    index = int(np.argmin(training.cells @ losses))
+    # The largest of several thresholds with the same cost; the bet, too, depends on training rows alone.
+    share = 1000.0 / max(training.rows, 1)
+    bet = best_bet(np.repeat(losses, np.rint(training.cells[index] * share).astype(np.int64)), counts.rows, delta)
+    cells = counts.cells[index]
+    mean = bet_upper(losses, bet, delta, cells)
+    bound = cost.largest if mean == 1.0 else min(round_up(mean * cost.largest), cost.largest)
+    return ThresholdResult(
+        decision=decision,
+        positive=grid.positive,
+        passed=bound < cost.largest,
+        threshold=float(grid.values[index]),
+        m=counts.rows,
+        positives=counts.positives,
+        predicted_positives=int(counts.predicted_positives[index]),
+        true_positives=int(counts.true_positives[index]),
+        tested=1,
+        delta=delta,
+        cost_bound=bound,
+        total_cost=float(f"{float(cells @ losses) * cost.largest:.12g}"),
     )
 
 

@@ -150,6 +150,8 @@ class Recipe:
         check_classes(self.metrics, self.pos_label, data.classes)
         if isinstance(self.decision, Threshold):
             positive_class(self.pos_label, data.classes)
+            if self.decision.cost is not None:
+                self.decision.cost.check(data.classes)
 
     # -- training ----------------------------------------------------------------------------------------------------
 

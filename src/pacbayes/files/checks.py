@@ -446,6 +446,8 @@ def check_fitted(fitted: Fitted) -> None:
     if isinstance(plan.thresholds, ThresholdGrid):
         is_binary = classes.size == 2 and plan.thresholds.positive in classes.tolist()
         need(is_binary, "ThresholdGrid.positive", "must be one of two classes")
+        cost = getattr(plan.decision, "cost", None)
+        need(cost is None or set(cost.classes) >= set(classes.tolist()), "Threshold.cost", "must name both classes")
     for metric in plan.metrics:
         metric.check(classes)
     sliced = plan.slices if predictions.slices is None else int(predictions.slices.max()) >= len(plan.slices)
