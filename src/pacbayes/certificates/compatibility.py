@@ -182,7 +182,7 @@ INCOMPATIBLE: tuple[tuple[Callable[[Choices], Any], str], ...] = (
     ),
     (
         lambda c: c.groups and any(not METRICS[spec.name].groups for spec in c.metrics),
-        "[metrics] are not for [groups], whose rows are not independent: only costs have bounds",
+        "[metrics] are not for [groups], whose rows are not independent: only error rates and costs have bounds",
     ),
     (
         lambda c: c.slices and not any(spec.name == "error" for spec in c.metrics),

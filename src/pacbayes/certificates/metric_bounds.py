@@ -16,6 +16,7 @@ from pacbayes._utils.checks import check_distribution, check_number, check_numbe
 from pacbayes.bounds.bets import joint_upper
 from pacbayes.certificates import sentences
 from pacbayes.certificates.levels import level_per_bound, plain, upper_of
+from pacbayes.data.split import GROUP
 
 #: The side of a bound.
 UPPER, LOWER = "upper", "lower"
@@ -247,6 +248,7 @@ class Cost:
 
 def with_class_shares(metrics: Sequence[MetricBound], shares: Any, unit: str) -> MetricBound:
     """Upper bound of the error rate for other class shares; see `Certificate.with_class_shares`."""
+    _check_rows(metrics, "with_class_shares")
     classes, bounds = _class_bounds(metrics)
     counted = (
         _for_every_class(metrics, "error")
@@ -285,8 +287,18 @@ def _holm_bound(metric: MetricBound, number: int, left: int) -> float:
     return upper_of(int(metric.count), metric.rows, level)
 
 
+def _check_rows(metrics: Sequence[MetricBound], method: str) -> None:
+    """Raise for bounds on means over groups, which are not rates of rows."""
+    if any(metric.unit == GROUP for metric in metrics):
+        raise ValueError(
+            f"{method} is not for groups: a bound is on the mean over the groups that have a class or slice, and the "
+            "error rate of a group is no mean of these"
+        )
+
+
 def _by_slice(metrics: Sequence[MetricBound], method: str) -> list[MetricBound]:
     """Select the bounds of the slices; raise if there are none."""
+    _check_rows(metrics, method)
     by_slice = [metric for metric in metrics if (metric.name, metric.kind) == ("error", SLICE)]
     if not by_slice:
         raise ValueError(

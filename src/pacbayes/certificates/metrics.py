@@ -41,7 +41,7 @@ from pacbayes.certificates.metric_bounds import (
     MetricBound,
 )
 from pacbayes.data.split import GROUP, Split
-from pacbayes.ensemble.validation import ValidationPredictions, unit_losses
+from pacbayes.ensemble.validation import ValidationPredictions, quotients_up, unit_losses
 
 
 class MetricPlan(Protocol):
@@ -266,8 +266,10 @@ def _by_class(condition: _Condition, lower: Callable[[int, int, float], float]) 
 
 
 def _bound_errors(rule: RulePredictions) -> list[MetricBound]:
-    """Clopper-Pearson bounds of the error rate in every class and every slice."""
+    """Clopper-Pearson bounds of the error rate in every class and every slice; bets on the means of groups."""
     predictions, slices = rule.predictions, rule.plan.slices
+    if rule.unit == GROUP:
+        return _bound_errors_of_groups(rule)
     kinds = 2 if slices else 1
     class_level, slice_level = (
         rule.level_per_bound(kinds * max(len(names), 1)) for names in (predictions.classes, slices)
@@ -301,6 +303,37 @@ def _bound_errors(rule: RulePredictions) -> list[MetricBound]:
         MetricBound("error", name, UPPER, upper_of(k, n, slice_level), k, n, **common)
         for name, k, n in zip(slices, wrong, rows, strict=True)
     ]
+
+
+def _bound_errors_of_groups(rule: RulePredictions) -> list[MetricBound]:
+    """Bounds of the per-group error rates in every class and slice, averaged over the groups that have it."""
+    predictions, slices, column = rule.predictions, rule.plan.slices, rule.plan.slice_column
+    kinds, classes = 2 if slices else 1, [*map(plain, predictions.classes)]
+    bets = rule.spec.bets or (DEFAULT_BET,) * len(classes)
+    parts: list[tuple[str, str, Any, Sequence[Any], Sequence[float]]] = [(CLASS, "", predictions.y_true, classes, bets)]
+    if slices:
+        parts.append((SLICE, column, predictions.slices, slices, (DEFAULT_BET,) * len(slices)))
+    bounds = []
+    for kind, name, codes, labels, label_bets in parts:
+        level = rule.level_per_bound(kinds * len(labels))
+        for code, (label, bet) in enumerate(zip(labels, label_bets, strict=True)):
+            losses = _group_means(rule.y_pred != predictions.y_true, codes == code, rule.plan.split)
+            common: dict[str, Any] = {"kind": kind, "column": name, "unit": GROUP, "level": level}
+            total = float(f"{losses.sum():.12g}")
+            bounds.append(
+                MetricBound("error", label, UPPER, bet_upper(losses, bet, level), total, losses.size, **common)
+            )
+    return bounds
+
+
+def _group_means(wrong: NDArray[np.bool_], where: NDArray[np.bool_], split: Split) -> FloatArray:
+    """Error rate of each validation group on its rows of a mask, rounded up; of the groups that have any."""
+    assert split.units is not None
+    groups = split.units[split.validating]
+    sizes = np.bincount(groups[where], minlength=1)
+    present = sizes > 0
+    errors = np.bincount(groups[where & wrong], minlength=sizes.size)
+    return quotients_up(errors[present], sizes[present]) if present.any() else np.empty(0)
 
 
 def _bound_youden(rule: RulePredictions) -> list[MetricBound]:
@@ -410,6 +443,21 @@ class OutOfFoldPredictions:
         return best_bet(self.means((self.y_pred != self.y_true).astype(np.float64)), self.m, level)
 
 
+def _choose_error_bets(
+    spec: MetricSpec, out_of_fold: OutOfFoldPredictions | None, classes: Labels, m: int, level: float
+) -> MetricSpec:
+    """Choose the bet of each class for groups, from the training groups that have it."""
+    if out_of_fold is None or out_of_fold.groups is None:
+        return spec
+    wrong, number = out_of_fold.y_pred != out_of_fold.y_true, max(np.unique(out_of_fold.groups).size, 1)
+    bets = []
+    for code in range(int(classes.size)):
+        where = out_of_fold.y_true == code
+        losses = replace(out_of_fold, groups=out_of_fold.groups[where]).means(wrong[where].astype(np.float64))
+        bets.append(best_bet(losses, round(m * losses.size / number), level / classes.size))
+    return replace(spec, bets=tuple(bets))
+
+
 def _choose_cost_bet(
     spec: MetricSpec, out_of_fold: OutOfFoldPredictions | None, classes: Labels, m: int, level: float
 ) -> MetricSpec:
@@ -491,7 +539,7 @@ class Metric:
 
 #: All metrics by name.
 METRICS: dict[str, Metric] = {
-    "error": Metric(_bound_errors, single_class=False),
+    "error": Metric(_bound_errors, single_class=False, groups=True, choose_bets=_choose_error_bets),
     "recall": Metric(_by_class(lambda c: (c.hits, c.actual), lower_of)),
     "precision": Metric(_by_class(lambda c: (c.hits, c.predicted), lower_of)),
     "f1": Metric(_by_class(lambda c: (c.hits, c.actual + c.predicted - c.hits), _f1_lower)),

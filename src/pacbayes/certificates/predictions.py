@@ -66,8 +66,8 @@ def certify_predictions(
     metrics, metrics_share, pos_label
         Metrics to bound, as for `CertifiedClassifier`.
     groups : array_like of shape (m,), optional
-        The group of every row.  The certificate is then on the per-group error rate; of the metrics, only costs have
-        bounds.
+        The group of every row.  The certificate is then on the per-group error rate; of the metrics, error rates and
+        costs have bounds.
     slices : array_like of shape (m,), optional
         With "error" among `metrics`: the slice of every row.  Each slice has a bound.
 

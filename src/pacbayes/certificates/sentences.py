@@ -515,6 +515,8 @@ def metric_value(metric: Any) -> str:
 def metric_claim(metric: Any) -> str:
     """Guarantee about a metric."""
     value, once = metric_value(metric), _once(metric.unit) if metric.is_partial_error else ""
+    if metric.is_partial_error and metric.unit == GROUP:
+        once = f", averaged over new groups with this {metric.kind}"
     if not metric.covered:
         return f"{'error rate ' if metric.is_partial_error else ''}{value}{once}"
     if metric.name == "error":
@@ -524,6 +526,9 @@ def metric_claim(metric: Any) -> str:
 
 def metric_observed(metric: Any) -> str:
     """Rows and counts behind the bound of a metric."""
+    if metric.is_partial_error and metric.unit == GROUP:
+        share = format_share(metric.count / metric.rows) if metric.rows else "no"
+        return f"{share} errors per group on {metric.rows} validation groups with it"
     count = f"{metric.count:g}" if metric.name == "cost" else str(metric.count)
     share = format_share(metric.count / metric.rows) if metric.rows else "none"
     return WORDS[metric.name].observed.format(

@@ -278,7 +278,7 @@ RULES: dict[type, _Rules] = {
         "bets": lambda q: (
             all(map(_is_bet, q.bets))
             and (len(q.bets) == 1) == (q.name == COST)
-            and (q.name in (BALANCED, COST) or not q.bets)
+            and (q.name in ("error", BALANCED, COST) or not q.bets)
         ),
     },
     Refit: {"rule": lambda r: _applies_to(r.rule, r.members)},
