@@ -5,11 +5,15 @@ All bounds are lower bounds for the positive class at level 0.05: ours are exact
 ends of 90 % intervals (F1 by Takahashi's normal approximation, the others by Wilson's score).  "Misses" is the
 percentage of samples with a bound above the true value (5 are allowed; +- is a standard error), "bound" the mean bound.
 
+AUC: lower bounds at level 0.05 for normal scores with known AUC, on 100, 400 and 2000 rows: ours, DeLong's normal
+approximation, the percentile of 200 bootstrap samples, and `confidenceinterval` with its default, DeLong's method.
+"margin" is the mean distance of the bound from the true AUC.  With `--only-auc`, this part alone.
+
 Groups: bounds on the mean over m groups of their error rates at level 0.05, with a bet fixed on as many other groups.
 Simulated groups have ten rows, with error rates from a beta distribution.  Real rows are clusters of about eight
 similar rows of a data set (banknote, spambase), with the bound for a soft vote of SVMs.
 
-Run: python benchmarks/bench_metrics.py [--draws N]
+Run: python benchmarks/bench_metrics.py [--draws N] [--only-auc]
 Needs `pip install confidenceinterval` for the comparison; without it only our bounds are shown.  A minute with 2000
 draws, most of it for the package.
 """
@@ -20,10 +24,11 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from scipy.stats import binom
+from scipy.stats import binom, norm, rankdata
 from sklearn.cluster import MiniBatchKMeans
 
 from pacbayes import CertifiedClassifier, load_dataset
+from pacbayes.bounds.auc import auc_lower, observed_auc
 from pacbayes.bounds.bets import best_bet, bet_upper
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 
@@ -93,6 +98,60 @@ def compare(draws: int) -> None:
                 print(f"{distribution:<24}{m:>5}  {risk:<10}{line}", flush=True)
 
 
+def delong(positive: np.ndarray, negative: np.ndarray, rng: np.random.Generator) -> float:
+    """DeLong's lower bound."""
+    of_positive = rankdata(np.concatenate([positive, negative]))[: positive.size] - rankdata(positive)
+    of_negative = positive.size - (rankdata(np.concatenate([negative, positive]))[: negative.size] - rankdata(negative))
+    auc = float(of_positive.mean()) / negative.size
+    variance = np.var(of_positive / negative.size, ddof=1) / positive.size
+    variance += np.var(of_negative / positive.size, ddof=1) / negative.size
+    return auc - float(norm.ppf(1.0 - DELTA) * np.sqrt(variance))
+
+
+def bootstrap(positive: np.ndarray, negative: np.ndarray, rng: np.random.Generator) -> float:
+    """Percentile of bootstrap samples within the classes."""
+    resampled = [
+        observed_auc(rng.choice(positive, positive.size), rng.choice(negative, negative.size)) for _ in range(200)
+    ]
+    return float(np.quantile(resampled, DELTA)) / (positive.size * negative.size)
+
+
+def reference_auc(positive: np.ndarray, negative: np.ndarray, rng: np.random.Generator) -> float:
+    """Lower end of the 90 % interval of confidenceinterval."""
+    import confidenceinterval as ci
+
+    y = np.repeat([1, 0], [positive.size, negative.size])
+    return float(ci.roc_auc_score(y, np.concatenate([positive, negative]), confidence_level=1.0 - 2.0 * DELTA)[1][0])
+
+
+def compare_auc(draws: int) -> None:
+    """Print misses and margins of lower bounds of the AUC."""
+    methods: dict[str, Callable[[np.ndarray, np.ndarray, np.random.Generator], float]] = {
+        "exact": lambda positive, negative, rng: auc_lower(positive, negative, DELTA, rng),
+        "DeLong": delong,
+        "bootstrap": bootstrap,
+    }
+    if INSTALLED:
+        methods["confidenceinterval"] = reference_auc
+    print(f"{'AUC':<6}{'positive':>9}{'rows':>6}" + "".join(f"{name:>20} misses  margin" for name in methods))
+    for auc, share in ((0.7, 0.5), (0.88, 0.5), (0.88, 0.2), (0.97, 0.5), (0.97, 0.1)):
+        distance = float(norm.ppf(auc) * np.sqrt(2.0))
+        for m in (100, 400, 2000):
+            bounds: dict[str, list[float]] = {name: [] for name in methods}
+            for draw in range(draws):
+                rng = np.random.default_rng([m, draw, 3])
+                n = int(np.clip(rng.binomial(m, share), 2, m - 2))
+                positive, negative = rng.normal(distance, size=n), rng.normal(size=m - n)
+                for name, method in methods.items():
+                    bounds[name].append(method(positive, negative, rng))
+            line = ""
+            for values in bounds.values():
+                misses = float((np.array(values) > auc).mean())
+                error = 100 * np.sqrt(misses * (1 - misses) / draws)
+                line += f"{100 * misses:>18.1f} +- {error:.1f}{auc - np.mean(values):>9.3f}"
+            print(f"{auc:<6}{100 * share:>7.0f} %{m:>6}{line}", flush=True)
+
+
 def groups(draws: int) -> None:
     """Print betting bounds for simulated groups, relative to Chernoff bounds."""
     print("\nsimulated groups of ten rows; mean bound and misses (per cent)")
@@ -137,9 +196,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--only-auc", action="store_true")
     options = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        compare_auc(max(options.draws // 4, 2))
+        if options.only_auc:
+            return
         compare(options.draws)
         groups(max(options.draws // 4, 2))
         real_groups(options.splits)
