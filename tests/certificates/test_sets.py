@@ -77,6 +77,8 @@ def test_labels_without_a_column():
 def test_plain_values_are_json():
     y, probabilities = table(100)
     certificate = certify_sets(y, probabilities, np.arange(4), by_class=True)
+    size = certificate.decision.mean_sizes[2]
+    assert f"class 2: {size:.2f}" in certificate._repr_html_()
     values = json.loads(json.dumps(certificate.to_dict()))["decision"]
     assert values["required"] == {"coverage": 0.9, "by_class": True}
     assert sum(values["sizes"]) == values["m"] == 100

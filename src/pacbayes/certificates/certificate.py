@@ -460,6 +460,8 @@ class Certificate:
             "δ": f"{self.delta:g}",
             "source": self.theorem,
         }
+        if isinstance(self.decision, SetResult):
+            facts["mean size of the set"] = sentences.mean_sizes(self.decision)
         if self.alternatives:
             facts["rule"] = f"{self.rule}, {self.origin}"
             facts["alternatives"] = "; ".join(map(str, self.alternatives))

@@ -452,6 +452,12 @@ def sets_observed(result: Any) -> str:
     return f"Sets have {_mean_size(result)} and contain the true class of {rows}."
 
 
+def mean_sizes(result: Any) -> str:
+    """Mean size of the sets of each class, for notebooks."""
+    sizes = zip(result.classes, result.mean_sizes, strict=True)
+    return "; ".join(f"class {format_label(name)}: {'–' if size is None else f'{size:.2f}'}" for name, size in sizes)
+
+
 def sets_details(result: Any) -> list[str]:
     """How the sets of `PredictionSet` are made."""
     least = sorted({q for q in result.thresholds if q >= 0.0})
