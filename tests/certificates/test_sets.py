@@ -55,6 +55,16 @@ def test_classes_with_few_rows_are_in_every_set_and_take_no_share():
     assert "In every set, for lack of rows: 'd'." in result.details
 
 
+def test_the_levels_of_the_classes_sum_to_delta():
+    """With 35 rows, a class passes at the level 0.05, but not at 0.025: two thresholds at 0.05 would exceed delta."""
+    probabilities = np.tile([0.6, 0.4], (135, 1))
+    y = np.repeat([0, 1], [100, 35])
+    result = certify_sets(y, probabilities, range(2), by_class=True).decision
+    assert result.in_every_set == (1,)
+    larger = certify_sets(np.append(y, 1), np.vstack([probabilities, probabilities[:1]]), range(2), by_class=True)
+    assert larger.decision.in_every_set == ()
+
+
 def test_too_few_rows():
     y, probabilities = table(28)
     certificate = certify_sets(y, probabilities, range(4))

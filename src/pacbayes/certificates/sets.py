@@ -245,26 +245,28 @@ def _thresholds_by_class(
     The classes share delta equally.  Classes with too few rows for their share take none: the rows of each class may
     decide this, because the thresholds hold for any number of rows of each class.
     """
-    rows = np.bincount(y_true[y_true < n_classes], minlength=n_classes)
-    level = _level_by_class(rows, coverage, delta)
-    thresholds = [set_threshold(scores[y_true == code], coverage, level) for code in range(n_classes)]
-    return np.array(thresholds)
+    rows, thresholds = np.bincount(y_true[y_true < n_classes], minlength=n_classes), np.full(n_classes, NEVER_SEEN)
+    number = _n_classes_with_threshold(rows, coverage, delta)
+    for code in np.argsort(-rows, kind="stable")[:number].tolist():
+        thresholds[code] = set_threshold(scores[y_true == code], coverage, divide_delta(delta, number))
+    return thresholds
 
 
-def _level_by_class(rows: Rows, coverage: float, delta: float) -> float:
-    """Level of each class: delta divided by the largest number of classes that all have enough rows for it.
+def _n_classes_with_threshold(rows: Rows, coverage: float, delta: float) -> int:
+    """Largest number of classes that all have enough rows for an equal share of delta, at least 1.
 
     Examples
     --------
-    >>> round(_level_by_class(np.array([100, 40, 5]), 0.9, 0.05), 4)
-    0.025
+    >>> _n_classes_with_threshold(np.array([100, 40, 5]), 0.9, 0.05)
+    2
+    >>> _n_classes_with_threshold(np.array([100, 35, 35]), 0.9, 0.05)
+    1
     """
     largest_first, most = np.sort(rows)[::-1].tolist(), max_error_rate("recall", coverage)
     for number in range(len(largest_first), 1, -1):
-        level = divide_delta(delta, number)
-        if upper_of(0, largest_first[number - 1], level) <= most:
-            return level
-    return delta
+        if upper_of(0, largest_first[number - 1], divide_delta(delta, number)) <= most:
+            return number
+    return 1
 
 
 def check_probabilities(probabilities: ArrayLike, n_classes: int) -> FloatArray:
