@@ -128,6 +128,18 @@ def without_unseen_labels(here, y, types):
     return certified(here, y[known], types[known])
 
 
+def at_undivided_levels(here, y, types):
+    """Calibrate every class at the whole of delta."""
+    scores = here.probabilities[types, y]
+    q = np.array([set_threshold(scores[y == c], here.coverage, DELTA) for c in here.classes])
+    return at(here, q)
+
+
+def test_undivided_levels_are_detected():
+    failed, _ = failures("five", 100, at_undivided_levels, by_class=True)
+    assert failed > 1.5 * allowed(100)
+
+
 def test_marginal_rank_is_detected():
     failed, _ = failures("five", 100, at_marginal_rank)
     assert failed > 2 * allowed(100)
