@@ -172,3 +172,14 @@ def test_names_are_matched_and_absent_columns_are_refused():
     assert schema.parse(pd.DataFrame({"b": [1], "c": [0], "a": [3]})).to_numpy().tolist() == [[3.0, 1.0]]
     with pytest.raises(ValueError, match="lacks the columns 'b'"):
         schema.parse(pd.DataFrame({"a": [1.0]}))
+
+
+def test_an_array_is_read_by_position_and_whole_numbers_are_names():
+    schema = Schema.of(pd.DataFrame({"a": [1.0], "b": ["x"]}))
+    assert schema.parse(np.array([[3, "X"]], dtype=object)).to_numpy().tolist() == [[3.0, "x"]]
+    years = pd.DataFrame({2020: [1.0, 2.0], 2021: ["x", "y"]})
+    schema, new = Schema.of(years), pd.DataFrame({2021: ["z"], 2020: [1.0]})
+    assert schema.parse(new).to_numpy().tolist() == [[1.0, "z"]]
+    assert schema.other_columns.unseen(new)["2021"].to_dict() == {"z": 1}
+    # Rows of other names tell nothing about the categories.
+    assert schema.other_columns.unseen(pd.DataFrame({"c": ["z"]})) == {}

@@ -230,12 +230,14 @@ class Schema:
 
     def select(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Columns of the schema, by name if the frame has names, otherwise by position."""
-        if [*map(str, frame.columns)] == self.names:
+        by_position = list(frame.columns) == list(range(len(self.columns)))
+        if by_position or _names(frame) == self.names:
             return frame
-        lacking = [name for name in self.names if name not in frame.columns]
+        places = {name: i for i, name in enumerate(_names(frame))}
+        lacking = [name for name in self.names if name not in places]
         if lacking:
             raise ValueError(f"the table lacks the columns {', '.join(map(repr, lacking[:10]))} of the training rows")
-        return frame[self.names]
+        return frame.iloc[:, [places[name] for name in self.names]]
 
     def _values(self, series: "pd.Series[Any]", column: Column) -> NDArray[Any]:
         if column.kind == CATEGORY:
@@ -273,9 +275,11 @@ class Schema:
         if not known or not isinstance(table, pd.DataFrame | np.ndarray | list | tuple):
             return {}
         frame, new = as_frame(table), {}
+        places = {name: i for i, name in enumerate(_names(frame))}
         for column in known:
-            # An array has positions instead of names.
-            values = frame[column.name] if column.name in frame else frame.iloc[:, int(column.name)]
+            if column.name not in places:  # rows without the names of the training rows
+                continue
+            values = frame.iloc[:, places[column.name]]
             present = pd.Series(values_of(values), dtype=object).dropna()
             strange = present[~pd.Series(spellings(present.to_numpy())).isin(column.levels).to_numpy()]
             counts = strange.value_counts(sort=False)

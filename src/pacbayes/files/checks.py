@@ -300,7 +300,7 @@ RULES: dict[type, _Rules] = {
     },
     Single: _RULE | {"weights": lambda r: _are_integer_weights(r.weights) and np.count_nonzero(r.weights) == 1},
     SoftVote: _RULE | {"soft": lambda r: sorted(r.soft.maps) == np.flatnonzero(r.weights).tolist()},
-    Schema: {},
+    Schema: {"columns": lambda s: len(set(s.names)) == len(s.columns)},
     Column: {"kind": lambda c: c.kind in (NUMBER, BOOLEAN, DATE, CATEGORY, TEXT)},
     ConfidenceGrid: {
         "values": lambda g: _decreases(g.values, -math.inf, MAX_THRESHOLDS),
