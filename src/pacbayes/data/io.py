@@ -49,6 +49,7 @@ _SAMPLE_BYTES, _SAMPLE_LINES = 2**20, 1000
 # Share of lines that must have as many fields as the header, and of cells that must be numbers of one format.
 _SHARE = 0.9
 _SEPARATORS = {".csv": ",;\t|", ".tsv": "\t,;|"}
+_NUL = "{} holds NUL bytes: it is no text, or damaged"
 # Memory of a cell in pandas, beside its text.
 _CELL_BYTES = 24
 # Arrow's columns and those of the data frame exist at the same time.
@@ -245,16 +246,23 @@ class TextFile(TableFile):
         """Text of the file, unpacked no further than the budget allows."""
         suffix = self.path.suffix.lower()
         source = _UNPACKERS[suffix](file) if suffix in _UNPACKERS else file
-        return io.BufferedReader(_CountedText(source, budget), 2**16)
+        # Half of the bytes of UTF-16 are NUL, and the encoding of the sample is not known yet.
+        plain = self.format is not None and not self.format.encoding.startswith("utf-16")
+        return io.BufferedReader(
+            _CountedText(source, budget, _NUL.format(repr(str(self.path))) if plain else ""), 2**16
+        )
 
     def _decoded(self, sample: bytes, encoding: str) -> str:
         try:
             # The sample may end within a character.
-            return codecs.getincrementaldecoder(encoding)().decode(sample, final=len(sample) < _SAMPLE_BYTES)
+            text = codecs.getincrementaldecoder(encoding)().decode(sample, final=len(sample) < _SAMPLE_BYTES)
         except LookupError:
             raise ValueError(f"unknown encoding {encoding!r}; known are utf-8, utf-16, latin-1, cp1252 ...") from None
         except UnicodeDecodeError as error:
             raise self._undecodable(encoding) from error
+        if "\0" in text:
+            raise ValueError(_NUL.format(repr(str(self.path))))
+        return text
 
     def _undecodable(self, encoding: str) -> ValueError:
         way = self.options.hint("encoding", "cp1252")
@@ -333,7 +341,7 @@ class TextFile(TableFile):
         except (ValueError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
             if repr(str(self.path)) in str(error):
                 raise
-            raise ValueError(f"cannot read {str(self.path)!r} as {self._kind}: {error}") from None
+            raise ValueError(f"cannot read {str(self.path)!r} as {self._kind}: {str(error).strip()}") from None
 
 
 @cache
@@ -367,7 +375,7 @@ def _encoding(sample: bytes, path: Path) -> str:
         even = sample[::2].count(0)
         if 5 * zeros >= len(sample) and (even == 0 or even == zeros):
             return "utf-16-le" if even == 0 else "utf-16-be"
-        raise ValueError(f"{str(path)!r} holds NUL bytes: it is no text, or damaged")
+        raise ValueError(_NUL.format(repr(str(path))))
     try:
         codecs.getincrementaldecoder("utf-8")().decode(sample)
         return "utf-8"
@@ -389,12 +397,14 @@ def _fields(text: str, separator: str) -> list[list[str]]:
 
 
 def _check_header(header: list[str], rows: list[list[str]], path: Path) -> None:
-    """Raise if the first line holds no names, or repeated ones."""
+    """Raise if the first line holds no names, or repeated ones.
+
+    A name may be a number, such as a year, and a value too; not one name a number and another a value of its column.
+    """
     are_numbers = [PLAIN_NUMBERS.number(cell) is not None for cell in header]
-    seen = [{row[i] for row in rows if i < len(row)} for i in range(len(header))]
-    if all(
-        is_number or (cell and cell in cells) for is_number, cell, cells in zip(are_numbers, header, seen, strict=True)
-    ):
+    others = [i for i, is_number in enumerate(are_numbers) if not is_number and header[i]]
+    names = [i for i in others if all(header[i] != row[i] for row in rows if i < len(row))]
+    if any(header) and (not names or (len(names) < len(others) and any(are_numbers))):
         what = "only numbers" if all(are_numbers) else "numbers, and values that its columns hold too"
         raise ValueError(
             f"the first line of {str(path)!r} must hold column names, but it holds {what} ({listed(header)}); "
@@ -494,14 +504,16 @@ class MemoryBudget:
 class _CountedText(io.RawIOBase):
     """Text that is unpacked piece by piece within a budget: every separator and line end is a cell of pandas."""
 
-    def __init__(self, source: BinaryIO, budget: MemoryBudget) -> None:
-        self._source, self._budget = source, budget
+    def __init__(self, source: BinaryIO, budget: MemoryBudget, nul: str) -> None:
+        self._source, self._budget, self._nul = source, budget, nul
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         data = self._source.read(len(buffer))
+        if self._nul and b"\0" in data:
+            raise ValueError(self._nul)
         # The separator may not be known yet: count all of them.
         cells = sum(data.count(character) for character in (b",", b";", b"\t", b"|", b" ", b"\n", b"\r"))
         self._budget.take(len(data) + _CELL_BYTES * cells)
