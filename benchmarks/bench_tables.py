@@ -46,9 +46,15 @@ TABLES = (
 )
 # Rarer classes are left out, and longer tables are cut.
 _FEWEST, _MOST = 20, 60_000
-_READ = """
-import resource, sys, time
+# On Linux, ru_maxrss begins at the memory of the parent process.
+_PEAK = """
+import sys, time
 from pathlib import Path
+def peak():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+"""
+_READ = """
 path = Path(sys.argv[2])
 if sys.argv[1] == "pandas":
     import pandas as pd
@@ -57,10 +63,10 @@ else:
     from pacbayes.data.io import open_table
     read = lambda path: open_table(path).read()
 read(Path(sys.argv[3]))
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 start = time.perf_counter()
 read(path)
-print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+print(time.perf_counter() - start, peak() - before)
 """
 
 
@@ -77,7 +83,7 @@ def reading(rows: int) -> None:
         frame[:100].to_csv(small, index=False)
         results = {}
         for how in ("pandas", "pacbayes"):
-            command = [sys.executable, "-c", _READ, how, str(path), str(small)]
+            command = [sys.executable, "-c", _PEAK + _READ, how, str(path), str(small)]
             seconds, kilobytes = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
             results[how] = float(seconds), float(kilobytes) * 1024
             print(f"{how:10}{results[how][0]:8.2f} s{results[how][1] / 2**20:10.0f} MB")
@@ -86,15 +92,13 @@ def reading(rows: int) -> None:
 
 
 _COMMAND = """
-import resource, sys, time
 from pacbayes.cli.app import main
 start = time.perf_counter()
 try:
     main(sys.argv[1:])
 except SystemExit as end:
     assert not end.code
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(f"{time.perf_counter() - start:.1f} s, {peak / 2**10:.0f} MB", file=sys.stderr)
+print(f"{sys.argv[1]}: {time.perf_counter() - start:.1f} s, {peak() / 2**10:.0f} MB", file=sys.stderr)
 """
 
 
@@ -112,7 +116,7 @@ def predictions(rows: int) -> None:
 
 def measure(*words: str) -> None:
     """Print the time and memory of a command."""
-    subprocess.run([sys.executable, "-c", _COMMAND, *words], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([sys.executable, "-c", _PEAK + _COMMAND, *words], stdout=subprocess.DEVNULL, check=True)
 
 
 def watching(rows: int) -> None:

@@ -18,15 +18,22 @@ from tests.cli.running import in_process
 from pacbayes import load_dataset
 from pacbayes._utils import memory
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux counts it")
+
 MB = 10**6
 LONG = 150 * MB
 # The reported free memory, of which half may be used.
 FREE = 100 * MB
 CHILD = """
-import resource, sys
+import sys
 from pathlib import Path
 from pacbayes.data.io import open_table
 from pacbayes._utils import memory
+
+def peak():
+    # On Linux, ru_maxrss begins at the memory of the parent process.
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
 def read(path):
     for block in open_table(path).blocks() if sys.argv[1] == "blocks" else [open_table(path).read()]:
@@ -34,13 +41,13 @@ def read(path):
 
 read(Path(sys.argv[2]))
 memory.free_bytes = lambda: int(sys.argv[4])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 try:
     read(Path(sys.argv[3]))
     result = "read"
 except (ValueError, MemoryError) as error:
     result = str(error)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, result)
+print(peak() - before, result)
 """
 
 
@@ -131,8 +138,17 @@ def write_strings(path):
     pq.write_table(pa.table({"a": long.dictionary_decode(), "class": pa.array([0] * 30_000)}), path)
 
 
+def write_string(path):
+    """Write one long string."""
+    pq.write_table(pa.table({"a": ["x" * LONG], "class": [0]}), path, compression="zstd")
+
+
 @pytest.mark.parametrize(
-    ("how", "write"), [("whole", write_zeros), ("whole", write_strings), ("blocks", write_strings)]
+    ("how", "write"),
+    [
+        *(("whole", write_zeros), ("whole", write_strings), ("blocks", write_strings)),
+        *(("whole", write_string), ("blocks", write_string)),
+    ],
 )
 def test_parquet_bombs_are_rejected(how, write, tmp_path):
     small, bomb = tmp_path / "small.parquet", tmp_path / "bomb.parquet"
@@ -143,6 +159,36 @@ def test_parquet_bombs_are_rejected(how, write, tmp_path):
     assert result.startswith(f"reading {str(bomb)!r} needs "), result
     assert "half of the free memory, 50 MB" in result
     assert increase < FREE
+
+
+OTHERS = {
+    "fixed-size binary": (b"x" * 10_000, pa.binary(10_000)),
+    "lists of text": (["x" * 10_000], None),
+    "structs of text": ({"t": "x" * 10_000}, None),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+@pytest.mark.parametrize("how", ["whole", "blocks"])
+def test_parquet_columns_of_unknown_size_are_not_read(how, kind, tmp_path):
+    small, bomb = tmp_path / "small.parquet", tmp_path / "bomb.parquet"
+    pd.DataFrame({"a": ["x", "y"], "class": [1, 2]}).to_parquet(small)
+    value, dtype = OTHERS[kind]
+    pq.write_table(pa.table({"a": pa.array([value] * 12_000, dtype), "class": [0] * 12_000}), bomb)
+    increase, result = read_in_child(how, small, bomb)
+    assert result == "read"
+    assert increase < FREE // 2
+
+
+@pytest.mark.parametrize("line_end", [b"\r", b"\n"])
+def test_empty_lines_are_counted(line_end, tmp_path):
+    small, bomb = tmp_path / "small.csv.gz", tmp_path / "bomb.csv.gz"
+    WRITERS[".csv.gz"](small, [b"a,b,class\n1,2,yes\n"])
+    WRITERS[".csv.gz"](bomb, [b"a,b" + line_end, *[line_end * 10**6] * 150])
+    for how in ("whole", "blocks"):
+        increase, result = read_in_child(how, small, bomb)
+        assert result.startswith(f"reading {str(bomb)!r} needs more than half of the free memory"), result
+        assert increase < FREE
 
 
 @pytest.mark.parametrize("ending", [".csv.gz", ".parquet"])

@@ -578,15 +578,19 @@ class ParquetTable(TableFile):
         with self._readable():
             import pyarrow as pa
 
+            metadata = self._file.metadata
+            groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+            chunks = [[group.column(j) for j in range(group.num_columns)] for group in groups]
+            chunks = [[chunk for chunk in group if chunk.path_in_schema in self._read] for group in chunks]
+            sizes = [[max(0, chunk.total_uncompressed_size) for chunk in group] for group in chunks]
             if rows is None:
-                budget, metadata = MemoryBudget(self.path), self._file.metadata
-                groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-                chunks = [group.column(j) for group in groups for j in range(group.num_columns)]
-                chunks = [chunk for chunk in chunks if chunk.path_in_schema in self._read]
-                budget.take(_COPIES * sum(8 * max(0, chunk.num_values) for chunk in chunks))
-                budget.take(sum(max(0, chunk.total_uncompressed_size) for chunk in chunks))
+                budget = MemoryBudget(self.path)
+                budget.take(_COPIES * sum(8 * max(0, chunk.num_values) for group in chunks for chunk in group))
+                budget.take(sum(map(sum, sizes)))
                 yield self._frame(self._file.read(columns=self._read), budget, strings, verbatim)
                 return
+            # A string may be as long as the column of its row group.
+            MemoryBudget(self.path).take(_COPIES * max((size for group in sizes for size in group), default=0))
             for batch in self._file.iter_batches(batch_size=rows, columns=self._read):
                 self.done += batch.num_rows
                 table = pa.Table.from_batches([batch])
