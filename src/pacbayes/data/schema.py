@@ -343,9 +343,9 @@ def _column(series: "pd.Series[Any]", name: str, forced: bool, numbers: NumberFo
         if not isinstance(value, str | Real | Decimal | date | bool | np.bool_):
             kind_name = value.kind if isinstance(value, Unreadable) else type(value).__name__
             raise ValueError(f"column {name!r} must hold numbers, dates or strings, got {kind_name}")
-    if not forced and not is_category and _is_text(distinct, present.size):
-        return replace(common, kind=TEXT)
     levels = sorted(set(spellings(np.array(distinct, dtype=object)).tolist())) if distinct else []
+    if not forced and not is_category and strings and _is_text(levels, present.size):
+        return replace(common, kind=TEXT)
     return replace(common, levels=tuple(levels) if len(levels) <= _MOST_LEVELS else ())
 
 
@@ -385,10 +385,11 @@ def _kind_of_values(distinct: list[Any], counts: NDArray[np.int64], numbers: Num
     return None
 
 
-def _is_text(distinct: list[Any], rows: int) -> bool:
-    if len(distinct) <= _MOST_WORDS or not all(isinstance(value, str) for value in distinct):
-        return False
-    return 2 * len(distinct) > rows or float(np.mean([len(value.split()) for value in distinct])) >= _WORDS_OF_TEXT
+def _is_text(levels: list[str], rows: int) -> bool:
+    many = len(levels) > _MOST_WORDS
+    return many and (
+        2 * len(levels) > rows or float(np.mean([len(level.split()) for level in levels])) >= _WORDS_OF_TEXT
+    )
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
