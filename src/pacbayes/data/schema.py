@@ -230,7 +230,7 @@ class Schema:
 
     def select(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Columns of the schema, by name if the frame has names, otherwise by position."""
-        by_position = list(frame.columns) == list(range(len(self.columns)))
+        by_position = frame.columns.equals(pd.RangeIndex(len(self.columns)))
         if by_position or _names(frame) == self.names:
             return frame
         places = {name: i for i, name in enumerate(_names(frame))}
