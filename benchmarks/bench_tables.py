@@ -9,7 +9,7 @@ seconds as the first of them took, or one; printed are the error rates on the ot
 version 0.2 in another checkout encodes the columns too, without dates, which it refuses.
 
 With ``--reading``, a CSV file of 20 columns is read by `open_table` and by `pandas.read_csv`, each in a process of its
-own; with ``--predictions``, ``pacbayes certify --predictions`` reads a file of two columns of predictions; with
+own, and seconds are of processors; with ``--predictions``, ``pacbayes certify --predictions`` reads a file of two columns of predictions; with
 ``--watch``, ``pacbayes watch`` and ``compare`` read files of two sizes.
 """
 
@@ -64,9 +64,9 @@ else:
     read = lambda path: open_table(path).read()
 read(Path(sys.argv[3]))
 before = peak()
-start = time.perf_counter()
+start = time.process_time()
 read(path)
-print(time.perf_counter() - start, peak() - before)
+print(time.process_time() - start, peak() - before)
 """
 
 
@@ -98,7 +98,8 @@ try:
     main(sys.argv[1:])
 except SystemExit as end:
     assert not end.code
-print(f"{sys.argv[1]}: {time.perf_counter() - start:.1f} s, {peak() / 2**10:.0f} MB", file=sys.stderr)
+seconds = f"{time.perf_counter() - start:.1f} s, {time.process_time():.1f} s of processors"
+print(f"{sys.argv[1]}: {seconds}, {peak() / 2**10:.0f} MB", file=sys.stderr)
 """
 
 

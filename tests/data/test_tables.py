@@ -117,6 +117,28 @@ def test_two_spellings_of_a_class_or_group_are_refused(pair):
         CertifiedClassifier("logistic", random_state=0).fit(X, X["x"] > 0, groups=y)
 
 
+@pytest.mark.parametrize("pair", [(1, "01"), (1, "1"), (7.5, "7.50"), (True, "True")])
+def test_a_number_and_its_text_are_two_spellings(pair):
+    X = pd.DataFrame({"x": RNG.normal(size=80)})
+    y = pd.Series([*pair, "other", "third"] * 20, dtype=object)
+    for labels in (y, y.to_numpy()):
+        with pytest.raises(ValueError, match="y holds both"):
+            CertifiedClassifier("logistic", random_state=0).fit(X, labels)
+    with pytest.raises(ValueError, match="groups holds both"):
+        CertifiedClassifier("logistic", random_state=0).fit(X, X["x"] > 0, groups=y)
+
+
+@pytest.mark.parametrize("backend", ["numpy_nullable", "pyarrow"])
+@pytest.mark.parametrize("classes", [[0, 1], [False, True], ["a", "b"]])
+def test_classes_keep_their_type_in_nullable_columns(classes, backend):
+    X = pd.DataFrame({"x": RNG.normal(size=80)})
+    y = pd.Series(classes * 40)
+    expected = CertifiedClassifier("logistic", cv=None, random_state=0).fit(X, y)
+    model = CertifiedClassifier("logistic", cv=None, random_state=0).fit(X, y.convert_dtypes(dtype_backend=backend))
+    assert model.classes_.dtype == expected.classes_.dtype
+    assert model.predict(X).tolist() == expected.predict(X).tolist()
+
+
 @pytest.mark.parametrize("pair", PAIRS)
 def test_two_spellings_of_a_category_are_one(pair):
     rng = np.random.default_rng(1)

@@ -122,10 +122,8 @@ def _predicted(
     note: Callable[[str], None],
 ) -> Any:
     """Predictions of a saved model for the rows of a file, as text."""
-    import numpy as np
-
     from pacbayes.certificates.difference import certified_by_groups
-    from pacbayes.cli.new_rows import LabelColumns, NewRows, labelled_blocks, load_saved
+    from pacbayes.cli.new_rows import CodedColumn, LabelColumns, NewRows, labelled_blocks, load_saved
     from pacbayes.data.spelling import as_labels
 
     assert model is not None
@@ -140,10 +138,12 @@ def _predicted(
     hint = "compare on rows that were used to train, tune or choose neither model"
     rows = NewRows(data, loaded, options, not_missing, list(columns.values()))
     labels = LabelColumns(data, columns, options, not_missing, _MISSING_HINT)
-    parts = [as_labels(loaded.predict(X)) for X in labelled_blocks(loaded, rows, labels, (model, data), hint)]
+    predicted = CodedColumn()
+    for X in labelled_blocks(loaded, rows, labels, (model, data), hint):
+        predicted.add(as_labels(loaded.predict(X)))
     for line in rows.notes:
         note(line)
-    return np.concatenate(parts)
+    return predicted.values[predicted.codes]
 
 
 def _names(a: str, b: str) -> tuple[str, str]:

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from pacbayes._utils.checks import did_you_mean, narrow_labels
 from pacbayes.cli.data import TARGET_HINT, Choices, Data, left_out
 from pacbayes.cli.model import check, make_estimator, parse_positive
-from pacbayes.cli.new_rows import no_class
+from pacbayes.cli.new_rows import CodedColumn, no_class
 from pacbayes.cli.options import option_name
 from pacbayes.data.io import open_table
 from pacbayes.data.rejections import in_shell, listed
 from pacbayes.data.schema import Schema
-from pacbayes.data.spelling import aligned, as_labels, check_spellings, from_cells
+from pacbayes.data.spelling import aligned, check_spellings, from_cells
 from pacbayes.data.targets import check_classes, labels_of, target_of
 
 if TYPE_CHECKING:
@@ -51,32 +51,6 @@ class ColumnClassifier:
         return {"column": self.column}
 
 
-class _Coded:
-    """A column as codes of its distinct strings: ten million rows take 40 MB.  Missing values have code -1."""
-
-    def __init__(self) -> None:
-        self._index: dict[Any, int] = {}
-        self._parts: list[NDArray[np.int32]] = []
-
-    def add(self, column: "pd.Series[Any]") -> None:
-        """Add a block."""
-        import pandas as pd
-
-        codes, values = pd.factorize(column.to_numpy(dtype=object))
-        table = [self._index.setdefault(value, len(self._index)) for value in values]
-        self._parts.append(np.array([*table, -1], dtype=np.int32)[codes])
-
-    @property
-    def codes(self) -> NDArray[np.int32]:
-        """Codes of all rows."""
-        return np.concatenate(self._parts)
-
-    @property
-    def values(self) -> NDArray[Any]:
-        """Distinct strings, by code."""
-        return as_labels(np.array([*self._index], dtype=object))
-
-
 def read_predictions(path: Path, choices: Choices) -> Data:
     """Read a table with a column of predictions for each classifier, and the true classes."""
     import pandas as pd
@@ -91,7 +65,7 @@ def read_predictions(path: Path, choices: Choices) -> Data:
     names = [name for name in file.columns if name not in (*choices.drop, *groups_column)]
     target = target_of(names, choices.target, str(path), in_shell)
     names.remove(target)
-    coded = {name: _Coded() for name in (target, *names, *groups_column)}
+    coded = {name: CodedColumn() for name in (target, *names, *groups_column)}
     for block in file.blocks(strings=list(coded)):
         for name, column in coded.items():
             column.add(block[name])

@@ -293,7 +293,9 @@ _FEW_CLASSES = 10
 
 
 def check_complete(y: Any, name: str = "y") -> Any:
-    """Raise if y contains missing values; scikit-learn's error would not name y.
+    """Labels in a NumPy type; raise if some are missing, or a label has two spellings.
+
+    scikit-learn's errors would not name y.
 
     Examples
     --------
@@ -308,6 +310,13 @@ def check_complete(y: Any, name: str = "y") -> Any:
         raise ValueError(
             f"Input {name} contains NaN or None: row {row} has no label ({number} missing). Remove these rows."
         )
+    dtype: Any = getattr(y, "dtype", None)
+    if isinstance(dtype, pd.api.extensions.ExtensionDtype) and not isinstance(dtype, pd.CategoricalDtype):
+        # scikit-learn would convert whole numbers and truth values to floats.
+        y = np.array(y.tolist(), dtype=object if pd.api.types.is_string_dtype(dtype) else None)
+    values = np.empty(0) if dtype is None else np.asarray(y)
+    if values.dtype.kind == "O" and values.ndim == 1 and not all(isinstance(label, str) for label in values):
+        check_spellings(values, name)
     return y
 
 

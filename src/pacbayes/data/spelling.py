@@ -61,7 +61,7 @@ def spellings(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_spellings(values: Iterable[Any], where: str, what: str = "class") -> None:
-    """Raise if two different values have one spelling.
+    """Raise if two different values have one spelling, such as a number and its text.
 
     Examples
     --------
@@ -70,17 +70,18 @@ def check_spellings(values: Iterable[Any], where: str, what: str = "class") -> N
     ValueError: --target holds both '01' and '1': if they are one class, write them alike; if not, give them names that
     differ by more than case, blanks or zeros
     """
-    first: dict[str, str] = {}
-    for text in sorted({str(value) for value in values}):
-        form = spelling(text)
-        if first.setdefault(form, text) != text:
+    first: dict[str, Any] = {}
+    for value in sorted(set(values), key=str):
+        other = first.setdefault(spelling(value), value)
+        if other != value:
+            pair = " and ".join(repr(one) if isinstance(one, str) else str(one) for one in (other, value))
             raise ValueError(
-                f"{where} holds both {first[form]!r} and {text!r}: if they are one {what}, write them alike; if not, "
-                "give them names that differ by more than case, blanks or zeros"
+                f"{where} holds both {pair}: if they are one {what}, write them alike; if not, give them names that "
+                "differ by more than case, blanks or zeros"
             )
 
 
-def aligned(values: Sequence[Any], known: Iterable[Any], where: str) -> NDArray[Any]:
+def aligned(values: Any, known: Iterable[Any], where: str) -> NDArray[Any]:
     """Values in the spelling of the known ones; others as they are.
 
     Examples
@@ -88,11 +89,10 @@ def aligned(values: Sequence[Any], known: Iterable[Any], where: str) -> NDArray[
     >>> aligned(["1.0", "x"], ["01", "02"], "--a").tolist()
     ['01', 'x']
     """
-    distinct = list(dict.fromkeys(values))
+    codes, distinct = pd.factorize(np.asarray(values, dtype=object), use_na_sentinel=False)
     check_spellings(distinct, where)
     known_forms = {spelling(value): value for value in known}
-    table = {value: known_forms.get(spelling(value), value) for value in distinct}
-    return np.array([table[value] for value in values], dtype=object)
+    return np.array([known_forms.get(spelling(value), value) for value in distinct], dtype=object)[codes]
 
 
 def as_labels(values: Any) -> NDArray[Any]:
