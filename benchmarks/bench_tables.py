@@ -9,7 +9,8 @@ seconds as the first of them took, or one; printed are the error rates on the ot
 version 0.2 in another checkout encodes the columns too, without dates, which it refuses.
 
 With ``--reading``, a CSV file of 20 columns is read by `open_table` and by `pandas.read_csv`, each in a process of its
-own, and seconds are of processors; with ``--predictions``, ``pacbayes certify --predictions`` reads a file of two columns of predictions; with
+own, and seconds are of processors; with ``--predictions``, ``pacbayes certify --predictions`` reads a file of two
+columns of predictions; with
 ``--watch``, ``pacbayes watch`` and ``compare`` read files of two sizes.
 """
 
@@ -233,7 +234,7 @@ def compare(old: Path | None) -> Iterator[str]:
 
 def write(lines: Iterator[str], path: Path | None) -> None:
     """Print lines, and write them with the command to a file."""
-    command = f"python {' '.join(sys.argv)}"
+    command = "python benchmarks/bench_tables.py --old CHECKOUT --out results/tables.md"
     made = ["# Tables with dates, text and many categories", "", "Written by", "", f"    {command}", ""]
     made += ["whose docstring describes the experiment. Columns are error rates on the rows that do not train.", ""]
     for line in lines:

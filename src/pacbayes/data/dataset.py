@@ -293,9 +293,7 @@ _FEW_CLASSES = 10
 
 
 def check_complete(y: Any, name: str = "y") -> Any:
-    """Labels in a NumPy type; raise if some are missing, or a label has two spellings.
-
-    scikit-learn's errors would not name y.
+    """Raise if labels are missing, or one has two spellings; scikit-learn's errors would not name y.
 
     Examples
     --------
@@ -310,14 +308,24 @@ def check_complete(y: Any, name: str = "y") -> Any:
         raise ValueError(
             f"Input {name} contains NaN or None: row {row} has no label ({number} missing). Remove these rows."
         )
-    dtype: Any = getattr(y, "dtype", None)
-    if isinstance(dtype, pd.api.extensions.ExtensionDtype) and not isinstance(dtype, pd.CategoricalDtype):
-        # scikit-learn would convert whole numbers and truth values to floats.
-        y = np.array(y.tolist(), dtype=object if pd.api.types.is_string_dtype(dtype) else None)
-    values = np.empty(0) if dtype is None else np.asarray(y)
+    values = np.asarray(y) if hasattr(y, "dtype") else np.empty(0)
     if values.dtype.kind == "O" and values.ndim == 1 and not all(isinstance(label, str) for label in values):
         check_spellings(values, name)
     return y
+
+
+def numpy_labels(y: Any) -> Any:
+    """Convert nullable and pyarrow-backed labels to NumPy: scikit-learn would convert whole numbers to floats.
+
+    Examples
+    --------
+    >>> numpy_labels(pd.array([0, 1], dtype="Int64")), numpy_labels(pd.array([True, False], dtype="boolean"))
+    (array([0, 1]), array([ True, False]))
+    """
+    dtype: Any = getattr(y, "dtype", None)
+    if not isinstance(dtype, pd.api.extensions.ExtensionDtype) or isinstance(dtype, pd.CategoricalDtype):
+        return y
+    return np.array(y.tolist(), dtype=object if pd.api.types.is_string_dtype(dtype) else None)
 
 
 def missing_labels(y: Any) -> NDArray[np.bool_]:
