@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import FloatArray, Rows
-from pacbayes.cli.new_rows import LabelColumns, NewRows, in_spelling_of, labelled_blocks
+from pacbayes.cli.new_rows import CodedColumn, LabelColumns, NewRows, in_spelling_of, labelled_blocks
 from pacbayes.cli.show import Note
 from pacbayes.data.rows import row_hashes
 from pacbayes.data.spelling import as_labels
@@ -132,9 +132,9 @@ class ArrivalReader:
         labels = LabelColumns(file, columns, self._options, self._not_missing, _MISSING_HINT)
         rows = NewRows(file, model, self._options, self._not_missing, list(columns.values()))
         distinct = model.certificate_.unit == DISTINCT
-        predictions, accepted_blocks, covered, hashes = [], [], [], []
+        predicted, accepted_blocks, covered, hashes = CodedColumn(), [], [], []
         for X in labelled_blocks(model, rows, labels, (self._path, file), _NEW_ROWS_HINT):
-            predictions.append(as_labels(model.predict(X)))
+            predicted.add(as_labels(model.predict(X)))
             accepted_blocks.append(model.accepts(X))
             covered.append(model.covered(X))
             hashes += [row_hashes(X, b"")] if distinct else []
@@ -145,9 +145,8 @@ class ArrivalReader:
         texts = labels.columns()
         y_true = texts[columns["--target"]]
         # With all classes of the model, because all predictions of a few rows may be wrong.
-        y_pred = in_spelling_of(
-            y_true, np.concatenate([*predictions, as_labels(model.classes_)]), repr(str(self._path))
-        )
+        values = np.concatenate([predicted.values, as_labels(model.classes_)])
+        y_pred = in_spelling_of(y_true, values, repr(str(self._path)))[predicted.codes]
         times = _times(texts[columns[ORDER]], columns[ORDER]) if ORDER in columns else None
         order = np.arange(y_true.size) if times is None else times.argsort(kind="stable")
         if distinct:
@@ -155,7 +154,7 @@ class ArrivalReader:
         accepted = np.concatenate(accepted_blocks)[order]
         places = order[accepted]
         # After a refit, only covered predictions can be errors.
-        wrong = (y_pred[: y_true.size] != y_true) & np.concatenate(covered)
+        wrong = (y_pred != y_true) & np.concatenate(covered)
         groups, slices = (texts[columns[option]][places] if option in columns else None for option in (GROUP, SLICE))
         kept_times = None if times is None else times[places]
         abstained = int((~accepted).sum())
