@@ -148,6 +148,16 @@ def test_strings_in_a_column_of_numbers_are_refused_unless_it_had_some():
     np.testing.assert_array_equal(mixed.parse(pd.DataFrame({"c": ["3", "x"]}))["c"], [3.0, np.nan])
 
 
+@pytest.mark.parametrize("other", ["%d.%m.%Y", "%A"])
+def test_a_later_table_in_another_format_is_refused(other):
+    days = pd.Series(pd.date_range("2024-01-01", periods=40))
+    schema = Schema.of(pd.DataFrame({"day": days.astype(str), "c": [*map(str, range(39)), "?"]}))
+    with pytest.raises(ValueError, match=r"column 'day' must hold dates as the training rows do, but 40 of 40 values"):
+        schema.parse(pd.DataFrame({"day": days.dt.strftime(other), "c": "1"}))
+    with pytest.raises(ValueError, match=r"column 'c' must hold numbers as the training rows do, but 40 of 40 values"):
+        schema.parse(pd.DataFrame({"day": days, "c": "1,5"}))
+
+
 def test_categories_without_a_training_row_are_counted():
     schema = Schema.of(pd.DataFrame({"c": ["red", "green", None], "d": ["a", "b", "a"], "x": [1, 2, 3]}))
     new = pd.DataFrame({"x": [0] * 5, "c": ["Red ", "pink", "pink", None, "grey"], "d": [None, *"aabb"]})

@@ -32,6 +32,8 @@ MISSING_WORDS = (
 )
 # A column is of numbers, or of dates, if at least this share of its strings are; the others count as missing.
 _SHARE_PARSED = 0.9
+# From so many values on, most of them must be readable.
+_SEVERAL = 10
 # Strings are free text if there are more distinct ones than this, and most of them are unique or have several words.
 _MOST_WORDS, _WORDS_OF_TEXT = 30, 3.0
 # Levels are stored for columns with at most so many: more hardly repeat.
@@ -217,8 +219,8 @@ class Schema:
     def parse(self, table: Any) -> pd.DataFrame:
         """Convert a table to numbers (days since 1970 for dates), spellings of categories, and text.
 
-        Values that a column cannot hold are missing.  Raise if a column of numbers holds none but strings that are no
-        numbers.
+        Values that a column cannot hold are missing.  Raise if a column of numbers without strings holds some, or if
+        most values of a column have another format.
         """
         frame = self.select(as_frame(table))
         if _are_numbers(frame) and not self.kinds(CATEGORY, TEXT, DATE):
@@ -246,12 +248,12 @@ class Schema:
             values = values_of(series)
             return np.array([v if isinstance(v, float) else " ".join(str(v).split()) for v in values], dtype=object)
         if column.kind == DATE:
-            return days_of(series, column.date_format)
+            return _mostly_readable(series, days_of(series, column.date_format), column)
         numbers, bad = numbers_of(series, self.numbers)
         if bad.any() and not column.strings:
             value = values_of(series)[int(bad.argmax())]
             raise ValueError(f"column {column.name!r} must hold numbers, got {value!r} in row {int(bad.argmax())}")
-        return numbers
+        return _mostly_readable(series, numbers, column)
 
     def numeric(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Copy of the table with numbers and truth values as float64; other columns as they are."""
@@ -459,6 +461,19 @@ def numbers_of(series: "pd.Series[Any]", numbers: NumberFormat = PLAIN_NUMBERS) 
     codes, distinct = pd.factorize(values_of(series))
     table = np.array([*(_float(value, numbers) for value in distinct), np.nan], dtype=np.float64)
     return table[codes], (codes >= 0) & np.isnan(table)[codes]
+
+
+def _mostly_readable(series: "pd.Series[Any]", values: FloatArray, column: Column) -> FloatArray:
+    """Raise if most of several strings are not of the kind of the column: they are written in another format."""
+    bad = np.isnan(values) & series.notna().to_numpy()
+    present = int(series.notna().sum())
+    if present >= _SEVERAL and 2 * np.count_nonzero(bad) > present:
+        place = int(bad.argmax())
+        raise ValueError(
+            f"column {column.name!r} must hold {column.kind}s as the training rows do, but {np.count_nonzero(bad)} of "
+            f"{present} values cannot be read, such as {series.iloc[place]!r} in row {place}"
+        )
+    return values
 
 
 def _float(value: Any, numbers: NumberFormat) -> float:
