@@ -117,14 +117,6 @@ def test_a_refit_has_the_bound_of_the_certified_rule(voting, what, groups, unit)
     assert "on which the refitted and the certified model agree" in str(refitted)
 
 
-def test_a_refit_of_an_alternative():
-    """At a hedge of almost 1 an alternative vote has the smallest bound, which carries over."""
-    clf = fit(voting="majority", hedge=0.999999, refit=True)
-    assert clf.certificate_.rule != "primary"
-    assert clf.certificate_.refit
-    assert clf.covered(X).shape == (Y.size,)
-
-
 # New rows.
 NEW = X + 0.001
 

@@ -13,7 +13,6 @@ from pacbayes.certificates.primary import (
     averaged_vote_weights,
     errors_of_votes,
     integer_vote_weights,
-    primary_weights,
 )
 from pacbayes.ensemble.cross_validation import assign_folds, count_fold_errors
 from pacbayes.estimators import planning
@@ -75,21 +74,6 @@ def test_folds_without_training_rows_of_a_class_are_skipped():
     totals, found, _ = cross_validated(codes, y_pred, fold)
     assert totals.tolist() == np.count_nonzero(y_pred[:, kept] != codes[kept], axis=1).tolist()
     assert found == direct_errors_of_votes(codes[kept], y_pred[:, kept], fold[kept], 2)
-
-
-def test_a_perfect_candidate_dominates_only_if_others_have_errors():
-    codes = np.tile([0, 1], 40)
-    flawless = np.tile(codes, (5, 1))
-    bad = np.tile(1 - codes, (6, 1))
-    totals, found, _ = cross_validated(codes, np.concatenate([flawless[:1], bad]))
-    assert found[0] == codes.size
-    assert min(found) == 0
-    assert primary_weights(np.arange(7), totals, 7, found)[1].weights[0] > 2**52 * 0.99
-    # No candidate has errors: all strengths have the same weight.
-    totals, found, _ = cross_validated(codes, flawless)
-    assert set(found) == {0}
-    parts = np.ldexp(primary_weights(np.arange(5), totals, 5, found)[1].weights.astype(float), -52)
-    np.testing.assert_allclose(parts, [6 / 35, 6 / 35, 6 / 35 + 1 / 7, 6 / 35, 6 / 35], rtol=1e-12)
 
 
 def rows():

@@ -42,16 +42,6 @@ def test_group_option_equals_groups_of_fit(files, capsys):
     assert "Column 'patient' names 60 groups and is not a feature." in stderr
 
 
-def test_duplicates_trigger_a_warning_or_are_kept_together(files, capsys):
-    output, stderr = as_json(["certify", files / "copies.csv", *QUICK], capsys, with_remarks=True)
-    assert "look like copies made after sampling" in stderr
-    assert output["settings"]["duplicates_in_training"] > 0
-    args = ["certify", files / "copies.csv", "--duplicates", "together", *QUICK]
-    output, stderr = as_json(args, capsys, with_remarks=True)
-    assert "copies made after sampling" not in stderr
-    assert (output["settings"]["duplicates_in_training"], output["settings"]["unit"]) == (0, "distinct example")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

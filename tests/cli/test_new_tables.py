@@ -77,20 +77,6 @@ def test_text_columns_of_a_model_fitted_in_python(kind, values, ending, tmp_path
     assert values["both"] + values["only_b"] == np.sum(clf.predict(new) != truth)
 
 
-def test_text_columns_without_feature_names(tmp_path, capsys):
-    X, y = texts(["01", "1", "NA"])
-    pipeline = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression())
-    grid = {"logisticregression__C": [1.0]}
-    clf = CertifiedClassifier(Grid(pipeline, grid), random_state=0, voting="best", cv=3, validation_size=0.5).fit(
-        X[["code"]].to_numpy(), y
-    )
-    save(clf, tmp_path / "m.pacbayes")
-    new, _ = texts(["01", "1", "NA"], 100, seed=1)
-    new[["code"]].to_csv(tmp_path / "new.csv", index=False)
-    y_pred = predicted([tmp_path / "m.pacbayes", tmp_path / "new.csv"], capsys)
-    assert y_pred == clf.predict(new[["code"]].to_numpy()).tolist()
-
-
 @pytest.mark.parametrize(
     ("kind", "later"), [("preprocessor", {"preprocessor": None}), ("pipeline", {"candidates": SCALED})]
 )
@@ -188,24 +174,6 @@ def test_missing_markers_are_stored_in_the_model(trained, ending, tmp_path, caps
     assert predicted([model, new, "--missing", "999", "--missing", "?"], capsys) == expected
 
 
-@pytest.mark.parametrize("values", [["NA", "DE", "FR"]])
-def test_text_of_a_parquet_file_that_marks_missing_values_in_csv(values, tmp_path, capsys):
-    X, y = texts(values)
-    X.assign(kind=y).to_parquet(tmp_path / "data.parquet")
-    model = tmp_path / "m.pacbayes"
-    assert in_process(["certify", tmp_path / "data.parquet", *QUICK, "--save", model], capsys).code == 0
-    new, _ = texts(values, 100, seed=1)
-    new.to_parquet(tmp_path / "new.parquet")
-    new.to_csv(tmp_path / "new.csv", index=False)
-    expected = np.where(new["code"] == values[0], "yes", "no").tolist()
-    assert predicted([model, tmp_path / "new.parquet"], capsys) == expected
-    assert predicted([model, tmp_path / "new.csv"], capsys) == expected
-    test = tmp_path / "test.csv"
-    new.assign(kind=expected).to_csv(test, index=False)
-    args = ["certify", tmp_path / "data.parquet", *QUICK, "--test", test, "--json"]
-    assert json.loads(in_process(args, capsys).out)["test"]["errors"]["best"] == 0
-
-
 def test_missing_markers_of_csv_apply_to_parquet(tmp_path, capsys):
     X, y = texts(["NA", "DE", "FR"])
     X.assign(kind=y).to_csv(tmp_path / "data.csv", index=False)
@@ -217,14 +185,3 @@ def test_missing_markers_of_csv_apply_to_parquet(tmp_path, capsys):
     assert predicted([model, tmp_path / "new.parquet"], capsys) == expected
     error = error_of(["predict", model, tmp_path / "new.parquet", "--not-missing", "NA"], capsys)
     assert "--not-missing" in error
-
-
-def test_missing_values_in_an_unnamed_column(tmp_path, capsys):
-    frame = gapped().replace({"code": {"?": "c"}})
-    frame.insert(0, "", np.where(np.arange(400) % 5 == 0, np.nan, frame["x"]))
-    frame.to_csv(tmp_path / "data.csv", index=False)
-    model = tmp_path / "m.pacbayes"
-    args = ["certify", tmp_path / "data.csv", *QUICK, "--keep", "Unnamed: 0", "--save", model]
-    assert in_process(args, capsys).code == 0
-    frame.head(30).to_csv(tmp_path / "new.csv", index=False)
-    assert len(predicted([model, tmp_path / "new.csv"], capsys)) == 30

@@ -165,21 +165,3 @@ def test_batch_bound_is_printed_once(files, capsys, monkeypatch):
         certificate = load(model).certificate_
         assert result.out.splitlines() == [certificate.sentence, certificate.main_assumption, expected, ""]
         assert result.err == ""
-
-
-@pytest.mark.parametrize(
-    ("args", "data"),
-    [
-        (("--hedge", "1", "--voting", "stochastic"), "data.csv"),
-        (("--max-error", "0.2"), "data.csv"),
-        (("--duplicates", "together"), "data.csv"),
-        (("--group", "unit"), "grouped.csv"),
-    ],
-)
-def test_no_batch_bound_without_a_proof(files, capsys, args, data):
-    model = certified(files, capsys, *args, data=data)
-    result = in_process(["predict", model, files / "new.csv"], capsys)
-    assert result.code == 0, result.err
-    assert "With 95 % confidence" in result.err
-    assert "one batch" not in result.err + result.out
-    assert "are wrong at most" not in result.err + result.out

@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import CertifiedClassifier, Grid, SVMs
+from pacbayes import Grid, SVMs
 from pacbayes.data.dataset import Dataset
 from pacbayes.data.split import SplitOptions, split_rows
 from pacbayes.ensemble.calibration import DECISIONS, PAIRS, PROBABILITIES, Calibration
@@ -125,13 +125,3 @@ def test_folds_are_those_of_the_parts(trained):
         np.testing.assert_array_equal(member.scores, expected.scores)
     for member, i in zip(folds.out_of_fold(np.array([6, 7, 9, 12]), fold), (6, 7, 9, 12), strict=True):
         np.testing.assert_array_equal(member.scores, out_of_fold[i].scores)
-
-
-def test_soft_vote_uses_one_classifier_of_each_family():
-    clf = CertifiedClassifier([SVMS, TREES, LINEAR], cv=3, random_state=0).fit(X, NAMES)
-    weights, families = clf.primary_["soft"], np.repeat([0, 1, 2], [6, 4, 1])
-    losses = clf.cv_results_["mean_log_loss"]
-    best = [np.flatnonzero(families == family)[losses[families == family].argmin()] for family in range(3)]
-    assert set(np.flatnonzero(weights)) <= set(best)
-    assert weights[losses.argmin()] == weights.max()
-    assert clf.predict_proba(X).argmax(axis=1).tolist() == np.searchsorted(clf.classes_, clf.predict(X)).tolist()

@@ -270,15 +270,6 @@ def assert_refitted(folds, fold):
             np.testing.assert_array_equal(member.scores[fold == k], expected)
 
 
-def test_forests_are_refitted_with_groups():
-    X, y = CANCER
-    trained = train(RandomForestClassifier(10), {"max_depth": [2]}, X, y, groups=np.arange(len(y)) // 3)
-    units = trained.split.units_of(trained.split(0)[0])
-    fold = assign_folds(trained.folds.codes, 4, np.random.default_rng(0), units)
-    assert all(np.unique(fold[units == unit]).size == 1 for unit in np.unique(units))
-    assert_refitted(trained.folds, fold)
-
-
 @pytest.mark.parametrize("duplicates", ["keep", "together"])
 def test_forests_are_refitted_with_duplicates(duplicates):
     X, y = CANCER

@@ -1,7 +1,6 @@
 """Certificates of batches: of both estimators, of prefit classifiers, of loaded models, and in blocks."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
@@ -97,20 +96,6 @@ def test_a_few_rows_of_the_fit_are_reported(clf):
     assert "3 rows equal rows that the model was fitted with" in str(batch)
     with pytest.raises(ValueError, match="1 of 1 rows equals a row behind the model"):
         clf.certify_batch(X[OLD[:1]])
-
-
-def test_rows_that_are_equal_by_chance_are_accepted():
-    """With three columns of few values, most rows have duplicates."""
-    rng = np.random.default_rng(0)
-    rows = pd.DataFrame(rng.integers(0, 3, (600, 3)), columns=["a", "b", "c"])
-    labels = (rows["a"] + rows["b"] > 2).to_numpy() ^ (rng.random(600) < 0.1)
-    clf = CertifiedClassifier(TREES, cv=3, random_state=0).fit(rows[:400], labels[:400])
-    batch = clf.certify_batch(rows[400:])
-    assert batch.seen == 200
-    assert batch.wrong >= (clf.predict(rows[400:]) != labels[400:]).sum()
-    # The rows of the fit are recognised in any order.
-    with pytest.raises(ValueError, match="400 of 400 rows equal"):
-        clf.certify_batch(rows[:400][::-1])
 
 
 # -- block by block --------------------------------------------------------------------------------------------------

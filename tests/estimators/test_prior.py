@@ -60,17 +60,6 @@ def test_data_dependent_priors_require_a_shared_split():
         fit(lambda params, X_train, y_train: UNEVEN, split="independent")
 
 
-def test_independent_splits_hide_kernel_widths_from_the_prior():
-    # Widths depend on training rows, which validate other SVMs.
-    seen = []
-    fit(lambda params: seen.extend(params) or UNEVEN, split="independent")
-    assert seen == [{"lambda": 0.1}, {"lambda": 1.0}, {"lambda": 10.0}]
-    fit(lambda params, X_train=None, y_train=None: seen.append(X_train) or UNEVEN, split="independent")
-    assert seen[-1] is None
-    fit(lambda params: seen.extend(params) or UNEVEN)
-    assert set(seen[-1]) == {"lambda", "gamma"}
-
-
 @pytest.mark.parametrize(
     ("prior", "error", "message"),
     [

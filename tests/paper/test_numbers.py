@@ -6,10 +6,10 @@ from importlib.resources import files
 
 import pytest
 
-from pacbayes import kl_roots, log_constant
+from pacbayes import log_constant
 from pacbayes.data import DATASETS
 from pacbayes.paper.numbers import TABLES, cell, printed, raw_cell, slip
-from pacbayes.paper.protocol import DELTA, LARGE, NINE
+from pacbayes.paper.protocol import DELTA, NINE
 
 DISTANCES = ("linear", "squared", "pinsker", "ch", "kl")
 BOUND_TABLES = ("main", "small_lambda")
@@ -41,24 +41,6 @@ def rounds_to(value, text):
 
 
 @pytest.mark.parametrize("table", BOUND_TABLES)
-def test_every_cell_is_there(table):
-    rows = printed(table)
-    for dataset in NINE:
-        kinds = {(r["distance"], r["constant"]) for r in rows if r["dataset"] == dataset}
-        assert kinds == {(d, "paper") for d in DISTANCES} | ({("squared", "exact")} if dataset not in LARGE else set())
-    missing = {(r["dataset"], r["distance"]) for r in rows if r["bound"] is None}
-    assert missing == {(dataset, "linear") for dataset in LARGE}  # the paper's NaN
-    assert all(0.0 <= r["test_error"] < 0.3 for r in rows)
-
-
-def test_sizes_of_the_other_tables():
-    sizes = {"fp_vs_solver": 9 * 5, "ccp": 9, "support": 4 * 9, "top_lambdas": 24 * 8}
-    assert {table: len(printed(table)) for table in sizes} == sizes
-    with pytest.raises(ValueError, match="unknown table 'nonsense'"):
-        printed("nonsense")
-
-
-@pytest.mark.parametrize("table", BOUND_TABLES)
 def test_bounds_are_ordered_as_theory_orders_them(table):
     """With the constant 2 sqrt(m) in each, Pinsker's inequality puts kl below Pinsker, and Pinsker below squared."""
     for dataset in NINE:
@@ -71,18 +53,6 @@ def test_bounds_are_ordered_as_theory_orders_them(table):
         log_term = log_constant("linear", m) - math.log(DELTA)
         assert of["linear"] is None or of["linear"] > log_term / m
         assert of["squared"] > math.sqrt((math.log(2 * math.sqrt(m)) - math.log(DELTA)) / m)
-
-
-def test_mushroom_without_errors_fixes_delta():
-    m = DATASETS["mushroom-paper"].split_sizes.validation
-
-    def least(delta):
-        return float(kl_roots(0.0, math.log(2 * math.sqrt(m) / delta) / m)[1])
-
-    for H in (50, 200):
-        theirs = cell("fp_vs_solver", "fixed_point", dataset="mushroom-paper", H=H)
-        assert rounds_to(least(DELTA), theirs)
-        assert not rounds_to(least(0.05), theirs)
 
 
 def test_tables_that_share_a_cell_agree_unless_flagged():
@@ -99,14 +69,6 @@ def test_tables_that_share_a_cell_agree_unless_flagged():
         assert cell("fp_vs_solver", "fixed_point", dataset="banknote", H=H) is None
 
 
-def test_kl_support_table_is_flagged_exactly_where_it_contradicts_the_other():
-    for row in printed("support"):
-        if row["distance"] == "kl":
-            other = raw_cell("fp_vs_solver", "fixed_point", dataset=row["dataset"], H=row["H"])
-            below = row["fp_bound"] + 1e-5 < other
-            assert below == (slip("support", "fp_bound", dataset=row["dataset"], distance="kl") is not None)
-
-
 def test_every_slip_points_at_a_cell_that_is_printed_so():
     for row in printed("slips"):
         where = {name: row[name] for name in ("dataset", "H", "distance") if name in printed(row["table"])[0]}
@@ -114,12 +76,6 @@ def test_every_slip_points_at_a_cell_that_is_printed_so():
             where["constant"] = "paper"
         found = raw_cell(row["table"], row["column"], **where)
         assert found is None or found == pytest.approx(float(row["printed"]), rel=1e-9)
-
-
-def test_main_test_errors_contradict_the_flagged_ones():
-    assert cell("main", "test_error", dataset="wdbc", distance="squared", constant="exact") == pytest.approx(0.07052)
-    assert raw_cell("support", "fp_test", dataset="wdbc", distance="squared") == pytest.approx(0.70523)
-    assert cell("support", "fp_test", dataset="wdbc", distance="squared") is None
 
 
 @pytest.mark.parametrize("row", printed("constants"), ids=lambda row: f"{row['distance']}-{row['m']}")
