@@ -38,7 +38,7 @@ _SCHEMES = {
 
 
 def main(space: Workspace) -> Output:
-    """Return the table for the split schemes of the workspace."""
+    """Table for the split schemes of the workspace."""
     datasets = [name for dataset in space.datasets for name in _with_honest(dataset)]
     rows = bound_rows(space, "main", space.grid, datasets)
     for row in rows:
@@ -53,13 +53,13 @@ def _with_honest(dataset: str) -> tuple[str, ...]:
 
 
 def _ipopt_letter(space: Workspace, dataset: str) -> str:
-    """Return the letter with which Ipopt failed for kl on the first seed, empty where it did not."""
+    """Letter with which Ipopt failed for kl on the first seed, empty where it did not."""
     run = space.run(dataset, space.primary, 0)
     return str(kept_ipopt(space, run, "kl", most=_STAR_SECONDS)["letter"])
 
 
 def main_text(space: Workspace, rows: list[Row]) -> str:
-    """Return the page of `main`."""
+    """Page of `main`."""
     parts = [
         "# Bounds and test errors of the five optimal posteriors",
         f"H = {space.grid.size} classifiers (λ = {space.grid[0]:g} to {space.grid[-1]:g}), δ = {DELTA}, the paper's "
@@ -81,7 +81,7 @@ def main_text(space: Workspace, rows: list[Row]) -> str:
 
 
 def _split_parts(rows: list[Row], split: str) -> list[str]:
-    """Return the tables of a split scheme, with their headings."""
+    """Tables of a split scheme, with their headings."""
     return [
         "### Bounds", _paper_table(rows, split, "bound"),
         "### Average test errors", _paper_table(rows, split, "test_error"),
@@ -101,7 +101,7 @@ def _protocol_table(rows: list[Row]) -> str:
 
 
 def small_lambda(space: Workspace) -> Output:
-    """Return the table for the split schemes of the workspace, beside the bounds and test errors of the first grid."""
+    """Table for the split schemes of the workspace, beside the bounds and test errors of the first grid."""
     rows = bound_rows(space, "small_lambda", space.second_grid, space.datasets)
     first = bound_rows(space, "main", space.grid, space.datasets)
     for row, old in zip(rows, first, strict=True):
@@ -110,7 +110,7 @@ def small_lambda(space: Workspace) -> Output:
 
 
 def small_lambda_text(space: Workspace, rows: list[Row]) -> str:
-    """Return the page of `small-lambda`."""
+    """Page of `small-lambda`."""
     grid = space.second_grid
     parts = [
         "# Bounds and test errors for small λ",
@@ -142,7 +142,7 @@ def _change(rows: list[Row], split: str) -> str:
 
 
 def concentration(space: Workspace) -> Output:
-    """Return the index of every posterior of `main` (the paper's constants), averaged over seeds."""
+    """Index of every posterior of `main` (the paper's constants), averaged over seeds."""
     everything = bound_rows(space, "main", space.grid, space.datasets)
     names = ("dataset", "split", "distance", "H", "seeds", "hhi", "full_support")
     rows = [
@@ -154,7 +154,7 @@ def concentration(space: Workspace) -> Output:
 
 
 def concentration_text(space: Workspace, rows: list[Row]) -> str:
-    """Return the page of `concentration`."""
+    """Page of `concentration`."""
     parts = [
         "# Concentration of the posteriors",
         "HHI = Σ qᵢ² (the paper: “equivalent to the ℓ₂ norm”; it is its square), averaged over seeds, and in "
@@ -178,7 +178,7 @@ def _hhi_cell(row: Row) -> str:
 
 
 def bound_rows(space: Workspace, table: str, lambdas: FloatArray, datasets: Sequence[str]) -> list[Row]:
-    """Return a row per data set, split scheme, distance and constant, with the paper's number where it has one."""
+    """Row per data set, split scheme, distance and constant, with the paper's number where it has one."""
     rows = []
     for split in space.splits:
         for dataset in datasets:
@@ -223,7 +223,7 @@ def _row(
 
 
 def pick(rows: Sequence[Row], **where: Any) -> Row:
-    """Return the one row with these values."""
+    """Only row with these values."""
     found = [row for row in rows if all(row[name] == value for name, value in where.items())]
     if len(found) != 1:
         raise ValueError(f"{where} must name one row, got {len(found)}")
@@ -231,7 +231,7 @@ def pick(rows: Sequence[Row], **where: Any) -> Row:
 
 
 def _paper_table(rows: Sequence[Row], split: str, value: str) -> str:
-    """Return the paper's table: ours, bold where among the lowest 10 %, and below it the paper's and the difference.
+    """Paper's table: ours, bold where among the lowest 10 %, and below it the paper's and the difference.
 
     `value` is "bound" or "test_error"; a star has the letter of Ipopt's failure for kl.
     """
@@ -253,7 +253,7 @@ def _paper_table(rows: Sequence[Row], split: str, value: str) -> str:
 
 
 def _agreement_table(rows: Sequence[Row], split: str) -> str:
-    """Return how many of the paper's cells we are near to, per distance."""
+    """Count the paper's cells that we are near to, per distance."""
     lines = []
     for name, column in (("bound", "difference"), ("test error", "test_difference")):
         totals = [0, 0, 0, 0]
@@ -268,7 +268,7 @@ def _agreement_table(rows: Sequence[Row], split: str) -> str:
 
 
 def _agreement_line(rows: Sequence[Row], splits: Sequence[str]) -> str:
-    """Return in one sentence how many of the paper's bounds are within 0.01 and 0.02 of ours, by split scheme."""
+    """Sentence on how many of the paper's bounds are within 0.01 and 0.02 of ours, by split scheme."""
     parts = []
     for split in splits:
         chosen = [row["difference"] for row in rows if row["split"] == split and row["difference"] is not None]
@@ -278,7 +278,7 @@ def _agreement_line(rows: Sequence[Row], splits: Sequence[str]) -> str:
 
 
 def within(differences: Sequence[float]) -> list[int]:
-    """Return how many differences are at most 0.01, at most 0.02, beyond, and how many there are.
+    """Count the differences that are at most 0.01, at most 0.02, beyond, and all.
 
     Examples
     --------
@@ -291,7 +291,7 @@ def within(differences: Sequence[float]) -> list[int]:
 
 
 def _exact_table(rows: Sequence[Row], split: str) -> str:
-    """Return the bounds with exact constants, and by how much they are below those with the paper's."""
+    """Bounds with exact constants, and by how much they are below those with the paper's."""
     lines = []
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
         cells = [describe(dataset)]

@@ -30,12 +30,12 @@ _IMPROVED = ("spambase", "mammographic", "wdbc", "banknote")
 
 
 def claims(space: Workspace) -> Output:
-    """Return the verdicts; the tables they rest on are computed, or come from the cache."""
+    """Verdicts; the tables they rest on are computed, or come from the cache."""
     return Output("claims", judge(lambda name: from_csv(load(name)(space).csv)), partial(claims_text, space))
 
 
 def judge(read: Read) -> list[Row]:
-    """Return the verdicts that follow from the other tables."""
+    """Verdicts that follow from the other tables."""
     main, small = read("main"), read("small-lambda")
     datasets = list(dict.fromkeys(row["dataset"] for row in small))
     splits = list(dict.fromkeys(row["split"] for row in main))
@@ -45,7 +45,7 @@ def judge(read: Read) -> list[Row]:
 
 
 def view_of(rows: Iterable[Row], split: str | None, datasets: Iterable[str]) -> View:
-    """Return bounds and test errors with the paper's constants: ours of a split scheme, or printed ones (None)."""
+    """Bounds and test errors with the paper's constants: ours of a split scheme, or printed ones (None)."""
     chosen = [r for r in rows if r["constant"] == "paper" and r["dataset"] in set(datasets)]
     return {
         (r["dataset"], r["distance"]): (r["bound"], r["test_error"]) for r in chosen if split in (None, r.get("split"))
@@ -53,12 +53,12 @@ def view_of(rows: Iterable[Row], split: str | None, datasets: Iterable[str]) -> 
 
 
 def _names_of(view: View) -> list[str]:
-    """Return the data sets of a view."""
+    """Names of the data sets of a view."""
     return list(dict.fromkeys(dataset for dataset, _ in view))
 
 
 def _row_of(view: View, dataset: str, what: int) -> dict[str, float]:
-    """Return a data set's bounds (0) or test errors (1) by distance, without what is missing."""
+    """Bounds (0) or test errors (1) of a data set by distance, without missing ones."""
     values = {d: view[dataset, d][what] for d in COLUMNS}
     return {d: value for d, value in values.items() if value is not None}
 
@@ -279,7 +279,7 @@ def _but(names: list[str]) -> str:
 
 
 def claims_text(space: Workspace, rows: list[Row]) -> str:
-    """Return the page of `claims`."""
+    """Page of `claims`."""
     lines, last = [], ""
     for row in rows:
         claim = "" if row["claim"] == last else row["claim"]

@@ -53,7 +53,7 @@ _MAX_ITER = 100_000
 
 
 def risk_curves(space: Workspace) -> Output:
-    """Return the figure for the first seed of every split scheme, and numbers that describe the curves.
+    """Figure for the first seed of every split scheme, and numbers that describe the curves.
 
     Those of `TURNING`, of which the paper claims more, are described for all seeds.
     """
@@ -77,7 +77,7 @@ def risk_curves(space: Workspace) -> Output:
 
 
 def risk_curves_text(space: Workspace, rows: list[Row]) -> str:
-    """Return the page of `risk-curves`."""
+    """Page of `risk-curves`."""
     parts = [
         "# Validation and test error against λ",
         "Seed 0. “Rise”: mean of the last tenth of the grid minus that of the first. “Scatter”: standard deviation of "
@@ -94,7 +94,7 @@ def risk_curves_text(space: Workspace, rows: list[Row]) -> str:
 
 
 def describe_curve(run: Run) -> dict[str, float]:
-    """Return the numbers of the table for one curve."""
+    """Numbers of the table for one curve."""
     risks, tenth = run.risks, max(1, len(run.risks) // 10)
     return {
         "least": float(risks.min()), "largest": float(risks.max()),
@@ -104,7 +104,7 @@ def describe_curve(run: Run) -> dict[str, float]:
 
 
 def scatter(values: FloatArray) -> float:
-    """Return the part of the variation that neighbours do not share.
+    """Part of the variation that neighbours do not share.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def _draw_curves(runs: dict[str, Run]) -> "Figure":
 
 
 def no_best_lambda(space: Workspace) -> Output:
-    """Return ranking and test errors on the samples of the first seed, and how the best spread over ten seeds."""
+    """Ranking and test errors on the samples of the first seed, and how the best spread over ten seeds."""
     partitions = [rank_samples(seed) for seed in range(1 if space.quick else 10)]
     rows: list[Row] = [{"kind": "value"} | row for row in partitions[0]]
     rows += [{"kind": "partition", "seed": seed} | best_share(ranked) for seed, ranked in enumerate(partitions)]
@@ -142,7 +142,7 @@ def no_best_lambda(space: Workspace) -> Output:
 
 
 def rank_samples(seed: int, samples: int = _SAMPLES) -> list[Row]:
-    """Return, for each sample and each of its top values, rank, lambda and errors: ties go to the smaller lambda."""
+    """Rank, lambda and errors of each sample and each of its top values: ties go to the smaller lambda."""
     data = load_dataset("mammographic")
     order = generator(seed).permutation(len(data.target))
     test = order[_SAMPLES * SIZE :]
@@ -159,20 +159,20 @@ def rank_samples(seed: int, samples: int = _SAMPLES) -> list[Row]:
 
 
 def best_share(rows: list[Row]) -> Row:
-    """Return the lambda that is first most often and the share of samples in which it is."""
+    """Lambda that is first most often and the share of samples in which it is."""
     first = Counter(row["lambda"] for row in rows if row["rank"] == 1)
     value, count = first.most_common(1)[0]
     return {"lambda": value, "share": count / _SAMPLES}
 
 
 def _recurring(rows: list[Row]) -> set[float]:
-    """Return the lambdas that are among the top of at least half of the samples."""
+    """Lambdas that are among the top of at least half of the samples."""
     counts = Counter(row["lambda"] for row in rows)
     return {value for value, count in counts.items() if count >= _SAMPLES / 2}
 
 
 def no_best_lambda_text(_: Workspace, everything: list[Row]) -> str:
-    """Return the page of `no-best-lambda`."""
+    """Page of `no-best-lambda`."""
     rows, shares = ([row for row in everything if row["kind"] == kind] for kind in ("value", "partition"))
     often, paper = _recurring(rows), best_share(list(printed("top_lambdas")))
     tied = _tied(rows)
@@ -196,7 +196,7 @@ def no_best_lambda_text(_: Workspace, everything: list[Row]) -> str:
 
 
 def _tied(rows: list[Row]) -> int:
-    """Return in how many samples the top values have one training error."""
+    """Count the samples in which the top values have one training error."""
     by_sample: dict[int, set[float]] = {}
     for row in rows:
         by_sample.setdefault(row["sample"], set()).add(row["training_error"])
@@ -220,7 +220,7 @@ def _draw_best(rows: list[Row]) -> "Figure":
 
 
 def robustness(space: Workspace) -> Output:
-    """Return both sides for every sample of the first seed."""
+    """Both sides for every sample of the first seed."""
     rows = measured_sides(0)
     return Output("robustness", rows, partial(robustness_text, space), {"robustness": partial(_draw_sides, rows)})
 
@@ -245,7 +245,7 @@ def measured_sides(seed: int) -> list[Row]:
 
 
 def _sides(sample: int, kind: str, distance: str, empirical: Any, true: Any) -> Row:
-    """Return both sides of the theorem for the posterior with the least bound."""
+    """Both sides of the theorem for the posterior with the least bound."""
     posterior = optimal_posterior(empirical, SIZE, distance=distance, delta=DELTA)
     gap = float(posterior.weights @ true - posterior.weights @ empirical)
     left = gap if distance == "linear" else gap * gap
@@ -257,7 +257,7 @@ def _sides(sample: int, kind: str, distance: str, empirical: Any, true: Any) -> 
 
 
 def robustness_text(_: Workspace, rows: list[Row]) -> str:
-    """Return the page of `robustness`."""
+    """Page of `robustness`."""
     lines = []
     for kind in METRICS:
         for distance in ("linear", "squared"):
@@ -298,7 +298,7 @@ def _draw_sides(rows: list[Row]) -> "Figure":
 def errors_on(
     X: FloatArray, y: Rows, train: Rows, targets: Sequence[Rows], lambdas: FloatArray, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return the errors of every lambda's machine (across) on each of the targets (down): raw features, sigest.
+    """Errors of every lambda's machine (across) on each of the targets (down): raw features, sigest.
 
     Examples
     --------

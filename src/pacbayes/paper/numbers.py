@@ -16,7 +16,7 @@ Row = dict[str, Any]
 
 @cache
 def printed(table: str) -> tuple[Row, ...]:
-    """Return the rows of one of the paper's tables: numbers as float, None where the paper has NaN, NA or a misprint.
+    """Rows of one of the paper's tables: numbers as float, None where the paper has NaN, NA or a misprint.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def printed(table: str) -> tuple[Row, ...]:
 
 
 def cell(table: str, column: str, **where: Any) -> float | None:
-    """Return one number of the paper, None where it has none or the cell is a slip.
+    """One number of the paper, None where it has none or the cell is a slip.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def cell(table: str, column: str, **where: Any) -> float | None:
 
 
 def raw_cell(table: str, column: str, **where: Any) -> Any:
-    """Return one number of the paper as printed, None where it has none."""
+    """One number of the paper as printed, None where it has none."""
     found = [row for row in printed(table) if all(row[name] == value for name, value in where.items())]
     if len(found) > 1:
         raise ValueError(f"{where} must name one row of {table!r}, got {len(found)}")
@@ -58,7 +58,7 @@ def raw_cell(table: str, column: str, **where: Any) -> Any:
 
 
 def slip(table: str, column: str, **where: Any) -> str | None:
-    """Return why a cell of the paper cannot be right, None where nothing is known against it.
+    """Reason why a cell of the paper cannot be right, None where nothing is known against it.
 
     Examples
     --------

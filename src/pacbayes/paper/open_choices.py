@@ -25,7 +25,7 @@ _SEEDS = 3
 
 
 def datasets(space: Workspace) -> Output:
-    """Return the table; it is the same for every workspace."""
+    """Table; it is the same for every workspace."""
     rows: list[Row] = []
     for name in NINE:
         facts, theirs = DATASETS[name], DATASETS[name].paper
@@ -41,7 +41,7 @@ def datasets(space: Workspace) -> Output:
 
 
 def datasets_text(_: Workspace, rows: list[Row]) -> str:
-    """Return the page of `datasets`."""
+    """Page of `datasets`."""
     lines = [
         [describe(r["dataset"]), f"`{r['dataset']}`", f"{r['features']} ({r['paper_features']})",
          f"{r['examples']} ({r['paper_examples']})", f"{r['classes']} ({r['paper_classes']})",
@@ -58,14 +58,14 @@ def datasets_text(_: Workspace, rows: list[Row]) -> str:
 
 
 def protocols(space: Workspace) -> Output:
-    """Return all protocols on all data sets: for one split, every combination; for many, the scalings."""
+    """All protocols on all data sets: for one split, every combination; for many, the scalings."""
     rows = [choice_row(space, dataset, protocol) for dataset in space.datasets for protocol in choices(space, dataset)]
     evidence = [evidence_row(space, dataset, split) for dataset in space.datasets for split in SPLIT_SCHEMES]
     return Output("protocols", rows + evidence, partial(protocols_text, space))
 
 
 def protocols_text(space: Workspace, rows: list[Row]) -> str:
-    """Return the page of `protocols`."""
+    """Page of `protocols`."""
     tried, evidence = ([row for row in rows if row["kind"] == kind] for kind in ("choice", "evidence"))
     parts = ["# The protocol's open choices", _INTRODUCTION, "## All protocols", _ranking_table(tried)]
     parts += ["## C = 1/λ and σ per split, by data set", _by_dataset(space, tried)]
@@ -95,7 +95,7 @@ _EVIDENCE = (
 
 
 def choices(space: Workspace, dataset: str) -> list[Protocol]:
-    """Return the protocols to try on a data set."""
+    """Protocols to try on a data set."""
     few = space.quick or dataset in LARGE
     sigmas, costs = (SIGMAS[:1], COSTS[:1]) if few else (SIGMAS, COSTS)
     shared = [
@@ -107,7 +107,7 @@ def choices(space: Workspace, dataset: str) -> list[Protocol]:
 
 
 def choice_row(space: Workspace, dataset: str, protocol: Protocol) -> Row:
-    """Return how far a data set's row of the main table is from the paper's under a protocol."""
+    """Distance of a data set's row of the main table from the paper's under a protocol."""
     most = len(space.seeds_of(dataset, protocol.split))
     plain = protocol == space.protocol(dataset, protocol.split)
     number_of = min(most, _SEEDS if plain or protocol.split != "independent" else 1)
@@ -120,7 +120,7 @@ def choice_row(space: Workspace, dataset: str, protocol: Protocol) -> Row:
 
 
 def evidence_row(space: Workspace, dataset: str, split: str) -> Row:
-    """Return what the first 50 classifiers of the main table's protocol give."""
+    """Results of the first 50 classifiers of the main table's protocol."""
     size = space.size(1000) if space.quick else SIZE
     first = [_first_fifty(run.first(size)) for run in space.runs(dataset, split)]
     row: Row = {"kind": "evidence", "dataset": dataset} | space.protocol(dataset, split).to_dict()
@@ -133,7 +133,7 @@ def evidence_row(space: Workspace, dataset: str, split: str) -> Row:
 
 
 def _paper_fifty(dataset: str) -> Row:
-    """Return the paper's numbers for the first 50 classifiers."""
+    """Paper's numbers for the first 50 classifiers."""
     least, random, test = (cell("ccp", name, dataset=dataset) for name in ("fp_bound", "ccp_mean", "ccp_test_mean"))
     known = None if random is None or least is None or test is None else (random - least, random - test)
     return {
@@ -144,7 +144,7 @@ def _paper_fifty(dataset: str) -> Row:
 
 
 def _differences(runs: Sequence[Run], dataset: str) -> tuple[list[float], list[float]]:
-    """Return ours minus the paper's for every bound and every test error of a row of the main table."""
+    """Ours minus the paper's, for every bound and every test error of a row of the main table."""
     bounds, errors = [], []
     for distance, constant in CELLS:
         posteriors = [solve(run, distance, constant) for run in runs]
@@ -159,7 +159,7 @@ def _differences(runs: Sequence[Run], dataset: str) -> tuple[list[float], list[f
 
 
 def _first_fifty(run: Run) -> tuple[float, float, float]:
-    """Return the least bound, the mean bound of random posteriors, and their mean test error."""
+    """Least bound, the mean bound of random posteriors, and their mean test error."""
     weights = [start_of(seed, len(run.errors)) for seed in range(_STARTS)]
     values = [bound(w, run.risks, run.m, delta=DELTA, constant="paper") for w in weights]
     return solve(run, "kl").bound, float(np.mean(values)), float(np.mean([w @ run.test_risks for w in weights]))
@@ -170,7 +170,7 @@ def _mean_abs(values: Sequence[float]) -> float:
 
 
 def _ranking(rows: Sequence[Row]) -> list[Row]:
-    """Return every protocol with its averages over the data sets it was tried on, best first."""
+    """Every protocol with its averages over the data sets it was tried on, best first."""
     names = ("scaling", "split", "sigma", "cost")
     ranked = []
     for protocol in dict.fromkeys(tuple(row[name] for name in names) for row in rows):

@@ -51,7 +51,7 @@ class Output:
 
 
 def render(name: str, table: str, text: Callable[[list[Row]], str]) -> str:
-    """Return the page of a table from its CSV file alone, ending in the fingerprint of that file.
+    """Page of a table from its CSV file alone, ending in the fingerprint of that file.
 
     The page has fewer digits than the file; by the fingerprint a change of any digit shows.
     """
@@ -60,7 +60,7 @@ def render(name: str, table: str, text: Callable[[list[Row]], str]) -> str:
 
 
 def new_figure(rows: int, columns: int, *, width: float, height: float) -> tuple["Figure", list[Any]]:
-    """Return a figure without a screen, drawn only when it is written, and its axes, row by row."""
+    """Figure without a screen, drawn only when it is written, and its axes, row by row."""
     figure: Figure = import_optional("matplotlib.figure", "a figure").Figure(
         figsize=(width, height), layout="constrained"
     )
@@ -77,7 +77,7 @@ def _save_figure(figure: "Figure", path: Path) -> None:
 
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return rows as CSV; the columns are those of all rows, in the order in which they first occur.
+    """Rows as CSV; the columns are those of all rows, in the order in which they first occur.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def from_csv(text: str) -> list[Row]:
-    r"""Return the rows of a CSV file, numbers and truth values as such and empty cells as None.
+    r"""Rows of a CSV file, numbers and truth values as such and empty cells as None.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def _csv_cell(value: Any) -> Any:
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return a Markdown table.
+    """Markdown table.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str
 
 
 def number(value: float | None, digits: int = 5) -> str:
-    """Return a number for a table: small ones in scientific notation, a dash where there is none.
+    """Format a number for a table: small ones in scientific notation, a dash where there is none.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def number(value: float | None, digits: int = 5) -> str:
 
 
 def lettered(value: float | None, letter: str | None, digits: int = 5) -> str:
-    """Return a solver's bound with the letter of its failure, if it failed.
+    """Format a solver's bound with the letter of its failure, if it failed.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def lettered(value: float | None, letter: str | None, digits: int = 5) -> str:
 
 
 def signed(value: float | None, digits: int = 4) -> str:
-    """Return a difference with its sign.
+    """Format a difference with its sign.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def signed(value: float | None, digits: int = 4) -> str:
 
 
 def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and the standard deviation (NaN for a single value).
+    """Mean and standard deviation (NaN for a single value).
 
     Examples
     --------
@@ -192,7 +192,7 @@ def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
 
 
 def spread(mean: float, deviation: float | None, digits: int = 4) -> str:
-    """Return a mean with its deviation, where there is one.
+    """Format a mean with its deviation, where there is one.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def divergences(space: Workspace) -> Output:
 
 
 def divergences_text(_: Workspace, rows: list[Row]) -> str:
-    """Return the page of `divergences`."""
+    """Page of `divergences`."""
     parts = [
         "# Kullback-Leibler against chi-square",
         "The smallest bounds over all posteriors, exact constants, uniform prior, one training and one validation "
@@ -71,7 +71,7 @@ def divergences_text(_: Workspace, rows: list[Row]) -> str:
 
 
 def _pair(first: float, second: float) -> list[str]:
-    """Return two numbers for a table, the smaller one bold."""
+    """Format two numbers for a table, the smaller one bold."""
     texts = [number(first, 4), number(second, 4)]
     return [
         f"**{text}**" if value == min(first, second) else text
@@ -99,7 +99,7 @@ def starts(space: Workspace) -> Output:
 
 
 def starts_text(_: Workspace, rows: list[Row]) -> str:
-    """Return the page of `starts`."""
+    """Page of `starts`."""
     lines = [
         [
             describe(row["dataset"]), row["distance"], f"{row['converged']} of {row['starts']}",
@@ -147,12 +147,12 @@ def posteriors(space: Workspace) -> Output:
 
 
 def _median(run: Run, posterior: Any) -> float:
-    """Return the lambda below which half of the weight is."""
+    """Lambda below which half of the weight is."""
     return float(run.lambdas[np.searchsorted(np.cumsum(posterior.weights), 0.5)])
 
 
 def _curve_rows(run: Run) -> list[Row]:
-    """Return points of the Gibbs curve, from the prior on."""
+    """Points of the Gibbs curve, from the prior on."""
     rows: list[Row] = []
     for beta in (0.0, *np.geomspace(1.0, 1e4, 60).tolist()):
         weights = gibbs_posterior(run.risks, beta)
@@ -162,7 +162,7 @@ def _curve_rows(run: Run) -> list[Row]:
 
 
 def _size_rows(run: Run) -> list[Row]:
-    """Return the smallest bounds for the first classifiers of the grid."""
+    """Smallest bounds for the first classifiers of the grid."""
     sizes = [H for H in _SIZES if run.errors.size > H] + [run.errors.size]
     return [
         {"kind": "size", "H": H, "distance": distance, "bound": solve(run.first(H), distance).bound}
@@ -171,7 +171,7 @@ def _size_rows(run: Run) -> list[Row]:
 
 
 def posteriors_text(_: Workspace, rows: list[Row]) -> str:
-    """Return the page of `posteriors`."""
+    """Page of `posteriors`."""
     optima = [row for row in rows if row["kind"] == "optimum"]
     lines = [
         [

@@ -59,18 +59,18 @@ class Protocol:
             check_choice(name, getattr(self, name), allowed)
 
     def with_split(self, split: str) -> "Protocol":
-        """Return the same protocol with another split scheme."""
+        """Copy the protocol with another split scheme."""
         return replace(self, split=split)
 
     def to_dict(self) -> dict[str, str]:
-        """Return the choices by name."""
+        """Choices by name."""
         return asdict(self)
 
     def __str__(self) -> str:
         return f"{self.scaling}, sigma {self.sigma}, C = {self.cost}"
 
     def lambdas(self, lambdas: FloatArray, n_train: int) -> FloatArray:
-        """Return what `svm_set`, whose C is 1/lambda, has to be told.
+        """Parameters for `svm_set`, whose C is 1/lambda.
 
         Examples
         --------
@@ -81,14 +81,14 @@ class Protocol:
         return lambdas * factor
 
     def prepare(self, X: FloatArray) -> tuple[FloatArray, bool | str]:
-        """Return the rows and the `scale` to hand to `svm_set`."""
+        """Rows and the `scale` to hand to `svm_set`."""
         if self.scaling == "min-max":
             low, high = X.min(axis=0), X.max(axis=0)
             return (X - low) / np.where(high > low, high - low, 1.0), False
         return X, "kernlab" if self.scaling == "kernlab" else False
 
     def width_rows(self, X: FloatArray) -> FloatArray:
-        """Return the rows a width that is estimated once is estimated from: prepared, and scaled if `svm_set` does."""
+        """Rows a width that is estimated once is estimated from: prepared, and scaled if `svm_set` does."""
         rows, scale = self.prepare(X)
         return fit_scaling(rows, scale)(rows)
 
@@ -98,7 +98,7 @@ PROTOCOLS = {name: Protocol("raw") for name in (*NINE, "bupa")}
 
 
 def small_grid() -> FloatArray:
-    r"""Return the 500 values of the paper's second grid: 0.10, 0.11, ..., 5.00, and nine below.
+    r"""500 values of the paper's second grid: 0.10, 0.11, ..., 5.00, and nine below.
 
     The nine are :math:`10^{-5} \cdot 10^{4k/9}`, k = 0..8: our reading of "a combination of arithmetic-geometric
     progression for the interval (1e-5, 0.1)", which the paper does not define; 500 - 491 = 9 is all it fixes.
@@ -113,7 +113,7 @@ def small_grid() -> FloatArray:
 
 
 def describe(value: Any) -> str:
-    """Return how a data set is called in the paper's tables."""
+    """Name of a data set in the paper's tables."""
     return {"bupa": "Bupa, no leak", "bupa-leaky": "Bupa", "mushroom-paper": "Mushroom"}.get(
         str(value), str(value).capitalize()
     )
@@ -162,7 +162,7 @@ PROFILES = {
 
 
 def profile_risks(name: str, H: int = 1990) -> tuple[FloatArray, int]:
-    """Return the risks of the first `H` classifiers of a profile and its validation size.
+    """Risks of the first `H` classifiers of a profile and its validation size.
 
     Parameters
     ----------

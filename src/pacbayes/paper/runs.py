@@ -46,12 +46,12 @@ class Cache:
         self.folder = folder
 
     def _path(self, label: str, key: Mapping[str, Any]) -> Path:
-        """Return the file that holds the result for a key."""
+        """File that holds the result for a key."""
         text = json.dumps(dict(key) | {"version": _VERSION}, sort_keys=True)
         return self.folder / f"{label}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.npz"
 
     def get(self, label: str, key: Mapping[str, Any], compute: Callable[[], Arrays]) -> Arrays:
-        """Return what is kept for a key, computed if there is nothing."""
+        """Load the result for a key, or compute and store it."""
         path = self._path(label, key)
         if path.exists():
             with np.load(path, allow_pickle=False) as kept:
@@ -65,7 +65,7 @@ class Cache:
 
 
 def digest(*arrays: NDArray[Any]) -> str:
-    """Return a short hash of the contents of arrays, for a key."""
+    """Short hash of the contents of arrays, for a key."""
     total = hashlib.sha256()
     for array in arrays:
         total.update(f"{array.shape}{array.dtype}".encode())
@@ -99,7 +99,7 @@ class Run:
         return self.test_errors / self.m_test
 
     def first(self, H: int) -> "Run":
-        """Return the run of the first H lambdas: what a run of them alone would be."""
+        """Run of the first H lambdas: what a run of them alone would be."""
         return Run(
             self.dataset, self.lambdas[:H], self.errors[:H], self.m, self.test_errors[:H], self.m_test, self.seconds,
             self.unconverged,
@@ -107,7 +107,7 @@ class Run:
 
 
 def train(dataset: str, lambdas: FloatArray, protocol: Protocol, seed: int, cache: Cache, jobs: int | None) -> Run:
-    """Return a run, trained or from the cache.
+    """Run, trained or from the cache.
 
     Examples
     --------

@@ -29,7 +29,7 @@ _BLOCK = 50
 
 
 def fp_vs_solver(space: Workspace) -> Output:
-    """Return the table for the first seed of the workspace's main split scheme; of Ipopt in full for all seeds."""
+    """Table for the first seed of the workspace's main split scheme; of Ipopt in full for all seeds."""
     rows: list[Row] = []
     for dataset in space.datasets:
         seeds = space.seeds_of(dataset, space.primary) if space.full else range(1)
@@ -41,7 +41,7 @@ def fp_vs_solver(space: Workspace) -> Output:
 
 
 def _over_seeds(space: Workspace, runs: list[Run]) -> Row:
-    """Return on how many seeds Ipopt failed, and how far above the certified minimum it ended."""
+    """Count the seeds on which Ipopt failed, with its distances above the certified minimum."""
     found = [kept_ipopt(space, run, "kl") for run in runs]
     above = [one["bound"] - solve(run, "kl").bound for one, run in zip(found, runs, strict=True)]
     letters = "".join(sorted(one["letter"] for one in found))
@@ -54,7 +54,7 @@ def _over_seeds(space: Workspace, runs: list[Run]) -> Row:
 
 
 def fp_vs_solver_row(space: Workspace, dataset: str, H: int, run: Run) -> Row:
-    """Return the three bounds of one run beside the paper's."""
+    """Three bounds of one run beside the paper's."""
     theirs = next(row for row in printed("fp_vs_solver") if row["dataset"] == dataset and row["H"] == H)
     point, best, other = solve(run, "kl", method="fixed-point"), solve(run, "kl"), kept_ipopt(space, run, "kl")
     return {
@@ -71,7 +71,7 @@ def fp_vs_solver_row(space: Workspace, dataset: str, H: int, run: Run) -> Row:
 
 
 def fp_vs_solver_text(space: Workspace, rows: list[Row]) -> str:
-    """Return the page of `fp-vs-solver`."""
+    """Page of `fp-vs-solver`."""
     lines = []
     for row in rows:
         mark = "†" if row["paper_slip"] else ""
@@ -102,20 +102,20 @@ def fp_vs_solver_text(space: Workspace, rows: list[Row]) -> str:
 
 
 def largest_distance(rows: list[Row]) -> str:
-    """Return the largest distance of a fixed point from the certified minimum, in words."""
+    """Largest distance of a fixed point from the certified minimum, in words."""
     worst = max(abs(row["fixed_point_above"]) for row in rows)
     return f"{worst:.0e}" if worst else f"less than 1e-{_DECIMALS}"
 
 
 def _failures(row: Row) -> str:
-    """Return on how many seeds Ipopt failed, with what letters, and how far above the minimum it was at most."""
+    """Describe the failures of Ipopt: seeds, letters, and its largest distance above the minimum."""
     letters = row["ipopt_letters"] or ""
     kinds = ", ".join(f"{letters.count(letter)} {letter}" for letter in dict.fromkeys(letters))
     return f"{len(letters)} of {row['seeds']}{f' ({kinds})' if kinds else ''}; {row['ipopt_most_above']:.0e}"
 
 
 def ccp(space: Workspace) -> Output:
-    """Return the table for the first seed of the workspace's main split scheme."""
+    """Table for the first seed of the workspace's main split scheme."""
     starts = 5 if space.quick else _PAPER_STARTS if space.full else 100
     rows = []
     for dataset in space.datasets:
@@ -145,7 +145,7 @@ def _summary(name: str, values: FloatArray) -> Row:
 
 
 def _all_ends(space: Workspace, run: Run, starts: int) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Return bounds and test errors of the starts, and of the ends of both formulations; NaN where risks are zero."""
+    """Bounds and test errors of the starts, and of the ends of both formulations; NaN where risks are zero."""
     ends = {"start": _start_values(run, starts)}
     for formulation in FORMULATIONS:
         parts = [
@@ -158,7 +158,7 @@ def _all_ends(space: Workspace, run: Run, starts: int) -> dict[str, tuple[FloatA
 
 
 def _kept_ends(space: Workspace, run: Run, formulation: str, first: int, last: int) -> Arrays:
-    """Return the ends of some of the starts, from the cache if there."""
+    """Values at the ends of some of the starts, from the cache if there."""
     key = {
         "errors": digest(run.errors), "test": digest(run.test_errors), "m": run.m, "starts": [first, last],
         "formulation": formulation, "tol": _TOL, "delta": DELTA, "what": "ccp",
@@ -175,7 +175,7 @@ def _start_values(run: Run, starts: int) -> tuple[FloatArray, FloatArray]:
 
 
 def start_of(seed: int, size: int) -> FloatArray:
-    """Return the random start that `optimal_posterior` draws for a seed: exponential weights, normalised."""
+    """Random start that `optimal_posterior` draws for a seed: exponential weights, normalised."""
     weights = np.random.default_rng(seed).exponential(size=size)
     return np.asarray(weights / weights.sum())
 
@@ -193,7 +193,7 @@ def _ends(run: Run, formulation: str, starts: range) -> Arrays:
 
 
 def ccp_text(space: Workspace, rows: list[Row]) -> str:
-    """Return the page of `ccp`."""
+    """Page of `ccp`."""
 
     def span(row: Row, name: str) -> str:
         if row[f"{name}_low"] is None:

@@ -29,7 +29,7 @@ _MAX_STEPS = 200
 
 
 def support(space: Workspace, distance: str) -> Output:
-    """Return one of the four tables for the first seed of the workspace's main split scheme."""
+    """One of the four tables for the first seed of the workspace's main split scheme."""
     rows = []
     for dataset in space.datasets:
         theirs = next(r for r in printed("support") if r["dataset"] == dataset and r["distance"] == distance)
@@ -41,12 +41,12 @@ def support(space: Workspace, distance: str) -> Output:
 
 
 def _constant_of(dataset: str, distance: str) -> str:
-    """Return which constant the paper's table uses: its own, I_sq for squared where it could compute it."""
+    """Constant that the paper's table uses: its own, I_sq for squared where it could compute it."""
     return "exact" if distance == "squared" and dataset not in LARGE else "paper"
 
 
 def support_row(space: Workspace, run: Run, distance: str) -> Row:
-    """Return sizes, bounds, test errors and times of one run."""
+    """Sizes, bounds, test errors and times of one run."""
     constant = _constant_of(run.dataset, distance)
     best, seconds = timed_solve(space, run, distance, constant, "certified")
     subsets = {tol: solve(run, distance, constant, "ordered-subsets", size_tol=tol) for tol in _SIZE_TOLS}
@@ -74,7 +74,7 @@ def _printed(theirs: Row) -> Row:
 
 
 def support_text(space: Workspace, rows: list[Row]) -> str:
-    """Return the page of one of the four tables."""
+    """Page of one of the four tables."""
     text = _table_text(space, [row for row in rows if row["kind"] == "table"])
     emulated = [row for row in rows if row["kind"] == "KLRoots"]
     return f"{text}\n\n{_explanation(emulated)}" if emulated else text
@@ -132,7 +132,7 @@ def emulated_search(space: Workspace, row: Row) -> list[Row]:
 
 
 def _paper_below(dataset: str, H: int, subset_bound: float) -> float | None:
-    """Return by how much the paper's bound on H* lies below its fixed point's on H in the other table."""
+    """Distance of the paper's bound on H* below its fixed point's on H in the other table."""
     fixed_point = raw_cell("fp_vs_solver", "fixed_point", dataset=dataset, H=H)
     return None if fixed_point is None else float(fixed_point - subset_bound)
 
@@ -157,7 +157,7 @@ def _explanation(rows: list[Row]) -> str:
 
 
 def bisected_root(p: float, x: float, tol: float) -> float:
-    """Return the upper root of kl(p, .) = x as the paper's algorithm does.
+    """Upper root of kl(p, .) = x as the paper's algorithm does.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def _kl(p: float, q: float) -> float:
 
 
 def scheme_bound(risks: FloatArray, H: int, m: int, tol: float) -> float:
-    """Return the bound at the fixed point on some of H classifiers under a uniform prior, all roots bisected."""
+    """Bound at the fixed point on some of H classifiers under a uniform prior, all roots bisected."""
     log_term = math.log(2.0 * math.sqrt(m) / DELTA)
     values, counts = np.unique(risks, return_counts=True)
     mass = counts / counts.sum()
@@ -206,6 +206,6 @@ def scheme_bound(risks: FloatArray, H: int, m: int, tol: float) -> float:
 
 
 def subset_bounds(run: Run, tol: float) -> FloatArray:
-    """Return the scheme's bound on the first H' classifiers by risk, for every H'."""
+    """Scheme's bound on the first H' classifiers by risk, for every H'."""
     risks = np.sort(run.errors) / run.m
     return np.array([scheme_bound(risks[:size], risks.size, run.m, tol) for size in range(1, risks.size + 1)])

@@ -51,13 +51,13 @@ BY_DATASET = (
 
 
 def load(name: str) -> Callable[[Workspace], Output]:
-    """Return the function that makes a table or figure."""
+    """Look up the function that makes a table or figure."""
     function: Callable[..., Output] = _function(name)
     return partial(function, distance=name.removeprefix("support-")) if name.startswith("support-") else function
 
 
 def load_text(name: str) -> Callable[[Workspace, list[Row]], str]:
-    """Return the function that makes the text of a table of its rows, as the CSV file has them."""
+    """Look up the function that makes the text of a table of its rows, as the CSV file has them."""
     text: Callable[[Workspace, list[Row]], str] = _function(name, "_text")
     return text
 

@@ -28,7 +28,7 @@ _TWO_MINIMA = {
 
 
 def constants(space: Workspace) -> Output:
-    """Return both tables and three figures; they are the same for every workspace."""
+    """Both tables and three figures; they are the same for every workspace."""
     rows: list[Row] = []
     for theirs in printed("constants"):
         m, distance = theirs["m"], theirs["distance"]
@@ -46,7 +46,7 @@ def constants(space: Workspace) -> Output:
 
 
 def constants_text(_: Workspace, rows: list[Row]) -> str:
-    """Return the page of `constants`; the logarithms of the CSV file have too few digits for the large ones."""
+    """Page of `constants`; the logarithms of the CSV file have too few digits for the large ones."""
     parts = ["# The constants", _introduction()]
     for distance, title in (("linear", "I_lin"), ("squared", "I_sq")):
         lines = [
@@ -69,7 +69,7 @@ def _introduction() -> str:
 
 
 def power(log_value: float) -> str:
-    """Return exp(log_value) to four digits, also where it has no floating-point number.
+    """Format exp(log_value) to four digits, also where it has no floating-point number.
 
     Examples
     --------
@@ -112,12 +112,12 @@ def _draw_squared() -> "Figure":
 
 
 def outline(space: Workspace) -> Output:
-    """Return the verdicts; they are the same for every workspace."""
+    """Verdicts; they are the same for every workspace."""
     return Output("outline", _linear(space) + _squared() + _kl() + _pinsker() + _ch(), partial(outline_text, space))
 
 
 def outline_text(_: Workspace, rows: list[Row]) -> str:
-    """Return the page of `outline`."""
+    """Page of `outline`."""
     lines = [[row["distance"], row["aspect"], row["paper"], row["verdict"], row["evidence"]] for row in rows]
     text = (
         "# The paper's outline, judged\n\nIts first table, cell by cell. Two minima: the fixed-point iteration from "
@@ -137,7 +137,7 @@ def _constant(distance: str, m: int = 1840) -> str:
 
 
 def _describe_two_minima(distance: str) -> str:
-    """Return what two starts of the fixed-point iteration and the certificate find where there are two minima."""
+    """Results of two starts of the fixed-point iteration, and the certificate, where there are two minima."""
     H, m, a, b = _TWO_MINIMA[distance]
     risks = [a] + [b] * (H - 1)
     settings: dict[str, Any] = {"distance": distance, "delta": DELTA, "constant": "paper"}
@@ -163,7 +163,7 @@ def _linear(space: Workspace) -> list[Row]:
 
 
 def _linear_solver(space: Workspace) -> tuple[str, str]:
-    """Return whether Ipopt ends at the closed form on the smallest data set, and by how much it misses."""
+    """Whether Ipopt ends at the closed form on the smallest data set, and by how much it misses."""
     run = space.run("haberman", space.primary, 0).first(50)
     other, best = kept_ipopt(space, run, "linear"), solve(run, "linear")
     miss = other["bound"] - best.bound

@@ -68,7 +68,7 @@ class Workspace:
 
     @classmethod
     def at(cls, folder: Path, **settings: Any) -> "Workspace":
-        """Return a workspace with its cache in a folder."""
+        """Workspace with its cache in a folder."""
         return cls(Cache(folder), **settings)
 
     @property
@@ -83,7 +83,7 @@ class Workspace:
         return "overlapping" if "overlapping" in self.splits else self.splits[0]
 
     def seeds_of(self, dataset: str, split: str) -> range:
-        """Return the seeds of a data set: ten for one split, whose samples decide much; five for many; one if slow."""
+        """Seeds of a data set: ten for one split, whose samples decide much; five for many; one if slow."""
         if self.seeds is not None:
             return range(self.seeds)
         if self.quick:
@@ -104,15 +104,15 @@ class Workspace:
         return np.concatenate([grid[:9], grid[9::_QUICK_STEP]]) if self.quick else grid
 
     def protocol(self, dataset: str, split: str) -> Protocol:
-        """Return the protocol of a data set."""
+        """Protocol of a data set."""
         return self.protocols[dataset].with_split(split)
 
     def run(self, dataset: str, split: str, seed: int, lambdas: FloatArray | None = None) -> Run:
-        """Return the classifiers of a data set for the paper's grid, or another."""
+        """Classifiers of a data set for the paper's grid, or another."""
         return self.train(dataset, self.protocol(dataset, split), seed, self.grid if lambdas is None else lambdas)
 
     def train(self, dataset: str, protocol: Protocol, seed: int, lambdas: FloatArray) -> Run:
-        """Return a run under any protocol."""
+        """Run under any protocol."""
         self.say(f"{dataset}: {lambdas.size} classifiers, {protocol.split} splits, {protocol}, seed {seed}")
         return train(dataset, lambdas, protocol, seed, self.cache, self.jobs)
 
@@ -122,11 +122,11 @@ class Workspace:
         return SECONDS[dataset][both[split]] * len(self.seeds_of(dataset, split)) * self.grid.size / LAMBDAS.size
 
     def runs(self, dataset: str, split: str, lambdas: FloatArray | None = None) -> list[Run]:
-        """Return a run for every seed."""
+        """Run for every seed."""
         return [self.run(dataset, split, seed, lambdas) for seed in self.seeds_of(dataset, split)]
 
     def size(self, H: int) -> int:
-        """Return how many classifiers stand for the first H of the paper's grid: H itself, or a twentieth."""
+        """Count the classifiers that stand for the first H of the paper's grid: H itself, or a twentieth."""
         return max(10, H // _QUICK_STEP) if self.quick else H
 
     def say(self, text: str) -> None:
@@ -136,14 +136,14 @@ class Workspace:
 
 
 def solve(run: Run, distance: str, constant: str = "paper", method: str = "certified", **options: Any) -> Posterior:
-    """Return a posterior of a run with the paper's delta."""
+    """Posterior of a run with the paper's delta."""
     return optimal_posterior(
         run.risks, run.m, distance=distance, delta=DELTA, constant=constant, method=method, **options
     )
 
 
 def timed_solve(space: Workspace, run: Run, distance: str, constant: str, method: str) -> tuple[Posterior, float]:
-    """Return a posterior, and the processor time that it took when it was computed first: that is kept."""
+    """Posterior, and the processor time that it took when it was computed first: that is kept."""
     key = _key(run, distance, constant) | {"method": method, "what": "seconds"}
     start = time.process_time()
     posterior = solve(run, distance, constant, method)
@@ -153,14 +153,14 @@ def timed_solve(space: Workspace, run: Run, distance: str, constant: str, method
 
 
 def error_of(posterior: Posterior, run: Run) -> float:
-    """Return the average test error of a posterior, the paper's T."""
+    """Average test error of a posterior, the paper's T."""
     return float(posterior.weights @ run.test_risks)
 
 
 def kept_ipopt(
     space: Workspace, run: Run, distance: str, constant: str = "paper", most: float = math.inf
 ) -> dict[str, Any]:
-    """Return bound, weights, letter, time and message of Ipopt in the paper's formulation, from the cache if there.
+    """Bound, weights, letter, time and message of Ipopt in the paper's formulation, from the cache if there.
 
     A solve has the workspace's time limit, or `most` seconds if that is less.
     """
@@ -188,7 +188,7 @@ def kept_ipopt(
 
 
 def _key(run: Run, distance: str, constant: str) -> dict[str, Any]:
-    """Return what every posterior of a run depends on."""
+    """Everything that a posterior of a run depends on."""
     return {
         "risks": digest(run.errors), "m": run.m, "distance": distance, "constant": constant, "delta": DELTA,
     }  # fmt: skip
