@@ -91,8 +91,8 @@ def _draw(table: "TextTable") -> None:
     from rich.text import Text
 
     drawn = Table(title=Text(table.title, style="bold"), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for name in table.columns:
-        drawn.add_column(Text(name))
+    for name, numeric in zip(table.columns, table.numeric, strict=True):
+        drawn.add_column(Text(name), justify="right" if numeric else "left")
     for row in table.rows:
         # As Text, so that names from the data are not parsed as markup.
         drawn.add_row(*(Text(printable(cell)) for cell in row))
