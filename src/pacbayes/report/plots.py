@@ -37,6 +37,8 @@ _MAX_POINTS = 3000
 _FAR = 4.0
 # Maximum number of characters of two legend entries side by side.
 _LEGEND_WIDTH = 44
+# Height of ticks and label of the x-axis, in lines of its label.
+_LINES_BELOW = 3.6
 
 
 def plot_certificate(clf: Model, ax: "Axes | None" = None, *, test: Any = None) -> "Axes":
@@ -487,8 +489,8 @@ def plot_plan(
     axes.axvline(needed, color=ACCENT, label=f"{needed} rows")
     axes.set_ylim(0.0, 1.02)
     axes.set_xlim(0.0, last)
-    title = f"For an error rate of {100 * error:g} %; δ = {delta:g}"
-    return set_labels(axes, "validation rows", f"probability of a bound of at most {100 * target:g} %", title)
+    axes.set_title(f"For an error rate of {100 * error:g} %; δ = {delta:g}", fontsize="medium")
+    return set_labels(axes, "validation rows", f"probability of a bound of at most {100 * target:g} %")
 
 
 class Coverage(NamedTuple):
@@ -538,21 +540,29 @@ def _new_axes(ax: "Axes | None") -> "Axes":
     return axes
 
 
-def set_labels(axes: "Axes", x: str, y: str = "", title: str | None = None) -> "Axes":
-    """Label the axes, and add a legend above them, where it hides nothing, without repeated entries."""
+def set_labels(axes: "Axes", x: str, y: str = "", *, outside: bool = True) -> "Axes":
+    """Label the axes, and add a legend without repeated entries: below them, where it hides nothing, or inside."""
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     handles, labels = axes.get_legend_handles_labels()
     unique = dict(zip(labels[::-1], handles[::-1], strict=True))
+    entries: Any = [*unique.values()][::-1], [*unique][::-1]
+    if not outside:
+        axes.legend(*entries, loc="best", frameon=False)
+        return axes
+    from matplotlib.transforms import offset_copy
+
+    # Below the ticks and the label of the x-axis.
+    lines = -_LINES_BELOW * float(axes.xaxis.label.get_size())
+    place = offset_copy(axes.transAxes, axes.get_figure(root=True), 0.0, lines, "points")
     columns = 2 if sum(sorted(map(len, unique))[-2:]) <= _LEGEND_WIDTH else 1
     axes.legend(
-        [*unique.values()][::-1],
-        [*unique][::-1],
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
+        *entries,
+        loc="upper left",
+        bbox_to_anchor=(0.0, 0.0),
+        bbox_transform=place,
+        borderaxespad=0.0,
         ncols=columns,
-        title=title,
-        alignment="left",
         frameon=False,
     )
     return axes

@@ -260,8 +260,8 @@ def plot_timeline(timeline: Timeline, figure: Figure) -> tuple[Axes, Axes]:
     if timeline.since is not None:
         for axes, label in ((upper, "since the rise"), (lower, "")):
             axes.axvspan(x[periods.index(timeline.since)], x[-1], color=ACCENT, alpha=0.15, label=label)
-    set_labels(upper, "", "error rate")
-    set_labels(lower, "" if dated else f"{PLURAL[timeline.unit]} observed", "e-value")
+    set_labels(upper, "", "error rate", outside=False)
+    set_labels(lower, "" if dated else f"{PLURAL[timeline.unit]} observed", "e-value", outside=False)
     if dated:
         figure.autofmt_xdate()
     return upper, lower
