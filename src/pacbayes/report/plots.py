@@ -553,7 +553,7 @@ def set_labels(axes: "Axes", x: str, y: str = "", *, outside: bool = True) -> "A
     from matplotlib.transforms import offset_copy
 
     # Below the ticks and the label of the x-axis.
-    lines = -_LINES_BELOW * float(axes.xaxis.label.get_size())
+    lines = -_LINES_BELOW * float(axes.xaxis.label.get_fontsize())
     place = offset_copy(axes.transAxes, axes.get_figure(root=True), 0.0, lines, "points")
     columns = 2 if sum(sorted(map(len, unique))[-2:]) <= _LEGEND_WIDTH else 1
     axes.legend(
