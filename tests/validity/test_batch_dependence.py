@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -14,6 +15,8 @@ from tests.validity.square import DELTA, compatible, fits
 from pacbayes import CertifiedClassifier, Grid, svm_set
 from pacbayes.certificates import Plan, best_single, certify, fit_posteriors
 from pacbayes.data.preprocessing import apply_preprocessor
+from pacbayes.data.rows import depends_on_batch
+from pacbayes.ensemble.portfolio import SPARSE, Size, named_family, portfolio
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.ensemble.validation import collect_predictions
 
@@ -148,3 +151,15 @@ def test_batch_dependent_classifiers_are_caught_and_every_fit_warns(fits):
 
     stochastic, _, best = count_failures(fit_with_warning, fits)
     assert not compatible(min(stochastic, best), fits, p=1e-6)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_named_families_do_not_depend_on_the_batch(sparse):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(120, 6)), 1)
+    rows = csr_array(X) if sparse else X
+    y = (X[:, 0] + 0.5 * rng.normal(size=120) > 0).astype(int)
+    size = Size(120, 6, sparse=sparse)
+    for name in SPARSE if sparse else portfolio(size)[1:]:
+        for estimator in named_family(name, None, size):
+            assert depends_on_batch(estimator.fit(rows, y), rows[:50]) is None, estimator
