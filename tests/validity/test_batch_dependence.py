@@ -92,7 +92,7 @@ def test_one_batch_of_training_and_validation_rows_is_caught(fits, monkeypatch):
         together = replace(data, rows=apply_preprocessor(members.preprocessor, data.rows))
         return collect_predictions(replace(members, preprocessor=None), together, *arguments)
 
-    monkeypatch.setattr(SvmFamily, "_preprocess", train_in_one_batch)
+    monkeypatch.setattr(SvmFamily, "preprocess", train_in_one_batch)
     monkeypatch.setattr("pacbayes.ensemble.classifier_set.collect_predictions", predict_in_one_batch)
     stochastic, _, best = count_failures(failures_of_frequencies, fits)
     assert not compatible(min(stochastic, best), fits, p=1e-6)
