@@ -240,8 +240,8 @@ def write(lines: Iterator[str], path: Path | None) -> None:
     for line in lines:
         print(line, flush=True)
         made.append(line)
-    if path is not None:
-        path.write_text("\n".join(made) + "\n")
+        if path is not None:
+            path.write_text("\n".join(made) + "\n")
 
 
 def main() -> None:
