@@ -22,6 +22,11 @@ CASES = [
     ({"voting": "soft", **INDEPENDENT}, "voting='soft' needs", "--voting soft needs"),
     ({"decision": Abstain(0.1), "hedge": 1}, "decision=Abstain(max_error=0.1) needs", "--max-error 0.1 needs"),
     ({**RECALL, "hedge": 1}, "metrics need", "--metrics (and --by-class, --slice, --cost) need"),
+    (
+        {"metrics": parse_metrics(("auc",)), "voting": "majority"},
+        "'auc' among metrics needs probabilities or scores, but with voting='majority'",
+        "'auc' among --metrics (and --by-class, --slice, --cost) needs probabilities or scores, but with --voting",
+    ),
     ({**RECALL, "decision": Abstain(0.1)}, "metrics are not for decision=", "are not for --max-error 0.1"),
     ({"refit": True, "hedge": 1}, "refit=True needs", "--refit needs"),
     (

@@ -224,7 +224,7 @@ def test_invalid_plans_without_primary_rules(fields, message):
         ({"metrics": parse_metrics(("error",)), "metrics_share": 1.0}, r"Plan\.metrics_share is not"),
         ({"decision": Abstain(0.1)}, r"Plan\.thresholds must be those of the decision"),
         ({"metrics": ("error",)}, r"Plan\.metrics is not of its type"),
-        ({"metrics": parse_metrics(("error",)), "slices": (("a",),)}, r"Plan\.slices is not"),
+        ({"metrics": parse_metrics(("error",)), "slices": (["a"],)}, r"Plan\.slices is not"),
         ({"cross_validation": None}, r"Plan\.cross_validation is required for a primary rule"),
     ],
 )
