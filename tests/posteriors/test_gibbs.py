@@ -65,10 +65,6 @@ def test_groups_of_rounded_risks_equal_those_of_equal_risks(m):
     np.testing.assert_allclose(counted.mass, mass[mass > 0], rtol=1e-12)
     # Every group's mass in proportion to the prior, nothing outside the groups.
     np.testing.assert_allclose(counted.spread(counted.mass), prior, rtol=1e-12)
-    in_group = np.bincount(counts, weights=prior)[counts]
-    shares = np.divide(prior, in_group, out=np.zeros(5000), where=in_group > 0)
-    squares = np.bincount(counts, weights=shares**2)
-    np.testing.assert_allclose(counted.concentration(), squares[squares > 0], rtol=1e-12)
 
 
 def test_risks_of_equal_counts():

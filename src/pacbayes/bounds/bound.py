@@ -23,10 +23,8 @@ from pacbayes.bounds.chi_square import CHI2, DIVERGENCES, ChiSquareBound
 from pacbayes.bounds.distance import BoundFunction, Distance
 from pacbayes.bounds.distances import get_distance
 
-# Sums over classifiers are computed in blocks that stay in the cache, without large temporaries.
-_BLOCK = 16_384
 # NumPy's pairwise sum of an aligned contiguous array of up to 2^27 terms has a relative error of at most 20 EPS; each
-# term carries a few roundings, and block sums are added exactly.
+# term carries a few roundings.
 _ERROR = 40.0
 _TWO_FORMS = "bound takes weights and risks (and prior), or risk and one of kl and chi2 (and n_draws)"
 
@@ -39,10 +37,10 @@ def average_risk(weights: FloatArray, risks: FloatArray, total: float) -> float:
     >>> round(average_risk(np.array([0.5, 0.5]), np.array([0.1, 0.3]), 1.0), 12)
     0.2
     """
-    partial = [float((weights[i : i + _BLOCK] * risks[i : i + _BLOCK]).sum()) for i in range(0, weights.size, _BLOCK)]
-    if not any(partial) and not np.any((weights > 0.0) & (risks > 0.0)):
+    weighted = float((weights * risks).sum())
+    if weighted == 0.0 and not np.any((weights > 0.0) & (risks > 0.0)):
         return 0.0  # exactly zero: the kl ratio is infinite there, and finite at the smallest positive risk
-    return min(math.fsum(partial) / total * (1.0 + _ERROR * EPS) + weights.size * SMALLEST, float(risks.max()))
+    return min(weighted / total * (1.0 + _ERROR * EPS) + weights.size * SMALLEST, float(risks.max()))
 
 
 def kullback_leibler(weights: FloatArray, total: float, prior: FloatArray | None, prior_total: float) -> float:
@@ -58,22 +56,19 @@ def kullback_leibler(weights: FloatArray, total: float, prior: FloatArray | None
     """
     if prior is not None and bool(np.any((prior == 0.0) & (weights > 0.0))):
         return math.inf
-    terms, sizes = [], []
-    for i in range(0, weights.size, _BLOCK):
-        q = weights[i : i + _BLOCK]
-        # The smallest subnormal replaces zero: its logarithm is finite and is multiplied by the weight zero.
-        logs = np.log(np.maximum(q, SMALLEST))
-        if prior is None:
-            terms.append(float((q * logs).sum()))
-            sizes.append(abs(terms[-1]))
-        else:
-            prior_logs = np.log(np.maximum(prior[i : i + _BLOCK], SMALLEST))
-            terms.append(float((q * (logs - prior_logs)).sum()))
-            sizes.append(-float((q * np.minimum(logs, 0.0)).sum()) - float((q * np.minimum(prior_logs, 0.0)).sum()))
+    # The smallest subnormal replaces zero: its logarithm is finite and is multiplied by the weight zero.
+    logs = np.log(np.maximum(weights, SMALLEST))
+    if prior is None:
+        value = float((weights * logs).sum())
+        size = abs(value)
+    else:
+        prior_logs = np.log(np.maximum(prior, SMALLEST))
+        value = float((weights * (logs - prior_logs)).sum())
+        size = -float((weights * np.minimum(logs, 0.0)).sum()) - float((weights * np.minimum(prior_logs, 0.0)).sum())
     log_prior_total = math.log(weights.size) if prior is None else math.log(prior_total)
-    kl = math.fsum(terms) / total - math.log(total) + log_prior_total
+    kl = value / total - math.log(total) + log_prior_total
     # Both totals are sums of weights too, with relative errors of the same size.
-    error = _ERROR * EPS * (math.fsum(sizes) / total + abs(log_prior_total) + 2.0)
+    error = _ERROR * EPS * (size / total + abs(log_prior_total) + 2.0)
     return max(kl + error, 0.0)
 
 
@@ -89,17 +84,13 @@ def chi_square_divergence(weights: FloatArray, total: float, prior: FloatArray |
     """
     if prior is not None and bool(np.any((prior == 0.0) & (weights > 0.0))):
         return math.inf
-    parts = []
-    for i in range(0, weights.size, _BLOCK):
-        q = weights[i : i + _BLOCK]
-        if prior is None:
-            parts.append(float(np.square(q).sum()))
-        else:
-            with np.errstate(over="ignore"):
-                parts.append(float((q * (q / np.maximum(prior[i : i + _BLOCK], SMALLEST))).sum()))
-    scale = float(weights.size) if prior is None else prior_total
+    if prior is None:
+        value, scale = float(np.square(weights).sum()), float(weights.size)
+    else:
+        with np.errstate(over="ignore"):
+            value, scale = float((weights * (weights / np.maximum(prior, SMALLEST))).sum()), prior_total
     # Squares below the smallest float are lost, but not next to the largest weight.
-    k2 = math.fsum(parts) / total * (scale / total)
+    k2 = value / total * (scale / total)
     return max(k2 * (1.0 + _ERROR * EPS) + weights.size * SMALLEST - 1.0, 0.0)
 
 

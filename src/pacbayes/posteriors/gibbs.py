@@ -58,23 +58,12 @@ class Groups:
 
     def spread(self, shares: FloatArray) -> FloatArray:
         """Distribute the posterior mass of each group among its classifiers in proportion to the prior."""
-        table = np.zeros(self.n_keys)
-        table[self.keys] = shares if self.prior is not None else shares / (self.mass * self.size)
-        weights = table[self.index]
-        return weights if self.prior is None else self._conditional_prior(self.prior) * weights
-
-    def concentration(self) -> FloatArray:
-        """Sum of squared prior weights within each group, normalised to sum to one there, shape (G,)."""
+        table, mass = np.zeros(self.n_keys), np.ones(self.n_keys)
         if self.prior is None:
-            return 1.0 / (self.mass * self.size)
-        squares = np.square(self._conditional_prior(self.prior))
-        return np.bincount(self.index, squares, self.n_keys).astype(np.float64)[self.keys]
-
-    def _conditional_prior(self, prior: FloatArray) -> FloatArray:
-        """Prior weight of each classifier divided by the mass of its group; zero if it has no group."""
-        mass = np.ones(self.n_keys)
-        mass[self.keys] = self.mass
-        return np.asarray(prior / mass[self.index])
+            table[self.keys] = shares / (self.mass * self.size)
+            return table[self.index]
+        table[self.keys], mass[self.keys] = shares, self.mass
+        return np.asarray(self.prior / mass[self.index] * table[self.index])
 
 
 def group_risks(risks: FloatArray, m: int | None, prior: FloatArray | None, total: float = 1.0) -> Groups:

@@ -63,20 +63,14 @@ def fixed_point(
     weights = start_weights(start, random_state, problem)
     risk = average_risk(weights, problem.risks, 1.0)
     kl = kullback_leibler(weights, 1.0, problem.prior, problem.prior_total)
-    # ||q' - q||^2 of two Gibbs posteriors is a sum over groups, weighted by the sum of (p_i / mass)^2 of each group.
-    squares = groups.concentration()
     trace = [function(risk, kl)]
     beta, change, steps = math.nan, math.inf, 0
-    shares = np.empty(0)
     while steps < max_iter and change > tol:
         beta = function.ratio(risk, kl)
         point = curve.at(beta)
-        new = curve.shares(point)
-        if steps == 0:
-            change = float(np.linalg.norm(groups.spread(new) - weights))
-        else:
-            change = math.sqrt(float(squares @ (new - shares) ** 2))
-        shares, risk, kl = new, point.risk, point.kl
+        new = groups.spread(curve.shares(point))
+        change = float(np.linalg.norm(new - weights))
+        weights, risk, kl = new, point.risk, point.kl
         trace.append(function(risk, kl))
         steps += 1
     converged = change <= tol
@@ -87,7 +81,7 @@ def fixed_point(
     )
     details: dict[str, Any] = {"trace": trace, "change": change}
     return problem.posterior(
-        groups.spread(shares),
+        weights,
         method="fixed-point",
         beta=beta,
         converged=converged,
