@@ -3,8 +3,8 @@
 Each size runs in its own process; memory is its peak, without that of Python and its libraries.  The exponent is that
 of the time between successive sizes.  `--text` adds a column with thousands of values, like the tail numbers of
 flights, and missing values.  `--predictions` measures `certify_predictions` instead: by rows, by groups of about 20
-rows, by three slices, and with bounds on recall and precision.  `--columns` and `--classes` are for wide data, and many classes on the
-same rows.
+rows, by three slices, and with bounds on recall and precision.  `--columns` and `--classes` are for wide data, and many
+classes on the same rows.
 
 Run: python benchmarks/bench_growth.py [--rows 1000 10000 100000 1000000] [--columns N] [--classes N]
                                        [--text | --predictions]
