@@ -17,7 +17,7 @@ from pacbayes._utils.memory import readable
 from pacbayes._utils.progress import notice
 from pacbayes.ensemble.candidates import GridFamily
 from pacbayes.ensemble.portfolio import Size
-from pacbayes.ensemble.svm_pilot import LANDMARKS, exact_kernels
+from pacbayes.ensemble.svm_pilot import LANDMARKS, exact_kernels, too_many_rows
 from pacbayes.ensemble.svm_set import SvmFamily
 
 # Shorter work is not announced.
@@ -115,11 +115,13 @@ _MODELS: dict[str, Callable[[Any, Size], Cost]] = {
 def _svms(family: SvmFamily, size: Size, refits: float) -> Cost:
     pairs = size.classes * (size.classes - 1) / 2.0
     if family.subsample:
-        # Three widths and seven costs in three folds of 2000 rows; then four SVMs for each pair.
+        if family.optional and too_many_rows(size.rows, size.classes):
+            return Cost(0.0, 0.0)
+        # Three widths and seven costs in three folds of 2000 rows; then four SVMs for each pair, or two on landmarks.
         if exact_kernels(size.rows, size.classes):
-            each, memory = 8e-11 * (size.rows * 2.0 / size.classes) ** 2.6 * pairs, 10.0 * size.rows**2
+            svms, memory = 3.2e-10 * (size.rows * 2.0 / size.classes) ** 2.6 * pairs, 10.0 * size.rows**2
         else:
-            each, memory = 4e-6 * size.rows * (size.classes - 1), 16.0 * size.rows * LANDMARKS
-        return Cost(3.0 + 0.02 * pairs + (1.0 + refits) * 4.0 * each, memory)
+            svms, memory = 1e-4 * size.rows * (size.classes - 1), 16.0 * size.rows * LANDMARKS
+        return Cost(3.0 + 0.02 * pairs + (1.0 + refits) * svms, memory)
     products = family.number / 130.0 * 1.2e-9 * size.rows**2.6
     return Cost(products * (1.0 + 0.6 * refits), 10.0 * size.rows**2)

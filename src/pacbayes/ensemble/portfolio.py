@@ -38,9 +38,8 @@ _MANY_SETTINGS = 1_000
 _MAX_BOOTSTRAP = 50_000
 # Boosting and neighbours use at most so many columns, those with the largest F statistics on the training rows.
 _MAX_COLUMNS = 500
-# Maximum numbers of training rows in "auto" of neighbours, whose predictions take longer with every row, and of SVMs,
-# whose features on landmarks take gigabytes.
-_MAX_ROWS = {NEIGHBOURS: 50_000, SVM: 200_000}
+# Maximum number of training rows of "neighbours" in "auto": predictions take longer with every row.
+_MAX_NEIGHBOURS = 50_000
 # Entries of the training rows above which logistic regression has two costs instead of four.
 _MANY_ENTRIES = 2_000_000
 
@@ -85,11 +84,11 @@ def portfolio(size: Size) -> list[str]:
     Examples
     --------
     >>> portfolio(Size(500)), portfolio(Size(1_000_000))
-    (['svm', 'forest', 'boosting', 'logistic', 'neighbours'], ['forest', 'boosting', 'logistic'])
+    (['svm', 'forest', 'boosting', 'logistic', 'neighbours'], ['svm', 'forest', 'boosting', 'logistic'])
     """
     if size.sparse:
         return [SVM, LOGISTIC]
-    return [name for name in PORTFOLIO if size.rows <= _MAX_ROWS.get(name, size.rows)]
+    return [name for name in PORTFOLIO if name != NEIGHBOURS or size.rows <= _MAX_NEIGHBOURS]
 
 
 def warn_left_out(candidates: Any, size: Size) -> None:

@@ -28,6 +28,8 @@ _SUBSAMPLE, _COSTS, _FOLDS = 2_000, np.logspace(-1, 2, 7), 3
 _COST_FACTORS, _GAMMA_FACTORS = np.array([1.0, 4.0]), (1.0, 2.0)
 # Maximum number of training rows, and of two classes of mean size, for exact kernels; number of landmarks beyond.
 _EXACT, _EXACT_PAIR, LANDMARKS = 16_000, 5_000, 300
+# Maximum number of rows in all pairs of classes for optional SVMs on landmarks, which take longest.
+_MOST_IN_PAIRS = 100_000
 # Excess of the log-loss per row over that of a forest on the subsample, above which SVMs get no weight on all rows.
 _HOPELESS = 0.05
 
@@ -43,6 +45,17 @@ def exact_kernels(n: int, n_classes: int) -> bool:
     return n <= _EXACT and 2 * n <= _EXACT_PAIR * n_classes
 
 
+def too_many_rows(n: int, n_classes: int) -> bool:
+    """Whether SVMs of `n` training rows would take too long to be optional.
+
+    Examples
+    --------
+    >>> too_many_rows(100_000, 2), too_many_rows(20_000, 7), too_many_rows(16_000, 26)
+    (False, True, False)
+    """
+    return not exact_kernels(n, n_classes) and n * (n_classes - 1) > _MOST_IN_PAIRS
+
+
 def choose_svms(family: SvmFamily, job: TrainingJob) -> SvmFamily | None:
     """SVMs of the width and cost with the least log-loss on a subsample of the training rows.
 
@@ -50,7 +63,11 @@ def choose_svms(family: SvmFamily, job: TrainingJob) -> SvmFamily | None:
     """
     assert job.split.shared is not None
     train, seed = job.split.shared[0], job.split.seed
-    kernel = "rbf" if exact_kernels(train.size, np.unique(job.data.codes[train]).size) else NYSTROEM
+    n_classes = np.unique(job.data.codes[train]).size
+    exact = exact_kernels(train.size, n_classes)
+    if family.optional and too_many_rows(train.size, n_classes):
+        return None
+    kernel = "rbf" if exact else NYSTROEM
     if train.size > _SUBSAMPLE:
         train = np.sort(generator(seed, Purpose.SUBSAMPLE).choice(train, _SUBSAMPLE, replace=False))
     with one_thread(), progress("support vector machines on a subsample", None):
@@ -63,7 +80,7 @@ def choose_svms(family: SvmFamily, job: TrainingJob) -> SvmFamily | None:
         if family.optional and units is None and loss > _forest_loss(rows, codes, seed) + _HOPELESS:
             return None
     assert isinstance(settings.gamma, float)
-    gamma = tuple(settings.gamma * factor for factor in _GAMMA_FACTORS)
+    gamma = tuple(settings.gamma * factor for factor in (_GAMMA_FACTORS if exact else (1.0,)))
     lambdas = settings.lambdas / _COST_FACTORS
     return replace(family, kernel=kernel, gamma=gamma, lambdas=lambdas, scale=settings.scale, n_components=LANDMARKS)
 
@@ -84,8 +101,9 @@ def _best_setting(rows: FloatArray, codes: Rows, units: Rows | None, seed: int, 
 
 
 def _forest_loss(rows: FloatArray, codes: Rows, seed: int) -> float:
-    """Log-loss per row of the out-of-bag probabilities of a forest."""
-    forest = named_family(FOREST, None, Size(len(rows)))[-1].set_params(random_state=seed % 2**32)
-    probabilities = fit_out_of_bag(forest, rows, codes)
-    n_classes = probabilities.shape[1]
-    return calibrate(PROBABILITIES, probabilities, codes.astype(np.int64), n_classes)[1] / codes.size
+    """Least log-loss per row of the out-of-bag probabilities of a forest."""
+    losses = []
+    for forest in named_family(FOREST, None, Size(len(rows))):
+        probabilities = fit_out_of_bag(forest.set_params(random_state=seed % 2**32), rows, codes)
+        losses.append(calibrate(PROBABILITIES, probabilities, codes.astype(np.int64), probabilities.shape[1])[1])
+    return min(losses) / codes.size
