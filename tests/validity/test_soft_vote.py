@@ -154,7 +154,7 @@ def test_the_bound_holds_on_noise_with_the_recipe_for_many_rows(many_rows):
     clf = large(0).fit(*noise(160, np.random.default_rng(0)))
     assert clf._fitted.plan.cross_validation.sizes.tolist() == [27]
     names = [params["candidate"] for params in clf.classifiers_.params]
-    assert names == ["svm", "svm", "logistic", "logistic", "neighbours", "neighbours"]
+    assert names == ["svm"] * 2 + ["logistic"] * 2 + ["neighbours"] * 4
     assert p_value(false_bounds(large, 32), 32) > 0.01
 
 
