@@ -276,7 +276,7 @@ def test_a_subsample_of_all_rows_is_caught(many_rows, monkeypatch):
         rows = np.arange(job.data.number)
         return choose_svms(family, replace(job, split=replace(job.split, shared=(rows, job.split.shared[1]))))
 
-    monkeypatch.setattr("pacbayes.ensemble.families.choose_svms", peeking)
+    monkeypatch.setattr("pacbayes.ensemble.training.choose_svms", peeking)
     with pytest.raises(AssertionError):
         check_validation_rows_do_not_matter(lambda: with_abstention(large(5)), 2)
 
