@@ -94,7 +94,13 @@ def test_predictions_do_not_depend_on_the_container(container, fitted, tmp_path)
     np.testing.assert_array_equal(model.predict_proba(CONTAINERS[container](new, tmp_path)), expected)
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
+FITTED = ("CSV with semicolons", "Parquet of pyarrow", "nullable")
+
+
+@pytest.mark.parametrize(
+    "container",
+    [*FITTED, *(pytest.param(name, marks=pytest.mark.slow) for name in CONTAINERS if name not in FITTED)],
+)
 def test_nor_do_fits(container, fitted, tmp_path):
     model, new = fitted
     X, y = table()

@@ -414,7 +414,7 @@ def mixed_frame(n=240):
     return frame, y
 
 
-@pytest.mark.parametrize("candidates", ["auto", [SVMs(gamma="sigest"), "forest"]], ids=repr)
+@pytest.mark.parametrize("candidates", [["svm", "boosting"], pytest.param("auto", marks=pytest.mark.slow)], ids=repr)
 @pytest.mark.filterwarnings("ignore:to load this model")  # k-d trees of nearest neighbours
 def test_strings_and_missing_values_are_preprocessed_for_named_families(candidates, tmp_path):
     frame, y = mixed_frame()
