@@ -5,10 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
 from tests.certificates.cases import a_set, certified, fixed_rules
 
-from pacbayes import CertifiedClassifier, Cost
 from pacbayes._utils.words import confidence, failure
 from pacbayes.certificates import Certificate, Claim
 from pacbayes.certificates.certificate import PRESPECIFIED, TRAINING, VALIDATION
@@ -75,18 +73,6 @@ def test_no_confidence_is_printed_as_certainty(delta, formatted, complement):
     assert (confidence(delta), failure(delta)) == (formatted, complement)
     text = str(Certificate(0.2, None, delta, 50, "kl", 0.1, 0.0, "the classifier", "PAC-Bayes."))
     assert f"With {formatted} confidence, the error rate" in text
-
-
-def test_each_metric_is_printed_on_its_own_line():
-    X, y = load_breast_cancer(return_X_y=True)
-    metrics = ("error", "recall", "precision", Cost([[0, 1], [10, 0]], [0, 1]))
-    certificate = CertifiedClassifier("logistic", metrics=metrics, cv=3, random_state=0).fit(X, y).certificate_
-    assert len(certificate.metrics) == 7
-    lines = str(certificate).splitlines()
-    assert lines[:2] == list(certificate.lines)
-    for line, metric in zip(lines[2:-1], certificate.metrics, strict=True):
-        assert line.endswith(f"{metric.claim}; {metric.observed}.")
-        assert certificate.explain().splitlines().count(line) == 1
 
 
 def test_to_dict_is_json():

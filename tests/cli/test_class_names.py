@@ -90,21 +90,6 @@ def test_two_spellings_of_a_class_are_rejected(classes, tmp_path, capsys):
         load_dataset(tmp_path / "t.csv")
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_classes_of_a_test_file_in_another_spelling(suffix, tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"x": rng.normal(size=120), "truth": rng.choice(["1", "2"], 120)})
-    frame["x"] += 9.0 * (frame["truth"] == "1")
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    new = frame.assign(x=frame["x"] + 0.01, truth=frame["truth"].map({"1": "01", "2": "2.0"}))
-    path = tmp_path / f"new{suffix}"
-    new.to_csv(path, index=False) if suffix == ".csv" else new.to_parquet(path)
-    output = json.loads(
-        in_process(["certify", tmp_path / "t.csv", "--lambdas", "1", "--test", path, "--json"], capsys).out
-    )
-    assert (output["test"]["rows"], output["test"]["errors"]["best"]) == (120, 0)
-
-
 @pytest.mark.parametrize("suffix", [".csv"])
 @pytest.mark.parametrize(
     ("classes", "named"),

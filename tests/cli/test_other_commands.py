@@ -167,13 +167,3 @@ def test_plan_prints_rows_and_a_table(capsys):
     assert table[0] == ["bound", *(f"chance {c} %" for c in ("50.0", "80.0", "90.0", "95.0"))]
     assert ["8.0 %", *(str(rows_needed(0.05, 0.08, chance=c)) for c in (0.5, 0.8, 0.9, 0.95))] in table
     assert [row[0] for row in table[1:]] == ["6.5 %", "7.25 %", "8.0 %", "9.5 %", "11.0 %"]
-
-
-def test_plan_as_json(capsys):
-    args = ["plan", "--error", "0", "--at-most", "0.02", "--chance", "0.7", "--delta", "0.01", "--json"]
-    values = json.loads(in_process(args, capsys).out)
-    assert values["rows"] == rows_needed(0.0, 0.02, delta=0.01, chance=0.7)
-    assert (values["delta"], values["chance"]) == (0.01, 0.7)
-    assert {"at_most": 0.02, "chance": 0.7, "rows": values["rows"]} in values["table"]
-    for cell in values["table"]:
-        assert cell["rows"] == rows_needed(0.0, cell["at_most"], delta=0.01, chance=cell["chance"])

@@ -100,10 +100,3 @@ def test_results_are_printed_if_stderr_is_full(capsys):
         result = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, text=True, check=False, timeout=300)
     usual = in_process(args, capsys)
     assert (result.returncode, result.stdout) == (0, usual.out)
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
-def test_exit_code_if_stderr_is_full():
-    command = [sys.executable, "-m", "pacbayes", "certify", "none.csv"]
-    with open("/dev/full", "w", encoding="utf-8") as full:
-        assert subprocess.run(command, stderr=full, check=False, timeout=300).returncode == 2

@@ -15,7 +15,7 @@ from pacbayes import CertifiedClassifier, Grid
 from pacbayes.data.dataset import Dataset
 from pacbayes.data.split import DISTINCT, GROUP, plan_split, validation_split
 from pacbayes.ensemble import validation as module
-from pacbayes.ensemble.members import Estimators, smallest_code_dtype
+from pacbayes.ensemble.members import smallest_code_dtype
 from pacbayes.ensemble.validation import (
     ErrorCounts,
     ValidationPredictions,
@@ -167,13 +167,3 @@ def test_fit_predicts_validation_rows_once(options):
     # No other classifiers predict them, such as those of folds.
     by_all = Counter(RecordingTree.by_all)
     assert [by_all[row] for row in validation] == [4] * len(validation)
-
-
-def test_one_label_for_all_rows_is_rejected():
-    class Constant:
-        def predict(self, X):
-            return np.array(["b"])
-
-    data = Dataset.checked(np.zeros((4, 1)), np.array(["b", "c", "b", "c"]))
-    with pytest.raises(ValueError, match=r"shape \(4,\), got shape \(1,\)"):
-        collect_predictions(Estimators([Constant()], [{}], data.classes), data, validation_split(4))

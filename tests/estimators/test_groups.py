@@ -101,17 +101,6 @@ def test_holdout_keeps_groups_in_one_fold(make, monkeypatch):
     assert "errors per validation group" in str(baseline)
 
 
-@pytest.mark.parametrize("make", [svc, grid])
-def test_groups_of_single_rows(make):
-    """The split and the risks are the same; only the bounds of single classifiers are larger."""
-    X, y, _ = sample(60)
-    rows, grouped = make(hedge=1).fit(X, y), make(hedge=1).fit(X, y, groups=np.arange(y.size))
-    assert rows.certificate_.bound == grouped.certificate_.bound
-    assert rows.certificates_["best"].bound < grouped.certificates_["best"].bound
-    assert rows.certificate_.unit == "example"
-    assert "on new examples is at most" in rows.certificate_.sentence
-
-
 def test_vote_risk_is_a_mean_over_groups(tmp_path):
     X, y, groups = sample(60)
     clf = svc(voting="majority").fit(X, y, groups=groups)

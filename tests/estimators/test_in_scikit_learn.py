@@ -6,7 +6,6 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.calibration import CalibrationDisplay, calibration_curve
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import RocCurveDisplay, roc_auc_score
 from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV, cross_val_score, cross_validate
@@ -15,7 +14,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils import get_tags
 from tests.estimators.models import by_draws, three_classes, two_classes, why_not
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC
@@ -206,9 +204,3 @@ def test_metadata_routing_of_groups():
         )
         assert [fitted[-1].certificate_.unit for fitted in results["estimator"]] == ["group"] * 3
     assert clone(model).fit(X, y).certificate_.unit == "example"
-
-
-def test_tags_are_those_of_the_preprocessor():
-    assert not get_tags(StochasticSVC()).input_tags.allow_nan
-    assert get_tags(StochasticSVC(preprocessor=SimpleImputer())).input_tags.allow_nan
-    assert not get_tags(StochasticSVC(preprocessor=StandardScaler())).input_tags.string

@@ -104,12 +104,6 @@ def test_draws_follow_the_weights_and_keys_are_independent():
     assert chi2_contingency(table).pvalue > 1e-4
 
 
-def test_draws_at_cumulative_weights():
-    parts = np.array([0, 5, 0, 2**BITS - 5])
-    uniform = np.array([0, 4, 5, 2**BITS - 1], dtype=np.uint64) << np.uint64(64 - BITS)
-    assert draw_classifiers(uniform, parts).tolist() == [1, 1, 3, 3]
-
-
 def test_dependent_draws_are_detected():
     hashes = row_hashes(np.random.default_rng(1).normal(size=(4000, 3)), draw_key(0))
     drawn = draw_classifiers(hashes, integer_weights(np.full(3, 1 / 3)))
