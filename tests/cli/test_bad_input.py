@@ -56,7 +56,7 @@ ARGUMENTS = {
     "{data} --validation-size 1.5": "must be auto, a fraction or a number of rows, got '1.5'",
     "{data} --seed -1": "Invalid value for '--seed'",
     "{data} --jobs 0": "Invalid value for '--jobs'",
-    "{data} --candidates magic": "must be auto, some of svm, forest, .*, neighbours, or the full name of one",
+    "{data} --candidates magic": "must be auto, some of svm, forest, .*, or the full name of one",
     "{data} --candidates sklearn.os.System": "under sklearn",
     "{data} --candidates logistic --kernel linear": "--lambdas, --kernel and --scale require svm in --candidates",
     "{data} --candidates {tree} --kernel linear": "require svm in --candidates; for {tree}, use --grid",
