@@ -6,6 +6,7 @@ import json
 import shlex
 
 import numpy as np
+import pandas as pd
 import pytest
 import typer
 from tests.cli.bad_files import good
@@ -117,9 +118,10 @@ def example_files(tmp_path, monkeypatch, model):
     # `watch` rejects random draws by the posterior.
     save(model[0].set_params(voting="best"), tmp_path / "model.pacbayes")
     new = frame.assign(a=frame["a"] + 0.01)
-    new.assign(**{"class": load(tmp_path / "model.pacbayes").predict(new[["a", "b"]])}).to_csv(
-        "holdout.csv", index=False
-    )
+    holdout = new.assign(**{"class": load(tmp_path / "model.pacbayes").predict(new[["a", "b"]])})
+    holdout.to_csv("holdout.csv", index=False)
+    (tmp_path / "2024").mkdir()
+    holdout.assign(day=pd.date_range("2024-01-01", periods=300).astype(str)).to_csv("2024/days.csv", index=False)
     model[0].set_params(voting="stochastic")
 
 
