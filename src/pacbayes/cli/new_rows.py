@@ -308,7 +308,9 @@ class CodedColumn:
     @property
     def codes(self) -> NDArray[np.int32]:
         """Codes of all rows."""
-        return np.concatenate(self._parts)
+        if len(self._parts) > 1:
+            self._parts = [np.concatenate(self._parts)]
+        return self._parts[0]
 
     @property
     def values(self) -> NDArray[Any]:

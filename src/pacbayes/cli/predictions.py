@@ -70,7 +70,7 @@ def read_predictions(path: Path, choices: Choices) -> Data:
         for name, column in coded.items():
             column.add(block[name])
     codes, values = coded[target].codes, coded[target].values
-    labelled = codes >= 0 if choices.skip_unlabelled else np.ones(codes.size, dtype=bool)
+    labelled: Any = codes >= 0 if choices.skip_unlabelled else slice(None)
     # Raises for missing labels, and for classes with two spellings.
     present = [None if code < 0 else values[code] for code in np.unique(codes[labelled])] or [None]
     check_classes(labels_of(pd.Series(present, name=target, dtype=object), str(path), in_shell), target)
@@ -82,7 +82,7 @@ def read_predictions(path: Path, choices: Choices) -> Data:
     if choices.target is None:
         notes.append(f"The true class is the last column, {target!r}{TARGET_HINT}.")
     if choices.skip_unlabelled:
-        notes.append(left_out(int((~labelled).sum())))
+        notes.append(left_out(codes.size - y.size))
     X, labels = {}, {}
     for name in names:
         X[name] = coded[name].codes[labelled]
@@ -99,7 +99,7 @@ def read_predictions(path: Path, choices: Choices) -> Data:
             )
         check_spellings(coded[choices.group].values, f"--group: column {choices.group!r}", "group")
         groups = coded[choices.group].values[groups]
-    parts = (str(path), pd.DataFrame(X), y, classes, Schema(), target, notes, path, int((~labelled).sum()))
+    parts = (str(path), pd.DataFrame(X), y, classes, Schema(), target, notes, path, codes.size - y.size)
     return Data(*parts, choices.group, groups, labels=labels)
 
 
