@@ -77,8 +77,8 @@ def model(name):
         slices = np.where(X[:, 1] > 0, "high", "low")
         classes = np.unique(y)
         cost = Cost(1.0 - np.eye(classes.size) + 2.0 * (np.arange(classes.size) == 0), classes)
-        metrics = ("error", "f1", "balanced_error", cost)
-        return StochasticSVC([0.1, 1.0], metrics=metrics, **HEDGED).fit(X, y, slices=slices)
+        metrics = ("error", "f1", "balanced_error", "auc", cost)
+        return StochasticSVC([0.1, 1.0], voting="soft", metrics=metrics, **HEDGED).fit(X, y, slices=slices)
     if name == "prior":
         choices = {"prior": "cross-validation", "distance": ["kl", "catoni"], "hedge": 0.5}
         return StochasticSVC([0.1, 1.0, 10.0], cv=2, random_state=0, **choices).fit(X, y)
