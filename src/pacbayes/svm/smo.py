@@ -62,39 +62,65 @@ _STATE_SIZE = 13
 
 _inner = compiled(inner=True, fastmath=_FAST, error_model="numpy")
 
-# The three loops over all variables below write one array and read few: with more, the compiler cannot prove that they
+# The loops over all variables below write one array and read few: with more, the compiler cannot prove that they
 # do not overlap and does not vectorise.  Hence `up` and `down`: the label where a variable can grow (shrink), minus
 # (plus) infinity where it cannot, so that v among them is up - g and down - g, without comparisons.  The state has
 # g = C K s rather than v = y - g, which would lose the digits of g where C is small.
 
 
+# The compiler does not vectorise the maximum of a loop, but it does so when one half of an array is folded onto the
+# other, again and again.
+
+
 @_inner
-def _extremes(g, up, down):
+def _fold(folded, size, largest):
+    """Maximum of `largest` and the first numbers of a buffer."""
+    while size > 1:
+        half = size // 2
+        tail = folded[size - half : size]
+        for t in range(half):
+            folded[t] = folded[t] if folded[t] > tail[t] else tail[t]
+        size -= half
+    return max(largest, folded[0]) if size == 1 else largest
+
+
+@_inner
+def _largest(values, folded):
+    """Maximum of some numbers; `folded` is a buffer for half as many."""
+    half = values.size // 2
+    tail = values[values.size - half :]
+    for t in range(half):
+        folded[t] = values[t] if values[t] > tail[t] else tail[t]
+    return _fold(folded, half, values[half])
+
+
+@_inner
+def _largest_difference(a, b, folded):
+    """Maximum of a - b; `folded` is a buffer for half as many numbers."""
+    half = a.size // 2
+    a_tail, b_tail = a[a.size - half :], b[a.size - half :]
+    for t in range(half):
+        first, second = a[t] - b[t], a_tail[t] - b_tail[t]
+        folded[t] = first if first > second else second
+    return _fold(folded, half, a[half] - b[half])
+
+
+@_inner
+def _extremes(g, up, down, folded):
     """Largest v among growable and smallest v among shrinkable variables."""
-    largest, smallest = -np.inf, np.inf
-    for t in range(g.size):
-        high, low = up[t] - g[t], down[t] - g[t]
-        largest = high if high > largest else largest
-        smallest = low if low < smallest else smallest
-    return largest, smallest
+    return _largest_difference(up, g, folded), -_largest_difference(g, down, folded)
 
 
 @_inner
-def _move(g, up, down, step, row_i, row_j):
-    """Update g after a `step` (times C) along the pair (i, j) and return `_extremes`, in one pass over memory."""
-    largest, smallest = -np.inf, np.inf
+def _move(g, step, row_i, row_j):
+    """Update g after a `step` (times C) along the pair (i, j)."""
     for t in range(g.size):
         # The difference of two single-precision entries must not be rounded to single precision.
-        value = g[t] + step * (np.float64(row_i[t]) - np.float64(row_j[t]))
-        g[t] = value
-        high, low = up[t] - value, down[t] - value
-        largest = high if high > largest else largest
-        smallest = low if low < smallest else smallest
-    return largest, smallest
+        g[t] += step * (np.float64(row_i[t]) - np.float64(row_j[t]))
 
 
 @_inner
-def _gains(largest, diagonal_i, diagonal, row_i, g, down, gain):
+def _gains(largest, diagonal_i, diagonal, row_i, g, down, gain, folded):
     """Store the decrease of the dual objective for each partner j, up to a factor; return the largest."""
     for t in range(g.size):
         slope = largest - (down[t] - g[t])
@@ -102,28 +128,7 @@ def _gains(largest, diagonal_i, diagonal, row_i, g, down, gain):
         curvature = diagonal_i + diagonal[t] - 2.0 * row_i[t]
         curvature = curvature if curvature > _MIN_CURVATURE else _MIN_CURVATURE
         gain[t] = slope * slope / curvature
-    return _largest(gain)
-
-
-@_inner
-def _largest(gain):
-    """Maximum of non-negative numbers.
-
-    Four independent maxima: in a single one each comparison waits for the one before it, which took as long as the
-    divisions of the caller's loop.
-    """
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    quarter = gain.size // 4
-    first, second = gain[:quarter], gain[quarter : 2 * quarter]
-    third, fourth = gain[2 * quarter : 3 * quarter], gain[3 * quarter : 4 * quarter]
-    for t in range(quarter):
-        a = first[t] if first[t] > a else a
-        b = second[t] if second[t] > b else b
-        c = third[t] if third[t] > c else c
-        d = fourth[t] if fourth[t] > d else d
-    for t in range(4 * quarter, gain.size):
-        a = gain[t] if gain[t] > a else a
-    return max(max(a, b), max(c, d))
+    return _largest(gain, folded)
 
 
 @_inner
@@ -179,7 +184,7 @@ def _factorisation_work(s):
 
 
 @_inner
-def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain):
+def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain, folded):
     """Move (s, g) to the solution at `cost`; return the KKT violation and the budget left.
 
     The violation is -1 if the budget is spent or the stage is hard.
@@ -187,7 +192,7 @@ def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower
     # |K s| <= m max K, so this bounds the rounding error of g per update; `size` is max K.
     error = EPS * cost * size * s.size
     # Within a stage, these are the extremes that the last move returned.
-    largest, smallest = _extremes(g, up, down)
+    largest, smallest = _extremes(g, up, down, folded)
     while budget > 0:
         converged = largest - smallest <= tol
         drifted = state[_UPDATES] * error > _DRIFT * tol
@@ -198,7 +203,7 @@ def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower
                 state[_RECOMPUTED] = done
                 break
             state[_RECOMPUTED], state[_UPDATES] = 0.0, 0.0
-            largest, smallest = _extremes(g, up, down)
+            largest, smallest = _extremes(g, up, down, folded)
             converged = largest - smallest <= tol
         if converged or state[_ITERATIONS] >= max_iter:
             # Without free variables v may leave a gap between the two sets: no violation.
@@ -212,7 +217,7 @@ def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower
         i = 0
         while up[i] - g[i] != largest:
             i += 1
-        top = _gains(largest, diagonal[i], diagonal, K[i], g, down, gain)
+        top = _gains(largest, diagonal[i], diagonal, K[i], g, down, gain, folded)
         j = 0
         while gain[j] != top:
             j += 1
@@ -220,7 +225,8 @@ def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower
         step = _step(i, j, ((y[i] - g[i]) - (y[j] - g[j])) / (cost * curvature), s, lower, upper)
         _mark(i, s, lower, upper, up, down)
         _mark(j, s, lower, upper, up, down)
-        largest, smallest = _move(g, up, down, cost * step, K[i], K[j])
+        _move(g, cost * step, K[i], K[j])
+        largest, smallest = _extremes(g, up, down, folded)
         state[_ITERATIONS] += 1.0
         state[_UPDATES] += 1.0
         state[_SPENT] += 1.0
@@ -279,7 +285,7 @@ def run_stages(
     Return the number of costs solved when the budget is spent or a stage is hard (`is_hard`), which takes at least
     `patience` iterations (a negative number for never).  The next call, with the other costs, continues.
     """
-    K, y, lower, upper, diagonal, size, up, down, gain = problem
+    K, y, lower, upper, diagonal, size, up, down, gain, folded = problem
     m = y.size
     for t in range(m):
         _mark(t, s, lower, upper, up, down)
@@ -298,7 +304,7 @@ def run_stages(
                 state[_UPDATES] += 1.0
                 state[_PATIENCE] = _patience(s, ratio, patience, state[_FACTORED], state[_SPENT])
             excess, budget = _solve(
-                K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain
+                K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain, folded
             )
             if excess < 0.0:
                 return stage
@@ -324,7 +330,7 @@ def problem(K: NDArray[Any], y: FloatArray) -> tuple[Any, ...]:
     """First argument of `run_stages`: bounds, diagonal, its largest entry, and buffers."""
     diagonal = np.diagonal(K).astype(np.float64)
     size = float(np.abs(diagonal).max())
-    return K, y, np.minimum(y, 0.0), np.maximum(y, 0.0), diagonal, size, *(np.empty(y.size) for _ in range(3))
+    return K, y, np.minimum(y, 0.0), np.maximum(y, 0.0), diagonal, size, *(np.empty(y.size) for _ in range(4))
 
 
 def new_state() -> FloatArray:
@@ -422,7 +428,7 @@ def compile_for(dtype: np.dtype[Any]) -> None:
     """Compile `run_stages` for kernel matrices of this precision, or load them from the cache."""
     matrix = types.Array(types.float32 if dtype == np.float32 else types.float64, 2, "C")
     vector, integers, number = types.float64[::1], types.int64[::1], types.int64
-    of_problem = types.Tuple((matrix, *(vector,) * 4, types.float64, *(vector,) * 3))
+    of_problem = types.Tuple((matrix, *(vector,) * 4, types.float64, *(vector,) * 4))
     of_call = (vector, integers, *(vector,) * 3, types.float64, number, number, number)
     run_stages.compile((of_problem, *of_call, types.float64[:, ::1], vector, integers, vector))
 
