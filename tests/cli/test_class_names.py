@@ -114,3 +114,12 @@ def test_positive_accepts_stored_and_printed_names(classes, named, suffix, tmp_p
             result = in_process([*command, "--positive", name], capsys)
             assert result.code == 0, result.err
         assert "--positive must be one of the classes" in error_of([*command, "--positive", "3"], capsys)
+
+
+def test_ambiguous_apostrophe_is_rejected(tmp_path, capsys):
+    """'=x may be the class of this name, or the class =x as written by `predict`."""
+    frame = pd.DataFrame({"truth": ["=x", "'=x", "a"] * 10, "p": ["'=x", "'=x", "a"] * 10, "q": ["a"] * 30})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert "apostrophe" in error_of(
+        ["compare", tmp_path / "t.csv", "--target", "truth", "--a", "p", "--b", "q"], capsys
+    )

@@ -169,3 +169,22 @@ def test_plan_prints_rows_and_a_table(capsys):
     assert table[0] == ["bound", *(f"chance {c} %" for c in ("50.0", "80.0", "90.0", "95.0"))]
     assert ["8.0 %", *(str(rows_needed(0.05, 0.08, chance=c)) for c in (0.5, 0.8, 0.9, 0.95))] in table
     assert [row[0] for row in table[1:]] == ["6.5 %", "7.25 %", "8.0 %", "9.5 %", "11.0 %"]
+
+
+def test_predict_without_feature_names(tmp_path, capsys):
+    frame = good(200)
+    clf = StochasticSVC([0.1, 1.0], random_state=0).fit(frame[["a", "b"]].to_numpy(), frame["kind"])
+    save(clf, tmp_path / "model")
+    frame[["a", "b"]].to_csv(tmp_path / "new.csv", index=False)
+    result = in_process(["predict", tmp_path / "model", tmp_path / "new.csv"], capsys)
+    assert [row["predicted"] for row in rows_of(result.out)] == clf.predict(frame[["a", "b"]].to_numpy()).tolist()
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    assert "must have the 2 columns the model was trained with" in error_of(
+        ["predict", tmp_path / "model", tmp_path / "new.csv"], capsys
+    )
+
+
+def test_plan_plot(tmp_path, capsys):
+    result = in_process(["plan", "--error", "0.05", "--at-most", "0.08", "--plot", tmp_path / "p.png"], capsys)
+    assert result.code == 0
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
