@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, model_card, save
 from pacbayes.data.dataset import Slices
+from pacbayes.report import report_html
 
 
 def names_of(values):
@@ -82,3 +83,21 @@ def test_bound_is_one_without_validation_rows(tmp_path):
         assert (by_name[key].rows, by_name[key].bound) == (0, 1.0)
     save(clf, tmp_path / "model")
     assert load(tmp_path / "model").certificates_ == clf.certificates_
+
+
+def test_slices_of_two_columns(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 2)), np.arange(400) % 2
+    table = pd.DataFrame({"site": rng.choice(["north", "south"], 400), "device": rng.integers(2, size=400)})
+    clf = CertifiedClassifier("logistic", metrics=("error",), cv=2, random_state=0).fit(X, y, slices=table)
+    expected = [("north", 0), ("north", 1), ("south", 0), ("south", 1)]
+    assert [metric.of for metric in clf.certificate_.metrics if metric.kind == "slice"] == expected
+    save(clf, tmp_path / "model")
+    assert load(tmp_path / "model").certificate_ == clf.certificate_
+    assert "site, device = (&#39;north&#39;, 0)" in report_html(clf)
+    assert "('north', 0)" in model_card(clf)
+    separate = CertifiedClassifier("logistic", metrics=("error",), cv=2, random_state=0)
+    validation = {"X_val": X[200:], "y_val": y[200:], "slices_val": table[200:]}
+    separate.fit(X[:200], y[:200], slices=table[:200], **validation)
+    assert separate._fitted.plan.slices == tuple(expected)
+    assert separate._fitted.plan.slice_column == "site, device"
