@@ -6,8 +6,9 @@ A group is of one of three kinds, which decides its size, its class shares and i
 import numpy as np
 import pytest
 
-from pacbayes import CertifiedClassifier, certify_predictions
+from pacbayes import CertifiedClassifier, certify_predictions, load, save
 from pacbayes.bounds.binomial import binomial_upper
+from pacbayes.report import report_html
 
 DELTA, SHARE = 0.2, 0.5
 #: Share of each kind, its rows, the share of class 1, and the shares of groups that err in class 0 and in class 1.
@@ -97,8 +98,6 @@ def test_other_shares_are_rejected():
 
 
 def test_bets_of_a_fitted_model_come_from_training_groups(tmp_path):
-    from pacbayes import load, save
-
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 3))
     y = (X[:, 0] + 0.3 * rng.normal(size=600) > 0).astype(int)
@@ -107,5 +106,6 @@ def test_bets_of_a_fitted_model_come_from_training_groups(tmp_path):
     (spec,) = clf._fitted.plan.metrics
     assert len(spec.bets) == 2
     assert all(0.0 < metric.bound < 0.4 for metric in clf.certificate_.metrics)
+    assert "errors per group" in report_html(clf)
     save(clf, tmp_path / "model")
     assert load(tmp_path / "model").certificate_ == clf.certificate_

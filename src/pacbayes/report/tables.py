@@ -311,6 +311,8 @@ def part_table(view: ReportView) -> TextTable | None:
         title = "Error bounds by class and slice" if plan.slices else "Error bounds by class"
         rate = "rate of covered errors at most" if certificate.refit else "error rate at most"
         columns = ("subset", rate, "errors", "rows")
+        if certificate.unit == GROUP:
+            columns = ("subset", rate, "errors per group", "groups")
     if not certificate.metrics:
         reason = "Not available: the rule that predicts was chosen on the validation set."
         return TextTable(title, columns, [], reason)
@@ -319,7 +321,10 @@ def part_table(view: ReportView) -> TextTable | None:
         label = metric.label + (f" ({metric.also})" if metric.also else "")
         label = f"true {label}" if metric.kind == CLASS and metric.name == "error" else label
         bound = percent_up(metric.bound) if errors_only else metric.claim
-        rows.append((label, bound, f"{metric.count:g}", str(metric.rows)))
+        count = f"{metric.count:g}"
+        if metric.name == "error" and metric.unit == GROUP:
+            count = format_share(metric.count / metric.rows) if metric.rows else "–"
+        rows.append((label, bound, count, str(metric.rows)))
     jointly = f"These bounds and that of the overall error rate hold jointly, with {confidence(certificate.delta)}"
     cost = _cost_of_metrics(certificate, plan.share) + _DUPLICATES_ONCE.get(certificate.unit, "")
     return TextTable(title, columns, rows, f"{jointly} confidence. {cost}")
