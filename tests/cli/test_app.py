@@ -100,8 +100,9 @@ BOUND = ("bound", "--m", "100", "--kl", "1", "--risk", "0.1")
 PLAN = ("plan", "--error", "0.05", "--at-most", "0.08")
 NEW = ("m.pacbayes", "new.csv", "--target", "kind")
 #: All options that take a share, with the other arguments that their commands require.
+CERTIFIED_SHARES = ("delta", "fail-above", "max-error", "recall", "precision", "fpr", "coverage")
 SHARES = {
-    **{("certify", f"--{name}"): () for name in ("delta", "fail-above", "max-error", "recall", "precision", "fpr")},
+    **{("certify", f"--{name}"): () for name in CERTIFIED_SHARES},
     **{("plan", f"--{name}"): PLAN[1:] for name in ("error", "at-most", "chance", "delta")},
     ("compare", "--delta"): ("predicted.csv", "--target", "kind", "--a", "a", "--b", "b"),
     **{
