@@ -122,6 +122,6 @@ def _svms(family: SvmFamily, size: Size, refits: float) -> Cost:
             svms, memory = 3.2e-10 * (size.rows * 2.0 / size.classes) ** 2.6 * pairs, 10.0 * size.rows**2
         else:
             svms, memory = 1e-4 * size.rows * (size.classes - 1), 16.0 * size.rows * LANDMARKS
-        return Cost(3.0 + 0.02 * pairs + (1.0 + refits) * svms, memory)
+        return Cost(3.0 + 0.003 * pairs + (1.0 + refits) * (svms + 3e-4 * pairs), memory)
     products = family.number / 130.0 * 1.2e-9 * size.rows**2.6
     return Cost(products * (1.0 + 0.6 * refits), 10.0 * size.rows**2)

@@ -18,6 +18,7 @@ from pacbayes.ensemble.portfolio import (
     BOOSTING,
     FAMILIES,
     FOREST,
+    MANY_CLASSES,
     PORTFOLIO,
     SPARSE,
     SVM,
@@ -185,7 +186,7 @@ def _resolve_family(name: str, family: Any, preprocessor: Any, size: Size) -> Fa
         if family == SVM and not size.sparse:
             svms = _resolve_family(name, SVMs(**svm_settings(size)), preprocessor, size)
             assert isinstance(svms, SvmFamily)
-            return replace(svms, subsample=not size.few)
+            return replace(svms, subsample=not size.few or size.classes > MANY_CLASSES)
         if family in NAMES:
             if size.sparse and family not in SPARSE:
                 raise ValueError(f"candidates {family!r} does not support sparse rows; use {', '.join(SPARSE)}")

@@ -30,6 +30,8 @@ FAMILIES = (*PORTFOLIO[1:], *LIBRARIES)
 SPARSE = (SVM, FOREST, LOGISTIC)
 #: Maximum number of training rows of a small portfolio, of many settings in five folds.
 FEW_ROWS = 3_000
+#: Number of classes above which SVMs, trained for each pair of them, have few settings.
+MANY_CLASSES = 10
 # Classes of fewer training rows are rare.
 _RARE = 20
 # Maximum number of training rows for all settings of SVMs and neighbours.

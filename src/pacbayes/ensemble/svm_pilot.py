@@ -15,7 +15,7 @@ from pacbayes.ensemble.calibration import PROBABILITIES, calibrate
 from pacbayes.ensemble.classifier_set import TrainingJob
 from pacbayes.ensemble.cross_validation import assign_folds
 from pacbayes.ensemble.grid import fit_out_of_bag
-from pacbayes.ensemble.portfolio import FOREST, Size, named_family
+from pacbayes.ensemble.portfolio import FOREST, MANY_CLASSES, Size, named_family
 from pacbayes.ensemble.svm_folds import choose_scale, prepare_folds
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.svm.kernel import NYSTROEM, THREE_WIDTHS
@@ -80,7 +80,8 @@ def choose_svms(family: SvmFamily, job: TrainingJob) -> SvmFamily | None:
         if family.optional and units is None and loss > _forest_loss(rows, codes, seed) + _HOPELESS:
             return None
     assert isinstance(settings.gamma, float)
-    gamma = tuple(settings.gamma * factor for factor in (_GAMMA_FACTORS if exact else (1.0,)))
+    two_widths = exact and n_classes <= MANY_CLASSES
+    gamma = tuple(settings.gamma * factor for factor in (_GAMMA_FACTORS if two_widths else (1.0,)))
     lambdas = settings.lambdas / _COST_FACTORS
     return replace(family, kernel=kernel, gamma=gamma, lambdas=lambdas, scale=settings.scale, n_components=LANDMARKS)
 
@@ -88,12 +89,13 @@ def choose_svms(family: SvmFamily, job: TrainingJob) -> SvmFamily | None:
 def _best_setting(rows: FloatArray, codes: Rows, units: Rows | None, seed: int, jobs: int) -> tuple[float, SVMSettings]:
     """Least log-loss per row in cross-validation, and its setting."""
     scale, n_classes = choose_scale(rows, codes, units, seed, jobs, None), int(codes.max()) + 1
-    settings = SVMSettings(1.0 / _COSTS, "rbf", THREE_WIDTHS, scale, 1, seed)
+    costs = _COSTS if n_classes <= MANY_CLASSES else _COSTS[2::2]
+    settings = SVMSettings(1.0 / costs, "rbf", THREE_WIDTHS, scale, 1, seed)
     folds = prepare_folds(settings, scale, rows, codes, n_classes, jobs, None)[2]
     fold = assign_folds(codes, _FOLDS, generator(seed, Purpose.FOLDS), units)
     results = folds.out_of_fold(folds.families, fold)
     losses = np.array([calibrate(svm.kind, svm.scores, codes, n_classes)[1] for svm in results])
-    width, cost = divmod(int(losses.argmin()), _COSTS.size)
+    width, cost = divmod(int(losses.argmin()), costs.size)
     gamma = folds.widths[width].kernel.gamma
     assert gamma is not None
     best = replace(settings, gamma=gamma, lambdas=settings.lambdas[cost : cost + 1])
