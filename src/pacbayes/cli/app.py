@@ -78,13 +78,23 @@ def show_help(context: typer.Context, topic: Annotated[str | None, typer.Argumen
         print(f"\nAssumptions of a certificate: pacbayes help assumptions.\nDocumentation: {DOCS}/")
 
 
-def datasets() -> None:
-    """List the bundled data sets, with the split sizes of the paper's table."""
+_DATASETS = {"Arguments": {"name": "Print the rows of this data set as CSV.  [default: the list]"}}
+
+
+def datasets(name: Annotated[str | None, typer.Argument()] = None) -> None:
+    """List the bundled data sets with the split sizes of the paper's table, or print the rows of one."""
+    from pacbayes._utils.checks import check_choice
     from pacbayes.cli.show import Note, print_tables
     from pacbayes.data.bundled import DATASETS
+    from pacbayes.data.load import load_dataset
     from pacbayes.report.tables import TextTable
 
-    rows = [
+    if name is not None:
+        bunch = load_dataset(check_choice("NAME", name, DATASETS), as_frame=True)
+        rows = bunch.data.assign(**{"class": bunch.target_names[bunch.target]})
+        print(rows.to_csv(index=False, lineterminator="\n"), end="")
+        return
+    lines = [
         (
             dataset.name,
             str(dataset.rows),
@@ -96,7 +106,7 @@ def datasets() -> None:
         for dataset in DATASETS.values()
     ]
     header = ("name", "rows", "features", "classes", "train/val/test", "title")
-    print_tables([TextTable("Data sets", header, rows)], Note())
+    print_tables([TextTable("Data sets", header, lines)], Note())
 
 
 _REPRODUCE = {
@@ -177,7 +187,7 @@ for _command, _short_help, _texts, _lines in (
     (bounds.plan, "Compute how many validation rows a bound requires.", bounds.PLAN_HELP, bounds.PLAN_EXAMPLES),
     (bounds.posterior, "Compute the optimal posterior.", bounds.POSTERIOR_HELP, bounds.POSTERIOR_EXAMPLES),
     (bounds.bound, "Compute PAC-Bayesian bounds of a posterior.", bounds.BOUND_HELP, bounds.BOUND_EXAMPLES),
-    (datasets, "List the bundled data sets.", {}, ("pacbayes datasets",)),
+    (datasets, "List the bundled data sets.", _DATASETS, ("pacbayes datasets", "pacbayes datasets wdbc > wdbc.csv")),
     (reproduce, "Reproduce the paper's tables and figures.", _REPRODUCE, ("pacbayes reproduce --list",)),
     (show_help, "Show help for a command, or the assumptions.", _HELP, ("pacbayes help assumptions",)),
 ):
