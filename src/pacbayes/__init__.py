@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pacbayes.report import model_card, write_report
     from pacbayes.svm import SVMPath, sigest, svm_path
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # Public name -> the module that holds it, imported when the name is first used: `import pacbayes` itself loads nothing.
 _LAZY_IMPORTS = {
