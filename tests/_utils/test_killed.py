@@ -160,3 +160,32 @@ def test_concurrent_writers(tmp_path):
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda number: write_file(path, b"%d" % number), range(200)))
     assert [file.name for file in tmp_path.iterdir()] == ["model"]
+
+
+WRITING = """
+import signal, sys
+from pacbayes._utils.files import writing
+with writing(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    print("begin", flush=True)
+    signal.sigwait([signal.SIGUSR1])
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_next_write_removes_files_of_killed_processes(tmp_path):
+    path = tmp_path / "model"
+    with started("-c", WRITING, str(path)) as killed, started("-c", WRITING, str(path)) as living:
+        killed.kill()
+        killed.wait()
+        assert len(list(tmp_path.iterdir())) == 2
+        write_file(path, b"whole")
+        # The temporary file of a running process stays, and replaces the target.
+        (part,) = [file for file in tmp_path.iterdir() if file != path]
+        assert (path.read_bytes(), part.read_bytes()) == (b"whole", b"half")
+        living.send_signal(signal.SIGUSR1)
+        assert living.wait(timeout=60) == 0
+    assert [file.name for file in tmp_path.iterdir()] == ["model"]
+    assert path.read_bytes() == b"half"

@@ -1,6 +1,8 @@
 """Atomic writing of files, and locks that end with their process."""
 
 import os
+import platform
+import re
 import secrets
 import shutil
 import tempfile
@@ -9,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
+import psutil
 from filelock import FileLock, Timeout
 
 # Bytes kept in memory or written per call.
@@ -19,8 +22,8 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file atomically: it is synced to the disk, then replaces the old file.
 
     Links are followed; devices and pipes are written to, not replaced.  A new file has the permissions of the user's
-    umask, a replaced file keeps its own.  Errors name the file.  A killed process leaves its temporary file,
-    ``<name>.<random>.part``.
+    umask, a replaced file keeps its own.  Errors name the file.  Temporary files of killed processes on this computer,
+    ``<name>.<computer>-<process>-<random>.part``, are removed.
 
     Examples
     --------
@@ -57,8 +60,10 @@ def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             with naming(path), target.open("wb", buffering=0) as device:
                 shutil.copyfileobj(buffer, device, _BUFFER)
         return
-    part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
+    prefix = f"{target.name}.{platform.node()}-"
+    part = target.with_name(f"{prefix}{os.getpid()}-{secrets.token_hex(4)}.part")
     with naming(path):
+        _remove_stale_parts(target.parent, prefix)
         file = part.open("xb")  # not by `tempfile`, which does not use the umask
     try:
         with file:
@@ -92,6 +97,15 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         if error.errno is None:
             raise
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+
+
+def _remove_stale_parts(folder: Path, prefix: str) -> None:
+    """Remove temporary files of processes that have ended without removing them."""
+    stale = re.compile(re.escape(prefix) + r"(\d+)-[0-9a-f]{8}\.part")
+    with suppress(OSError):
+        for part in list(folder.iterdir()):
+            if (match := stale.fullmatch(part.name)) and not psutil.pid_exists(int(match[1])):
+                part.unlink(missing_ok=True)
 
 
 def _sync_entries(folder: Path) -> None:
