@@ -123,3 +123,21 @@ def test_ambiguous_apostrophe_is_rejected(tmp_path, capsys):
     assert "apostrophe" in error_of(
         ["compare", tmp_path / "t.csv", "--target", "truth", "--a", "p", "--b", "q"], capsys
     )
+    gate = ["gate", tmp_path / "t.csv", "--target", "truth", "--predicted", "p", "--at-most", "0.1"]
+    assert "apostrophe" in error_of(gate, capsys)
+
+
+@pytest.mark.parametrize("y_pred", [["'=x", "''s", "a"], ["=x", "'s", "a"]])
+def test_gate_removes_the_apostrophes_of_predict(y_pred, tmp_path, capsys):
+    frame = pd.DataFrame({"row": np.arange(1000.0, 1090), "truth": ["=x", "'s", "a"] * 30, "p": y_pred * 30})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    command = ["gate", tmp_path / "t.csv", "--target", "truth", "--predicted", "p", "--at-most", "0.1"]
+    assert in_process(command, capsys).code == 0
+    recorded = in_process([*command, "--id", "row", "--ledger", tmp_path / "ledger.json"], capsys)
+    assert recorded.code == 0
+    # The same line whether or not the class is among the true ones.
+    frame.assign(truth="a").to_csv(tmp_path / "t.csv", index=False)
+    other = in_process([*command, "--id", "row", "--ledger", tmp_path / "other.json"], capsys)
+    assert other.code == 3
+    assert other.err.splitlines()[0] == recorded.err.splitlines()[0]
+    assert "=x" in other.err

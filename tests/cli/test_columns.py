@@ -148,3 +148,14 @@ def test_warning_for_a_subject_column(questionnaires, tmp_path, capsys):
     grouped = run(questionnaires, tmp_path / "data.csv", capsys, "--group", "who")
     assert "looks like" not in grouped.err
     assert "Column 'who' names 60 groups" in grouped.err
+
+
+def test_ambiguous_dates_and_numbers_with_signs_are_named(tmp_path, capsys):
+    frame = good()
+    rows = np.arange(len(frame))
+    frame.insert(0, "seen", [f"{1 + i % 12:02}/{1 + i % 7:02}/2021" for i in rows])
+    frame.insert(0, "born", [f"{1 + i % 12:02}/{1 + i % 28:02}/2021" for i in rows])
+    frame.insert(0, "share", [f"{i % 9} %" for i in rows])
+    remarks = in_process(["certify", written(tmp_path, frame), *QUICK], capsys).err
+    assert "dates read month first, which could be day first (then write 2024-12-31), in ('seen')" in remarks
+    assert "strings such as '0 %', which are numbers only without the sign, in ('share')" in remarks

@@ -51,6 +51,14 @@ def test_separator_encoding_and_number_format_are_detected(style, sep, encoding,
     assert (file.format.separator, file.format.numbers) == (sep, NumberFormat(*STYLES[style]))
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_a_first_line_that_names_the_separator_is_no_row(encoding, tmp_path):
+    text = "SEP=|\r\na,x|größe,y\r\n1,5|2\r\n2,5|3\r\n"
+    (tmp_path / "own.csv").write_bytes(text.encode(encoding))
+    for frame in (open_table(tmp_path / "own.csv").read(), *open_table(tmp_path / "own.csv").blocks()):
+        assert frame.to_dict("list") == {"a,x": [1.5, 2.5], "größe,y": [2, 3]}
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [

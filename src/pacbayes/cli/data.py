@@ -173,7 +173,7 @@ def _read_path(path: Path, choices: Choices) -> Data:
         notes.append(f"The class is the last column, {target!r}{TARGET_HINT}.")
     if choices.skip_unlabelled:
         notes.append(left_out(skipped))
-    notes.append(_kinds(schema, missing))
+    notes.append(_kinds(schema, missing, frame))
     if groups is not None:
         notes.append(f"Column {choices.group!r} names {len(set(groups.tolist()))} groups and is not a feature.")
     if validation is not None:
@@ -388,7 +388,7 @@ def _columns_made(schema: Schema, missing: dict[str, int]) -> tuple[str, ...]:
     return (f"Learnt on the training part only: {'; '.join(parts)}.",) if made or missing else ()
 
 
-def _kinds(schema: Schema, missing: dict[str, int]) -> str:
+def _kinds(schema: Schema, missing: dict[str, int], frame: "pd.DataFrame") -> str:
     numeric = schema.kinds(NUMBER, BOOLEAN)
     kinds = f"{_counted(len(numeric), 'numeric column')}{_named(numeric)}, "
     kinds += ", ".join(
@@ -398,6 +398,11 @@ def _kinds(schema: Schema, missing: dict[str, int]) -> str:
     )
     mixed = tuple(column.name for column in schema.columns if column.kind == NUMBER and column.strings)
     strings = f"; numbers with strings, which count as missing, in{_named(mixed)}" if mixed else ""
+    if units := schema.numbers_with_units(frame):
+        example = next(iter(units.values()))
+        strings += f"; strings such as {example!r}, which are numbers only without the sign, in{_named(tuple(units))}"
+    if ambiguous := schema.ambiguous_dates(frame):
+        strings += f"; dates read month first, which could be day first (then write 2024-12-31), in{_named(ambiguous)}"
     if not missing:
         return f"{kinds}, no missing values{strings}."
     absent = _counted(sum(missing.values()), "missing value")

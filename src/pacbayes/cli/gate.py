@@ -186,7 +186,7 @@ class _Rows:
         if "--id" in columns:
             rows.ids = labels[columns["--id"]]
         if loaded is None:
-            rows.y_pred = labels[columns["--predicted"]]
+            rows.y_pred = _without_apostrophes(labels[columns["--predicted"]], rows.y_true)
         else:
             check_not_trained_on(rows.model, rows.X)
         return rows
@@ -230,6 +230,18 @@ class _Rows:
         from pacbayes.data.spelling import as_labels
 
         return self._spelled(as_labels(self.model.predict(self.X))) if self.y_pred is None else self.y_pred
+
+
+def _without_apostrophes(y_pred: "NDArray[Any]", y_true: "NDArray[Any]") -> "NDArray[Any]":
+    """Predictions without the apostrophes that predict writes; raise if one may belong to the name of a class."""
+    import numpy as np
+
+    from pacbayes.data.spelling import from_cells
+
+    cells = y_pred.tolist()
+    from_cells(cells, set(y_true.tolist()), "--predicted")
+    # Not decided by the true classes: what is printed would tell which of them occur.
+    return np.array(from_cells(cells, {cell.removeprefix("'") for cell in cells}, "--predicted"), dtype=object)
 
 
 def _joined(blocks: list[Any]) -> Any:

@@ -65,7 +65,7 @@ def predict(
 
     A class that a spreadsheet would interpret as a formula (it begins with = + - or @, and is neither a number nor
     that character alone) gets a leading apostrophe; so does a class that is empty or begins with a blank or an
-    apostrophe.  compare and certify --predictions remove it.
+    apostrophe.  compare, gate and certify --predictions remove it.
 
     On a terminal, control characters in names are shown as \x1b or \u202e; files and pipes contain names unchanged.
     """

@@ -11,6 +11,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import warnings
 import zipfile
 import zlib
@@ -49,6 +50,8 @@ _SAMPLE_BYTES, _SAMPLE_LINES = 2**20, 1000
 # Share of lines that must have as many fields as the header, and of cells that must be numbers of one format.
 _SHARE = 0.9
 _SEPARATORS = {".csv": ",;\t|", ".tsv": "\t,;|"}
+# First line of some exports, which tells spreadsheets the separator: "sep=;".
+_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
 _NUL = "{} holds NUL bytes: it is no text, or damaged"
 # Memory of a cell in pandas, beside its text.
 _CELL_BYTES = 24
@@ -228,7 +231,9 @@ class TextFile(TableFile):
             sample = self._unpacked(file, MemoryBudget(path)).read(_SAMPLE_BYTES)
         encoding = options.encoding or _encoding(sample, path)
         text = self._decoded(sample, encoding)
-        separator = self._separator(text)
+        first = _SEPARATOR_LINE.match(text)
+        text, self._lines_before_header = text[first.end() if first else 0 :], int(first is not None)
+        separator = first.group(1) if first and options.sep is None else self._separator(text)
         rows = _fields(text, separator)
         if len(text) and len(sample) == _SAMPLE_BYTES:
             rows = rows[:-1] or rows  # the last may be cut
@@ -300,6 +305,7 @@ class TextFile(TableFile):
                 sep=self.format.separator,
                 encoding=self.format.encoding,
                 header=0,
+                skiprows=self._lines_before_header,
                 names=self.columns,
                 index_col=False,
                 na_values={name: [] if name in verbatim else markers for name in self.columns} if verbatim else markers,

@@ -51,7 +51,10 @@ DATE_FORMATS = (
     *("%m-%d-%Y", "%d-%m-%Y", "%m/%d/%y", "%d/%m/%y", "%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%b %d, %Y"),
     *("%B %d, %Y", "%b-%Y", "%B %Y", "%H:%M", "%H:%M:%S"),
 )
+# Signs beside numbers, which make them strings.
+_UNITS = "%‰€$£¥"
 _ISO = re.compile(r"\d{4}-\d{1,2}-\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?\s*(?:Z|[+-]\d{2}:?\d{2})?)?")
+_OTHER_ORDER = str.maketrans("md", "dm")
 _DAY = 86_400.0
 
 
@@ -270,6 +273,41 @@ class Schema:
         """Schema of the columns that are not numbers, or hold strings: what a later file must be read by."""
         other = (c for c in self.columns if c.strings or c.kind not in (NUMBER, BOOLEAN))
         return replace(self, columns=tuple(other))
+
+    def ambiguous_dates(self, table: Any) -> tuple[str, ...]:
+        """Names of the columns of dates that were read month first, but could be read day first.
+
+        Examples
+        --------
+        >>> days = pd.DataFrame({"a": ["03/04/2021", "05/06/2021"], "b": ["03/04/2021", "05/16/2021"]})
+        >>> Schema.of(days).ambiguous_dates(days)
+        ('a',)
+        """
+        frame, names = self.select(as_frame(table)), []
+        for i, column in enumerate(self.columns):
+            swapped = column.date_format.translate(_OTHER_ORDER)
+            if swapped != column.date_format and swapped in DATE_FORMATS:
+                read, other = (~np.isnan(days_of(frame.iloc[:, i], form)) for form in (column.date_format, swapped))
+                names += [column.name] if other.sum() >= _SHARE_PARSED * read.sum() else []
+        return tuple(names)
+
+    def numbers_with_units(self, table: Any) -> dict[str, str]:
+        """Columns of strings that would be numbers without a percent or currency sign, each with one of its strings.
+
+        Examples
+        --------
+        >>> prices = pd.DataFrame({"share": ["5%", "0.5 %"], "price": ["0,5 €", "€ 3,25"], "word": ["a", "5%"]})
+        >>> Schema.of(prices).numbers_with_units(prices)
+        {'share': '5%', 'price': '0,5 €'}
+        """
+        frame, examples = self.select(as_frame(table)), {}
+        for i, column in enumerate(self.columns):
+            if column.strings and column.kind in (CATEGORY, TEXT):
+                texts = [str(value) for value in frame.iloc[:, i].dropna().unique()]
+                signed = all(set(text) & set(_UNITS) for text in texts)
+                if signed and formats_of({text.strip(_UNITS + _BLANKS) for text in texts}):
+                    examples[column.name] = texts[0]
+        return examples
 
     def unseen(self, table: Any) -> dict[str, "pd.Series[Any]"]:
         """Values of each column that are categories without a training row, with their numbers of rows."""
