@@ -159,3 +159,29 @@ def test_ambiguous_dates_and_numbers_with_signs_are_named(tmp_path, capsys):
     remarks = in_process(["certify", written(tmp_path, frame), *QUICK], capsys).err
     assert "dates read month first, which could be day first (then write 2024-12-31), in ('seen')" in remarks
     assert "strings such as '0 %', which are numbers only without the sign, in ('share')" in remarks
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_rows_in_the_order_of_dates_are_named(order, tmp_path, capsys):
+    frame = good()
+    days = [str(day.date()) for day in pd.date_range("2021-01-01", periods=len(frame))]
+    frame.insert(0, "seen", [None, *days[:-1]][::order])
+    frame.insert(1, "late", np.arange(len(frame)) >= len(frame) // 2)
+    path, remark = written(tmp_path, frame), "The rows are in the order of 'seen'"
+    command = ["certify", path, *QUICK]
+    assert remark in in_process([*command, "--drop", "late"], capsys).err
+    assert remark not in in_process([*command, "--validation-column", "late"], capsys).err
+    shuffled = written(tmp_path, frame.sample(frac=1.0, random_state=0), "shuffled.csv")
+    assert remark not in in_process(["certify", shuffled, "--drop", "late", *QUICK], capsys).err
+
+
+def test_dropped_subjects_are_named(tmp_path, capsys):
+    frame = good()
+    frame.insert(0, "patient", np.random.default_rng(0).permutation(np.arange(len(frame)) // 2))
+    frame.insert(0, "colour", np.arange(len(frame)) % 3)
+    path = written(tmp_path, frame)
+    remarks = in_process(["certify", path, *["--drop", "patient"] * 2, "--drop", "colour", *QUICK], capsys).err
+    assert "Column 'patient' was dropped, but looks like a person or thing with several rows" in remarks
+    assert "use --group patient instead of --drop" in remarks
+    assert "'colour' was dropped" not in remarks
+    assert "was dropped" not in in_process(["certify", path, "--group", "patient", *QUICK], capsys).err

@@ -13,7 +13,7 @@ from pacbayes.data.bundled import DATASETS
 from pacbayes.data.dataset import looks_like_regression
 from pacbayes.data.duplicates import overlap
 from pacbayes.data.io import ReadOptions, TextFile, open_table
-from pacbayes.data.leakage import reject_columns
+from pacbayes.data.leakage import reject_columns, subjects_by_times
 from pacbayes.data.rejections import in_shell, listed
 from pacbayes.data.rows import hashed_rows
 from pacbayes.data.schema import (
@@ -26,6 +26,7 @@ from pacbayes.data.schema import (
     TEXT,
     NumberFormat,
     Schema,
+    days_of,
     marker_spellings,
 )
 from pacbayes.data.spelling import aligned, check_spellings, spelling
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 TARGET_HINT = " (--target names another)"
 # Each slice has an equal part of what is kept for limits: many of them leave nothing to any.
 _MOST_SLICES = 100
+# Rows that are in the order of so many dates by chance: never.
+_DATES_IN_ORDER = 20
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,7 @@ def _read_path(path: Path, choices: Choices) -> Data:
     kept = has_label(frame, target, str(path)) if choices.skip_unlabelled else np.ones(len(frame), dtype=bool)
     frame, skipped = frame[kept].reset_index(drop=True), int((~kept).sum())
     slices = None if choices.slice is None else _check_slice(frame[choices.slice], path)
+    dropped = frame[list(dict.fromkeys(choices.drop))]
     frame = frame.drop(columns=list(choices.drop))
     frame, groups = take_groups(frame, choices, path)
     y = _classes(labels_of(frame.pop(target), str(path), in_shell, target in choices.categorical), target)
@@ -174,6 +178,13 @@ def _read_path(path: Path, choices: Choices) -> Data:
     if choices.skip_unlabelled:
         notes.append(left_out(skipped))
     notes.append(_kinds(schema, missing, frame))
+    if validation is None and groups is None and (date := _in_order_of(schema, frame)) is not None:
+        notes.append(
+            f"The rows are in the order of {date!r}, and the validation rows are drawn from all of them: if the model "
+            "will predict later rows, mark late rows by --validation-column."
+        )
+    if groups is None:
+        notes += _dropped_subjects(dropped)
     if groups is not None:
         notes.append(f"Column {choices.group!r} names {len(set(groups.tolist()))} groups and is not a feature.")
     if validation is not None:
@@ -407,6 +418,33 @@ def _kinds(schema: Schema, missing: dict[str, int], frame: "pd.DataFrame") -> st
         return f"{kinds}, no missing values{strings}."
     absent = _counted(sum(missing.values()), "missing value")
     return f"{kinds}; {absent} in {_counted(len(missing), 'column')}{_named(tuple(missing))}{strings}."
+
+
+def _dropped_subjects(dropped: "pd.DataFrame") -> list[str]:
+    """Remarks on dropped columns that identify subjects: the rows are as dependent without them."""
+    import pandas as pd
+
+    reasons = {
+        name: subjects_by_times(np.bincount(codes[codes >= 0]), codes.size, name)
+        for name, codes in ((name, pd.factorize(dropped[name])[0]) for name in dropped)
+    }
+    return [
+        f"Column {name!r} was dropped, but looks like a person or thing with several rows: {reason}. If it is, the "
+        f"rows are not independent: use {in_shell('group', str(name))} instead of --drop."
+        for name, reason in reasons.items()
+        if reason
+    ]
+
+
+def _in_order_of(schema: Schema, frame: "pd.DataFrame") -> str | None:
+    """Name of the first column of dates by which the rows are sorted."""
+    for column in schema.columns:
+        if column.kind == DATE:
+            days = days_of(frame[column.name], column.date_format)
+            steps = np.diff(days[~np.isnan(days)])
+            if np.count_nonzero(steps) >= _DATES_IN_ORDER and ((steps >= 0).all() or (steps <= 0).all()):
+                return column.name
+    return None
 
 
 def _counted(number: int, what: str) -> str:
