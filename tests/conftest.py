@@ -16,6 +16,7 @@ UNCOUNTED = (
     "tests/attack/test_far_rows.py",
     "tests/attack/test_forged_values.py",
     "tests/attack/test_numbers.py",
+    "tests/attack/test_oracle.py",
     "tests/attack/test_validation_rows.py",
     "tests/bounds/test_binary_kl.py::test_roots_are_rounded_outward_and_tight",
     "tests/bounds/test_binomial.py::test_batch_bound_in_all_small_cases",

@@ -105,6 +105,13 @@ def test_many_rows(sizes):
     assert true - 6.0 / np.sqrt(min(sizes)) < bound < true
 
 
+@pytest.mark.parametrize("delta", [0.0, 5e-324, 1e-300])
+@pytest.mark.parametrize("sizes", [(40, 50), (10, 50)])
+def test_the_smallest_levels(sizes, delta):
+    rng = np.random.default_rng(0)
+    assert 0.0 <= auc_lower(np.ones(sizes[0]), np.zeros(sizes[1]), delta, rng) <= delta ** (1 / min(sizes))
+
+
 @pytest.mark.parametrize("delta", [1e-12, 0.05, 0.999])
 @pytest.mark.parametrize("sizes", [(1, 1), (1, 2), (30, 60), (60, 30)])
 def test_extreme_scores(sizes, delta):

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binom
 
@@ -104,6 +105,8 @@ def test_plain_values_are_json():
         ({"classes": [0, 1, 2, 2]}, "classes must be different labels"),
         ({"y_true": [0, 1]}, "y_true"),
         ({"y_true": ["a"] * 100}, "y_true"),
+        ({"y_true": [0, 7] * 50, "by_class": True}, "by_class=True, got 7: no set would contain it"),
+        ({"probabilities": pd.DataFrame(np.ones((100, 4)), columns=[0, 2, 1, 3])}, r"columns \[0, 1, 2, 3\]"),
         ({"delta": 0}, "delta"),
     ],
 )
@@ -112,6 +115,19 @@ def test_invalid_tables(change, message):
     values = {"y_true": y, "probabilities": probabilities, "classes": range(4)} | change
     with pytest.raises((TypeError, ValueError), match=message):
         certify_sets(**values)
+
+
+@pytest.mark.parametrize("rows", [[[0.2, 0.8]], [[0.5]], [0.1, 0.2, 0.3, 0.4], [[np.nan] * 4], [[30, 40, 20, 10]]])
+def test_invalid_probabilities_of_new_rows(rows):
+    y, probabilities = table(100)
+    with pytest.raises(ValueError, match="probabilities must"):
+        certify_sets(y, probabilities, range(4)).decision.predict_set(rows)
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+def test_the_smallest_delta(by_class):
+    y, probabilities = table(100)
+    assert not certify_sets(y, probabilities, range(4), by_class=by_class, delta=5e-324).decision.passed
 
 
 def test_no_monitor():

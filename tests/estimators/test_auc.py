@@ -1,6 +1,7 @@
 """Bounds on the AUC of fitted models and of scores, and what is rejected."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
@@ -64,7 +65,10 @@ def test_scores_of_finished_models(digits):
     assert bound(-score, pos_label=0) > 0.5
 
 
-@pytest.mark.parametrize("score", [[0.1] * 3, [[0.1] * 3] * 4, [np.nan] * 4])
+SWAPPED = pd.DataFrame(np.ones((4, 2)), columns=[1, 0])
+
+
+@pytest.mark.parametrize("score", [[0.1] * 3, [[0.1] * 3] * 4, [np.nan] * 4, SWAPPED])
 def test_invalid_scores(score):
     with pytest.raises(ValueError, match="y_score"):
         certify_predictions([0, 1, 0, 1], [0, 1, 1, 1], y_score=score, metrics=("auc",))

@@ -31,7 +31,7 @@ _FACTOR = 1.5
 
 
 def auc_lower(positive: FloatArray, negative: FloatArray, delta: float, rng: np.random.Generator) -> float:
-    """Lower bound of the AUC at level `delta`, rounded down; 0 without rows of both classes.
+    """Lower bound of the AUC at level `delta`, rounded down; 0 without rows of both classes, or at level 0.
 
     The numbers of rows alone decide between pairs in the order of `rng` and the average over all pairings.
 
@@ -44,7 +44,7 @@ def auc_lower(positive: FloatArray, negative: FloatArray, delta: float, rng: np.
     0.0
     """
     n, larger = sorted((positive.size, negative.size))
-    if n == 0:
+    if n == 0 or delta == 0.0:
         return 0.0
     if 2 * n <= larger and n <= _MAX_AVERAGED:
         return _by_all_pairings(positive, negative, delta)

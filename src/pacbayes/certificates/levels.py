@@ -78,7 +78,7 @@ def hedged_level(delta: float, hedge: float, number: int) -> float:
     >>> hedged_level(0.05, 1.0, 1), hedged_level(0.05, 0.1, 7) < 0.005 / 7
     (0.05, True)
     """
-    return max(divide_delta(delta if hedge == 1.0 else round_down(hedge * delta), number), 0.0)
+    return divide_delta(delta if hedge == 1.0 else max(round_down(hedge * delta), 0.0), number)
 
 
 def divide_delta(delta: float, number: int) -> float:
@@ -89,7 +89,7 @@ def divide_delta(delta: float, number: int) -> float:
     >>> divide_delta(0.05, 1), divide_delta(0.06, 3) < 0.02
     (0.05, True)
     """
-    return delta if number == 1 else round_down(delta / number)
+    return delta if number == 1 else max(round_down(delta / number), 0.0)
 
 
 def main_level(level: float, share: float) -> float:

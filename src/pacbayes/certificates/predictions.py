@@ -201,7 +201,8 @@ def certify_sets(
     Parameters
     ----------
     y_true : array_like of shape (m,)
-        The true labels.  A label that is not among `classes` counts as one that the classifier never predicts.
+        The true labels.  A label that is not among `classes` counts as one that the classifier never predicts; with
+        `by_class`, whose guarantee no set would meet for it, it is rejected.
     probabilities : array_like of shape (m, n_classes)
         Probabilities or other scores in [0, 1].
     classes : sequence of labels
@@ -239,12 +240,18 @@ def certify_sets(
     """
     decision, level = PredictionSet(coverage, by_class), check_level(delta)
     names = _checked_classes(classes)
+    _check_columns("probabilities", probabilities, names)
     table = check_probabilities(probabilities, names.size)
     check_same_order(y_true=y_true, probabilities=probabilities)
     labels = one_label_each("y_true", check_complete(y_true, "y_true"), len(table))
     check_same_kind("y_true", labels, names, "classes")
     codes = {label: code for code, label in enumerate(names.tolist())}
     y_codes = np.array([codes.get(label, names.size) for label in labels.tolist()], dtype=np.intp)
+    if by_class and y_codes.max() == names.size:
+        raise ValueError(
+            f"y_true must be among classes with by_class=True, got {plain(labels[y_codes.argmax()])!r}: no set would "
+            "contain it"
+        )
     split = validation_split(labels.size)
     risk = risks_of_errors(np.array([np.count_nonzero(table.argmax(axis=1) != y_codes)]), labels.size)
     return Certificate(
@@ -331,6 +338,7 @@ def _certified(
 
 def _check_scores(y_score: ArrayLike, classes: Labels, m: int, pos_label: Any) -> FloatArray:
     """Convert scores to shape (m, n_classes), or raise."""
+    _check_columns("y_score", y_score, classes)
     scores = check_between("y_score", y_score, -np.inf, np.inf)
     if scores.shape == (m,) and classes.size == 2:
         return np.stack([scores, -scores] if plain(classes[0]) == plain(pos_label) else [-scores, scores], axis=1)
@@ -340,6 +348,13 @@ def _check_scores(y_score: ArrayLike, classes: Labels, m: int, pos_label: Any) -
             f"y_score must have a score for each of {m} rows and {classes.size} classes{one} got shape {scores.shape}"
         )
     return scores
+
+
+def _check_columns(name: str, table: Any, classes: Labels) -> None:
+    """Raise if the columns of a data frame are the classes in another order."""
+    columns, expected = list(getattr(table, "columns", ())), classes.tolist()
+    if columns != expected and len(columns) == len(expected) and set(columns) == set(expected):
+        raise ValueError(f"{name} must have the columns {expected}, in this order, got {columns}")
 
 
 def _checked_classes(classes: Sequence[Any] | Labels) -> Labels:

@@ -138,7 +138,8 @@ class SetResult:
         Parameters
         ----------
         probabilities : array_like of shape (n, n_classes)
-            Probabilities of the classes, of the same classifier as on the validation rows.
+            Probabilities of the classes, of the same classifier as on the validation rows; -1 for classes that it was
+            not trained with.
         y_pred : ndarray of int, shape (n,), optional
             Codes of predicted classes, which the sets also contain; by default those of the most probable classes.
 
@@ -146,8 +147,8 @@ class SetResult:
         -------
         ndarray of bool, shape (n, n_classes)
         """
-        rounded = on_grid(np.asarray(probabilities, dtype=np.float64))
-        return _sets(rounded, np.array(self.thresholds), y_pred)
+        table = check_probabilities(probabilities, len(self.classes), NEVER_SEEN)
+        return _sets(table, np.array(self.thresholds), y_pred)
 
 
 def certify_sets_of(
@@ -269,8 +270,8 @@ def _n_classes_with_threshold(rows: Rows, coverage: float, delta: float) -> int:
     return 1
 
 
-def check_probabilities(probabilities: ArrayLike, n_classes: int) -> FloatArray:
-    """Convert to an array of shape (m, n_classes) of numbers from 0 to 1 on the grid, or raise.
+def check_probabilities(probabilities: ArrayLike, n_classes: int, least: float = 0.0) -> FloatArray:
+    """Convert to an array of shape (m, n_classes) of numbers from `least` to 1 on the grid, or raise.
 
     Examples
     --------
@@ -278,7 +279,7 @@ def check_probabilities(probabilities: ArrayLike, n_classes: int) -> FloatArray:
     Traceback (most recent call last):
     ValueError: probabilities must lie in [0, 1], got 1.5
     """
-    table = check_between("probabilities", probabilities, 0.0, 1.0)
+    table = check_between("probabilities", probabilities, least, 1.0)
     if table.ndim != 2 or table.shape[1] != n_classes or len(table) == 0:
         raise ValueError(
             f"probabilities must have a row for each example and a column for each of {n_classes} classes, got shape "
