@@ -48,6 +48,7 @@ ARGUMENTS = {
     "{data} --dataset wdbc": "give a file or --dataset, not both",
     "--target kind": "are for a file",
     "{data} --target z": "target must be a column of .*, got 'z'; its columns are 'a', 'b', 'kind'",
+    "{data} --report page.PDF": "--report writes an HTML page: its name must end in .html, got 'page.PDF'",
     "{data} --delta 1.5": "'--delta': must be a share between 0 and 1",
     "{data} --prior cross-validation --split independent": "--prior cross-validation is computed on the training rows",
     "{data} --lambdas 1:2": "START:STOP:STEP",

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from tests.cli.running import in_process
+from tests.cli.running import error_of, in_process
 
 from pacbayes import StochasticSVC, load, save
 from pacbayes.cli.app import main
@@ -32,6 +32,15 @@ def model(tmp_path_factory):
         main(["certify", str(folder / "data.csv"), "--lambdas", "0.1:3:1", "--save", str(path), "--quiet"])
     assert not ended.value.code
     return path
+
+
+def test_missing_columns_are_reported_before_values_of_another_format(tmp_path, capsys):
+    table(80).to_csv(tmp_path / "semicolons.csv", index=False, sep=";", decimal=",")
+    table(9).drop(columns="b").to_csv(tmp_path / "commas.csv", index=False)
+    options = ["--lambdas", "0.1,1", "--save", tmp_path / "m.pacbayes"]
+    assert in_process(["certify", tmp_path / "semicolons.csv", *options], capsys).code == 0
+    error = error_of(["predict", tmp_path / "m.pacbayes", tmp_path / "commas.csv"], capsys)
+    assert "lacks the columns 'b', which the model was trained with" in error
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,13 +113,17 @@ class FeatureReader:
         """Whether blanks before a string belong to it."""
         return any(column.leading_blanks for column in self._schema.columns)
 
+    def check_columns(self, columns: Iterable[str]) -> None:
+        """Raise for features that are not among the columns."""
+        absent = [name for name in self._names if name not in set(columns)]
+        if absent:
+            raise ValueError(f"{self._where} lacks the columns {listed(absent)}, which the model was trained with")
+
     def read(self, frame: "pd.DataFrame") -> "pd.DataFrame":
         """Convert the next block."""
         import pandas as pd
 
-        absent = [name for name in self._names if name not in frame.columns]
-        if absent:
-            raise ValueError(f"{self._where} lacks the columns {listed(absent)}, which the model was trained with")
+        self.check_columns(frame.columns)
         made: dict[str, Any] = {}
         wrong: list[str] = []
         for name, column in self._columns.items():
@@ -225,6 +229,8 @@ class NewRows:
         known = getattr(model, "feature_names_in_", None)
         names = self._own_columns() if known is None else [str(name) for name in known]
         self._reader = FeatureReader(own, names, repr(str(path)), is_text, not_missing)
+        # Before reading: errors about values of another table would be misleading.
+        self._reader.check_columns(self._file.columns)
         for name in self._others:
             if name not in self._file.columns:
                 raise ValueError(f"{str(path)!r} has no column {name!r}; its columns are {listed(self._file.columns)}")

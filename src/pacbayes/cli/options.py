@@ -121,6 +121,8 @@ class Command(TyperCommand):
 
 
 _FIGURE_FORMATS = (".svg", ".png", ".pdf")
+# Formats that a report might be expected in.
+_OTHER_PAGES = (".pdf", ".docx", ".md", ".txt", ".json")
 # Options whose names differ from those of the parameters.
 _OPTIONS = {
     "metrics": "--metrics (and --by-class, --slice, --cost)",
@@ -222,7 +224,9 @@ def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path | None]
         taken.append(path)
     if (plot := outputs.get("--plot")) is not None and plot.suffix not in _FIGURE_FORMATS:
         raise ValueError(f"--plot must end in {', '.join(_FIGURE_FORMATS)}, got {str(plot)!r}")
-    if outputs.get("--report") is not None:
+    if (report := outputs.get("--report")) is not None:
+        if report.suffix.lower() in _OTHER_PAGES:
+            raise ValueError(f"--report writes an HTML page: its name must end in .html, got {str(report)!r}")
         from pacbayes.report.page import check_can_render
 
         check_can_render()
