@@ -50,7 +50,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from pacbayes import CertifiedClassifier, load_dataset
-from pacbayes._utils.threads import one_thread
+from pacbayes._utils.threads import limit_to_one_thread
 from pacbayes.ensemble.members import Coding
 from pacbayes.estimators import base, planning
 from pacbayes.estimators.recipe import Recipe
@@ -158,7 +158,7 @@ class PathSearch:
         rows = scaler.transform(X)
         # gamma="scale" of SVC.
         kernel = Kernel("rbf", float(1.0 / (rows.shape[1] * rows.var())))
-        with one_thread():
+        with limit_to_one_thread():
             svms = train_one_vs_one(lambda part: kernel.gram(rows[part]), y.astype(np.int64), 1.0 / costs)
             predictions = [
                 svms.winners(svms.decisions(kernel.between(rows, scaler.transform(block))))

@@ -28,7 +28,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from pacbayes import svm_set
-from pacbayes._utils.threads import one_thread
+from pacbayes._utils.threads import limit_to_one_thread
 from pacbayes.data.dataset import Dataset
 from pacbayes.data.split import SplitOptions, split_rows
 from pacbayes.ensemble.classifier_set import TrainingJob
@@ -91,7 +91,7 @@ def cross_validation_seconds(X, y):
     data, choices = Dataset.checked(X, y), SplitOptions("shared", 0.5, None, "keep")
     folds = family.train(TrainingJob(data, split_rows(data, choices, family.number, 0), None, None, {})).folds
     start = time.perf_counter()
-    with one_thread():
+    with limit_to_one_thread():
         fold = assign_folds(folds.codes, 5, np.random.default_rng(0), None)
         for _ in folds.out_of_fold(np.arange(LAMBDAS.size), fold):
             pass

@@ -24,7 +24,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.ensemble import RandomForestClassifier
 
 from pacbayes import load_dataset
-from pacbayes._utils.threads import one_thread
+from pacbayes._utils.threads import limit_to_one_thread
 from pacbayes.bounds import get_distance
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates import primary_weights
@@ -280,7 +280,7 @@ def main() -> None:
         problems = {name: forest(name, 100)[0] for name in small} | {"drawn": shared_difficulty(100, 1000)}
         if not options.quick:
             problems |= {"drawn, many": shared_difficulty(1990, 1000), "banknote, many": forest("banknote", 1990)[0]}
-        with one_thread():
+        with limit_to_one_thread():
             compare(problems)
     if not options.search:
         bounds_of_forests(small if options.quick else DATA, 100, 2 if options.quick else 10)

@@ -34,7 +34,7 @@ from sklearn.datasets import make_classification
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from pacbayes._utils.threads import at_most_cores, one_thread
+from pacbayes._utils.threads import limit_cores, limit_to_one_thread
 from pacbayes.ensemble.calibration import calibrate
 from pacbayes.ensemble.cross_validation import assign_folds, count_fold_errors, middle_of_minimum
 from pacbayes.ensemble.families import FEW_LAMBDAS
@@ -62,7 +62,7 @@ def ours(X, y, X_new, y_new, jobs=2):
     """Time, widths, and errors and hinge risk of the SVM that cross-validation selects."""
     settings = SVMSettings(LAMBDAS, "rbf", "widths", False, 300, 0)
     start = time.perf_counter()
-    with one_thread():
+    with limit_to_one_thread():
         members, folds = train_shared(settings, X, y.astype(np.int64), np.array([0, 1]), None, jobs)
         fold = assign_folds(folds.codes, FOLDS, np.random.default_rng(0), None)
         errors = []
@@ -122,7 +122,7 @@ def searched(X, y, widths):
 def speeds():
     """Return bytes that one core reads in a second, sums of products in double precision, and exponentials."""
     big, square = np.ones(2**25), np.ones((1500, 1500))
-    with one_thread():
+    with limit_to_one_thread():
         times = [_seconds(lambda: big.sum()), _seconds(lambda: square @ square)]
     gaussian, power = load_compiled("gaussian_of_distances"), np.empty(20_000)
     values, buffer = -np.ones((200, 20_000)), (power, power.view(np.int64))
@@ -164,7 +164,7 @@ def where(n, speed):
 
     active_set.ActiveSet.solve, one_vs_one.solve_path = counted_solve, counted_path
     try:
-        with at_most_cores(1):  # threads would count at the same time
+        with limit_cores(1):  # threads would count at the same time
             seconds = ours(*made(n), jobs=1)[0]
     finally:
         active_set.ActiveSet.solve, one_vs_one.solve_path = solve, run

@@ -19,7 +19,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 from pacbayes import StochasticSVC
-from pacbayes._utils.words import format_up
+from pacbayes._utils.words import format_rounded_up
 from pacbayes.report import plot_bounds, plot_gibbs_curve, plot_risks
 
 X, y = load_breast_cancer(return_X_y=True)
@@ -34,7 +34,7 @@ print(clf.posterior_)
 
 for voting, certificate in clf.certificates_.items():
     error = 1.0 - clf.set_params(voting=voting).score(X_test, y_test)
-    print(f"{voting:<11} bound {format_up(certificate.bound, 4)}   test error {error:.4f}")
+    print(f"{voting:<11} bound {format_rounded_up(certificate.bound, 4)}   test error {error:.4f}")
 clf.set_params(voting="stochastic")
 
 # %%

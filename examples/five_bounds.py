@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from pacbayes import DISTANCES, bound, log_constant, optimal_posterior
-from pacbayes._utils.words import format_up
+from pacbayes._utils.words import format_rounded_up
 
 m, delta = 250, 0.05
 risks = np.array([21, 23, 24, 40]) / m
@@ -23,7 +23,7 @@ print(f"{'distance':<10}{'bound':>10}{'paper':>10}{'ln I':>10}{'paper':>10}")
 for distance in DISTANCES:
     bounds = [bound(weights, risks, m, distance=distance, delta=delta, constant=kind) for kind in ("exact", "paper")]
     constants = [log_constant(distance, m, kind) for kind in ("exact", "paper")]
-    print(f"{distance:<10}" + "".join(f"{format_up(value, 4):>10}" for value in (*bounds, *constants)))
+    print(f"{distance:<10}" + "".join(f"{format_rounded_up(value, 4):>10}" for value in (*bounds, *constants)))
 
 # %%
 # The weights with the smallest bound, and a proof: no weights have a bound smaller by more than the gap. Each bound
@@ -32,7 +32,7 @@ for distance in DISTANCES:
 for distance in DISTANCES:
     best = optimal_posterior(risks, m, distance=distance, delta=delta)
     shown = best.weights.round(4).tolist()
-    print(f"{distance:<10}{format_up(best.bound, 4):>10}   gap {best.gap:.0e}   weights {shown}")
+    print(f"{distance:<10}{format_rounded_up(best.bound, 4):>10}   gap {best.gap:.0e}   weights {shown}")
 
 # %%
 # The bounds of one classifier, by its number of errors.

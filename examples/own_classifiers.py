@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pacbayes import CertifiedClassifier, ClassifierSet, optimal_posterior
-from pacbayes._utils.words import format_up
+from pacbayes._utils.words import format_rounded_up
 from pacbayes.certificates import binomial_upper
 
 X, y = load_digits(return_X_y=True)
@@ -59,7 +59,7 @@ print("the same risks:", np.array_equal(same.risks, clf.classifiers_.risks))
 order = [np.argsort(-model.predict_proba(X_val), axis=1) for model in models]
 losses = [np.where(rank[:, 0] == y_val, 0.0, np.where(rank[:, 1] == y_val, 0.5, 1.0)) for rank in order]
 graded = ClassifierSet.from_losses(losses)
-print(f"bound on the graded loss: {format_up(optimal_posterior(graded.risks, graded.m).bound, 4)}")
+print(f"bound on the graded loss: {format_rounded_up(optimal_posterior(graded.risks, graded.m).bound, 4)}")
 
 # %%
 # The exact bounds of all ten, which hold jointly because each has a tenth of delta, and the bound of the stochastic

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from pacbayes import load_dataset, optimal_posterior, svm_set
-from pacbayes._utils.words import format_up
+from pacbayes._utils.words import format_rounded_up
 from pacbayes.certificates import binomial_upper
 
 DELTA, SPLITS = 0.05, 3
@@ -60,7 +60,7 @@ def bounds(seed):
 results = [bounds(seed) for seed in range(SPLITS)]
 means = {name: np.mean([result[name] for result in results]) for name in results[0]}
 for name, mean in means.items():
-    print(f"{name:<26}{format_up(mean, 4)}")
+    print(f"{name:<26}{format_rounded_up(mean, 4)}")
 
 # %%
 # The prior from the training rows lowers the bound of the posterior. The holdout bound is smaller still: it is for the

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests._utils.long_run import RUNS, SETS, X, Y, bits
 
 from pacbayes import CertifiedClassifier, Grid, grid_set, svm_set
-from pacbayes._utils.checkpoint import kept_in, open_checkpoint, pickled, seed_of_run
+from pacbayes._utils.checkpoint import describe_stored_results, open_checkpoint, pickle_codec, resolve_run_seed
 from pacbayes.svm import one_vs_one
 
 SMALL = 120
@@ -52,7 +52,7 @@ def test_finished_run_is_loaded(kind, suffix, finished, monkeypatch):
     def never(task, shared, i):
         raise AssertionError(i)
 
-    monkeypatch.setattr("pacbayes._utils.units._numbered", never)
+    monkeypatch.setattr("pacbayes._utils.units._run_indexed", never)
     assert rerun(kind, directory) == expected
 
 
@@ -131,7 +131,7 @@ def test_without_random_state_the_stored_seed_is_used(tmp_path):
 
 def test_second_process_is_refused(tmp_path):
     used = pytest.raises(BlockingIOError, match="in use by another process")
-    with open_checkpoint(tmp_path, pickled(callable, "classifiers")), used:
+    with open_checkpoint(tmp_path, pickle_codec(callable, "classifiers")), used:
         RUNS["grid"](tmp_path)
 
 
@@ -198,12 +198,12 @@ def test_errors_are_counted_from_current_predictions(tmp_path, monkeypatch):
 
 def test_family_stores_widths_and_folds(tmp_path, monkeypatch):
     expected = bits(RUNS["family"](None))
-    assert kept_in(tmp_path, "!") == ""
+    assert describe_stored_results(tmp_path, "!") == ""
     assert bits(RUNS["family"](tmp_path)) == expected
     parts = Counter(path.parent.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("chunk-*"))
     # Two trees and their cross-validation; five widths, each on all rows and without each of three folds.
     assert parts == {".": 2, "folds": 2, "svm/folds-0": 15, "svm/widths": 5}
-    assert kept_in(tmp_path, "!") == f"28 of 28 classifiers are stored in {str(tmp_path)!r}!"
+    assert describe_stored_results(tmp_path, "!") == f"28 of 28 classifiers are stored in {str(tmp_path)!r}!"
     trained, solve = [], one_vs_one.solve_path
     monkeypatch.setattr(one_vs_one, "solve_path", lambda *some, **more: trained.append(1) or solve(*some, **more))
     assert bits(RUNS["family"](tmp_path)) == expected
@@ -218,4 +218,4 @@ def test_family_stores_widths_and_folds(tmp_path, monkeypatch):
         with pytest.raises(ValueError, match=f"holds another run; .*{message}"):
             RUNS["family"](tmp_path, **change)
     (tmp_path / "manifest.json").unlink()
-    assert seed_of_run(None, tmp_path) == 4
+    assert resolve_run_seed(None, tmp_path) == 4

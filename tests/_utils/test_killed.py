@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from tests._utils.long_run import NUMBER, RUNS, bits
 
-from pacbayes._utils.checkpoint import UNIT
+from pacbayes._utils.checkpoint import CHUNK_SIZE
 from pacbayes._utils.files import hold_lock, write_file
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +47,7 @@ def check_killed(kind, n_jobs, seed, directory, expected):
     run, fits, rng = directory / "run", directory / "fits", np.random.default_rng([seed, len(kind)])
     with started("-m", "tests._utils.long_run", kind, str(run), str(n_jobs), PACBAYES_FITS=str(fits)) as process:
         # After a number of chunks, since the time of imports varies.
-        chunks = rng.integers(0, NUMBER // UNIT)
+        chunks = rng.integers(0, NUMBER // CHUNK_SIZE)
         while process.poll() is None and len(list(run.glob("chunk-*"))) < chunks:
             time.sleep(0.002)
         time.sleep(float(rng.uniform(0.0, 0.3)))
@@ -57,7 +57,7 @@ def check_killed(kind, n_jobs, seed, directory, expected):
     assert bits(RUNS[kind](run, n_jobs=n_jobs)) == expected
     if kind == "grid":
         # At most one unit per worker is lost.
-        assert killed_fits <= UNIT * stored + UNIT * n_jobs
+        assert killed_fits <= CHUNK_SIZE * stored + CHUNK_SIZE * n_jobs
     return working, stored
 
 

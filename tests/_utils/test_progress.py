@@ -44,7 +44,7 @@ def interrupt_after(text, stream):
 @pytest.fixture
 def stages(monkeypatch, capfd):
     """Function that lists the stages of a call in the order of their first lines."""
-    monkeypatch.setattr(module, "WORDS_SECONDS", 0.0)
+    monkeypatch.setattr(module, "LINE_INTERVAL_SECONDS", 0.0)
 
     def of(call):
         capfd.readouterr()

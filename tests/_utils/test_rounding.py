@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacbayes._utils.arrays import EPS, SMALLEST, difference_down, round_down, round_up
+from pacbayes._utils.arrays import EPS, SMALLEST, round_down, round_up, subtract_down
 
 FLOATS = st.floats(min_value=0.0, max_value=1e300) | st.sampled_from([0.0, SMALLEST, 2.0**-1022, 1.0 - EPS / 2, 1.0])
 UNITS = st.sampled_from([1.5, 2.0, 4.0, 8.0, 64.0, 128.0])
@@ -39,4 +39,4 @@ def test_rounding_is_tight(rounded):
 def test_difference_is_below_that_of_any_numbers_within_six_units(a, b):
     error = 6 * Fraction(EPS)
     least = Fraction(a) / (1 + error) - Fraction(b) / (1 - error)
-    assert Fraction(difference_down(a, b)) <= least
+    assert Fraction(subtract_down(a, b)) <= least

@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: F401  (load
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from pacbayes._utils import threads as module
-from pacbayes._utils.threads import cores, one_core, one_thread, parallel_for
+from pacbayes._utils.threads import available_cores, limit_to_one_core, limit_to_one_thread, parallel_for
 
 
 def in_use():
@@ -25,14 +25,14 @@ def test_limit_holds_until_the_last_context_exits():
     inside, leave, seen = threading.Event(), threading.Event(), []
 
     def other():
-        with one_thread():
+        with limit_to_one_thread():
             inside.set()
             leave.wait(30)
             seen.append(in_use())
 
     with threadpool_limits(2):
         thread = threading.Thread(target=other)
-        with one_thread():
+        with limit_to_one_thread():
             assert in_use() == ({1}, {1})
             thread.start()
             assert inside.wait(30)
@@ -66,13 +66,13 @@ def test_every_part_runs_once(number):
 
 def test_parts_use_one_core(number):
     inner = []
-    parallel_for(lambda part: parallel_for(lambda one: inner.append((cores(), one)), range(2)), range(6))
+    parallel_for(lambda part: parallel_for(lambda one: inner.append((available_cores(), one)), range(2)), range(6))
     assert sorted(one for _, one in inner) == [0] * 6 + [1] * 6
     # Parts that run in the calling thread may use all cores.
     assert {allowed for allowed, _ in inner} <= {1, number}
-    with one_core():
-        assert cores() == 1
-    assert cores() == number
+    with limit_to_one_core():
+        assert available_cores() == 1
+    assert available_cores() == number
 
 
 def test_error_cancels_pending_parts(number):

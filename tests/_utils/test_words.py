@@ -7,22 +7,29 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacbayes._utils.words import confidence, failure, format_share, format_up, percent_down, percent_up
+from pacbayes._utils.words import (
+    format_confidence,
+    format_delta,
+    format_rounded_up,
+    format_share,
+    percent_down,
+    percent_up,
+)
 
 
 @given(st.floats(0.0, 1.0), st.integers(1, 12))
 def test_bounds_are_rounded_up_by_less_than_a_digit(value, digits):
-    shown = Fraction(format_up(value, digits))
+    shown = Fraction(format_rounded_up(value, digits))
     assert Fraction(value) <= shown < Fraction(value) + Fraction(1, 10**digits)
 
 
 def test_infinity_and_nan():
-    assert [format_up(value, 3) for value in (np.inf, -np.inf, np.nan)] == ["inf", "-inf", "nan"]
+    assert [format_rounded_up(value, 3) for value in (np.inf, -np.inf, np.nan)] == ["inf", "-inf", "nan"]
 
 
 @given(st.floats(5e-324, 1 - 2**-53))
 def test_confidence_is_rounded_down(delta):
-    sure, fails = confidence(delta), failure(delta)
+    sure, fails = format_confidence(delta), format_delta(delta)
     with localcontext(prec=400):
         # repr is the shortest decimal that stands for the number: what a person wrote.
         truth = Decimal(repr(delta))

@@ -241,12 +241,12 @@ def test_forged_fields_of_an_svm_are_rejected_or_change_no_certificate(part, eve
     path.write_bytes(file_of("independent"))
     expected = numbers(child.load(path, COLUMNS))
     for number, field in enumerate(SVM_FIELDS[part]):
-        old = part_of(model("independent"), part).__dict__[field]
+        old = checkpoint_subdirectory(model("independent"), part).__dict__[field]
         values = [value for value in REPLACEMENTS if not isinstance(value, dict)]
         values += [np.array(array, order="K") for array in other_arrays(old)] if isinstance(old, np.ndarray) else []
         for value in values[number % every :: every]:
             forged = copy.deepcopy(model("independent"))
-            part_of(forged, part).__dict__[field] = value
+            checkpoint_subdirectory(forged, part).__dict__[field] = value
             path.write_bytes(saved(forged))
             result = child.load(path, COLUMNS)
             # Predictions of every classifier are checked.
@@ -260,7 +260,7 @@ def test_forged_fields_of_an_svm_are_rejected_or_change_no_certificate(part, eve
     assert not faults, "\n".join(map(str, faults))
 
 
-def part_of(clf, part):
+def checkpoint_subdirectory(clf, part):
     """The first SVM of a model, or one of its parts."""
     svm = clf.classifiers_[0]
     return getattr(svm, part) if part else svm

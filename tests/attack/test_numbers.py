@@ -28,7 +28,7 @@ from pacbayes.certificates import Plan, binomial_upper, certify, choose_posterio
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.data.split import validation_split
 
-LARGEST_M = 2**53
+MAX_SAMPLE_SIZE = 2**53
 # Close to zero, to one and to each other; subnormal numbers.
 EDGES = [0.0, 5e-324, 1e-323, 1e-310, 2.3e-308, 1e-300, 1e-200, 1e-100, 1e-30, 1e-17, 1e-9, 0.25, 0.3,
          0.30000000000000004, 0.5, 1 - 1e-9, 1 - 2**-53, 1.0]  # fmt: skip
@@ -36,7 +36,7 @@ RISK = st.sampled_from(EDGES) | st.floats(0.0, 1.0) | st.integers(0, 20).map(lam
 MASS = st.sampled_from([0.0, 5e-324, 1e-310, 1e-300, 1e-100, 1e-20, 1e-10, 1.0, 1 + 1e-13]) | st.floats(0.0, 1.0)
 DELTA = st.sampled_from([5e-324, 1e-310, 1e-300, 1e-100, 1e-30, 1e-7, 0.05, 0.5, 1 - 2**-53]) | st.floats(1e-6, 0.999)
 # For ch a sample between a hundred and ten thousand takes long.
-SIZE = st.sampled_from([1, 2, 3, 10, 50, 10**5, 10**6, 10**9, LARGEST_M])
+SIZE = st.sampled_from([1, 2, 3, 10, 50, 10**5, 10**6, 10**9, MAX_SAMPLE_SIZE])
 
 
 @st.composite
@@ -176,7 +176,7 @@ def test_certificates_ignore_the_floating_point_error_state(errors, delta, data)
 
 
 @settings(max_examples=150)
-@given(st.data(), st.sampled_from([1, 2, 7, 100, 10**4, 10**6, 10**9, LARGEST_M]), st.floats(5e-324, 1.0) | DELTA)
+@given(st.data(), st.sampled_from([1, 2, 7, 100, 10**4, 10**6, 10**9, MAX_SAMPLE_SIZE]), st.floats(5e-324, 1.0) | DELTA)
 def test_binomial_bounds_at_any_level(data, m, delta):
     few = st.integers(0, min(m, 300))
     # The sum of the oracle has about as many terms as errors.
@@ -192,7 +192,7 @@ def test_binomial_bounds_at_any_level(data, m, delta):
 
 def test_constants_ignore_the_floating_point_error_state():
     # In another process, before imports and caches.
-    sizes = [1, 2, 10, 99, 100, 3000, 10**6, LARGEST_M]
+    sizes = [1, 2, 10, 99, 100, 3000, 10**6, MAX_SAMPLE_SIZE]
     code = (
         "import numpy; numpy.seterr(all='raise')\n"
         "from pacbayes import *\n"

@@ -40,7 +40,7 @@ def read(path):
         pass
 
 read(Path(sys.argv[2]))
-memory.free_bytes = lambda: int(sys.argv[4])
+memory.available_memory = lambda: int(sys.argv[4])
 before = peak()
 try:
     read(Path(sys.argv[3]))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.certificates.cases import a_set, certified, fixed_rules
 
-from pacbayes._utils.words import confidence, failure
+from pacbayes._utils.words import format_confidence, format_delta
 from pacbayes.certificates import Certificate, Claim
 from pacbayes.certificates.certificate import PRESPECIFIED, TRAINING, VALIDATION
 
@@ -53,8 +53,8 @@ def test_numbers_are_rounded_conservatively():
     certificate = Certificate(0.08601, 0.0199, 0.05, 100, "kl", 0.04, 0.1, "the stochastic classifier", "A theorem.")
     assert certificate.sentence.endswith("the stochastic classifier on new examples is at most 8.7 %.")
     assert "Simultaneous lower bound: 1.9 %." in certificate.explain()
-    assert [confidence(delta) for delta in (0.05, 0.01, 0.001, 0.025)] == ["95 %", "99 %", "99.9 %", "97.5 %"]
-    assert confidence(0.1 + 0.2) == "69.9999 %"
+    assert [format_confidence(delta) for delta in (0.05, 0.01, 0.001, 0.025)] == ["95 %", "99 %", "99.9 %", "97.5 %"]
+    assert format_confidence(0.1 + 0.2) == "69.9999 %"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_numbers_are_rounded_conservatively():
     ],
 )
 def test_no_confidence_is_printed_as_certainty(delta, formatted, complement):
-    assert (confidence(delta), failure(delta)) == (formatted, complement)
+    assert (format_confidence(delta), format_delta(delta)) == (formatted, complement)
     text = str(Certificate(0.2, None, delta, 50, "kl", 0.1, 0.0, "the classifier", "PAC-Bayes."))
     assert f"With {formatted} confidence, the error rate" in text
 

@@ -190,6 +190,6 @@ def test_parquet_without_pyarrow_names_the_package(tmp_path, monkeypatch):
 def test_the_line_of_progress_names_the_file(tmp_path, monkeypatch, capsys):
     path = tmp_path / "long\x1b[2J.csv"
     path.write_text("a,b\n1,2\n")
-    monkeypatch.setattr("pacbayes._utils.progress.WORDS_SECONDS", 0.0)
+    monkeypatch.setattr("pacbayes._utils.progress.LINE_INTERVAL_SECONDS", 0.0)
     open_table(path).read()
     assert capsys.readouterr().err.startswith(r"pacbayes: reading 'long\x1b[2J.csv'; 0 s so far")

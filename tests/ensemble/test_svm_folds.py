@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_classification
 from sklearn.svm import SVC
 
-from pacbayes._utils.seeds import Purpose, generator
+from pacbayes._utils.seeds import Purpose, make_rng
 from pacbayes.ensemble import svm_folds as module
 from pacbayes.ensemble.calibration import PAIRS, calibrate
 from pacbayes.ensemble.cross_validation import assign_folds
@@ -219,7 +219,7 @@ def test_scaling_minimises_the_log_loss_over_five_costs(classes, rare):
     for scale in (True, False):
         settings = SVMSettings(np.logspace(-2, 2, 5), "rbf", "sigest", scale, 300, 0)
         folds = train_shared(settings, X, y, np.arange(classes), None, 1)[1]
-        scores = out_of_fold(folds, assign_folds(y, 5, generator(0, Purpose.FOLDS)))[1]
+        scores = out_of_fold(folds, assign_folds(y, 5, make_rng(0, Purpose.FOLDS)))[1]
         losses.append(min(calibrate(PAIRS, svm_scores, y, classes)[1] for svm_scores in scores))
     assert (losses[0] < losses[1]) is not rare
     assert scale_of(X, y) is not rare

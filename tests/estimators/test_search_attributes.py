@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from tests.estimators.models import fitted, three_classes, two_classes
 
 from pacbayes import StochasticSVC
-from pacbayes._utils.seeds import Purpose, generator
+from pacbayes._utils.seeds import Purpose, make_rng
 from pacbayes.ensemble.cross_validation import assign_folds, evenly_spaced
 
 
@@ -16,7 +16,7 @@ def test_scores_are_those_of_refitted_classifiers():
     clf, (X, y) = fitted("grid", two_classes), two_classes()
     train = clf.classifiers_.splits(0)[0]
     results = clf.cv_results_
-    fold = assign_folds(y[train], clf.cv, generator(0, Purpose.FOLDS))
+    fold = assign_folds(y[train], clf.cv, make_rng(0, Purpose.FOLDS))
     for i in range(len(clf.classifiers_)):
         for k in range(clf.cv):
             inner, outer = train[fold != k], train[fold == k]

@@ -5,7 +5,7 @@ import pytest
 from sklearn.svm import SVC
 
 from pacbayes import load_dataset, svm_set
-from pacbayes._utils.seeds import generator
+from pacbayes._utils.seeds import make_rng
 from pacbayes.paper import runs
 from pacbayes.paper.protocol import COSTS, SCALINGS, SPLIT_SCHEMES, Protocol
 from pacbayes.paper.runs import Cache, train
@@ -15,7 +15,7 @@ LAMBDAS = np.array([0.1, 1.0, 10.0])
 
 def put_aside(n, size, seed):
     """Return the test rows of a run and the others, as they have always been drawn: the published tables hold them."""
-    order = generator(seed, 0).permutation(n)
+    order = make_rng(seed, 0).permutation(n)
     return np.sort(order[:size]), np.sort(order[size:])
 
 
@@ -34,7 +34,7 @@ def by_scikit_learn(name, protocol, seed):
     for i, lam in enumerate(LAMBDAS):
         fit, validation = (rest[part] for part in found.splits(i))
         if protocol.split == "overlapping":
-            validation = generator(seed, 102).choice(rest, sizes.validation, replace=False)
+            validation = make_rng(seed, 102).choice(rest, sizes.validation, replace=False)
         mean, std = rows[fit].mean(axis=0), rows[fit].std(axis=0, ddof=1)
         scaled = (rows - mean) / std if scale == "kernlab" and (std > 0).all() else rows - mean
         machine = SVC(C=1 / lam, gamma=found.params[i]["gamma"]).fit(scaled[fit], data.target[fit])
@@ -98,7 +98,7 @@ def test_overlapping_flatters():
     for seed in range(5):
         rest = put_aside(len(data.data), 69, seed)[1]
         found = svm_set(data.data[rest], data.target[rest], [0.1], scale=False, validation_size=138, random_state=seed)
-        sample = generator(seed, 102).choice(rest, 138, replace=False)
+        sample = make_rng(seed, 102).choice(rest, 138, replace=False)
         trained = np.isin(sample, rest[found.splits(0)[0]]).mean()
         assert 0.35 < trained < 0.65
         wrong = found.predict(data.data[sample])[0] != data.target[sample]

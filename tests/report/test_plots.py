@@ -8,7 +8,7 @@ from tests.estimators.models import fitted, two_classes
 from tests.report.models import model
 
 from pacbayes import DISTANCES, Monitor, StochasticSVC, bound, gibbs_posterior, optimal_posterior
-from pacbayes._utils.words import format_up, percent_up
+from pacbayes._utils.words import format_rounded_up, percent_up
 from pacbayes.bounds import chances
 from pacbayes.report import (
     plot_bounds,
@@ -71,7 +71,7 @@ def test_bounds(ax, hedge):
     assert ax.get_legend_handles_labels()[1][0] == "validation error and 95 % upper bound"
     assert plot_gibbs_curve(clf, ax).get_xlabel() == "inverse temperature β"
     best = optimal_posterior(risks, m, delta=0.05 * (clf.hedge_ or 1.0)).bound
-    assert line(ax, "optimum").get_label().endswith(f"B = {format_up(best, 4)}")
+    assert line(ax, "optimum").get_label().endswith(f"B = {format_rounded_up(best, 4)}")
 
 
 def test_gibbs_curve(ax):

@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from pacbayes import StochasticSVC, svm_set
 from pacbayes._utils import threads
-from pacbayes._utils.threads import one_core, one_thread
+from pacbayes._utils.threads import limit_to_one_core, limit_to_one_thread
 from pacbayes.svm import landmarks as module
 from pacbayes.svm.kernel import Kernel
 from pacbayes.svm.landmarks import TOL, RowProducts, hinge_path, nystroem_map
@@ -110,7 +110,7 @@ class Path(NamedTuple):
 
 
 def solve(rows, signs, lambdas=LAMBDAS):
-    with one_thread():
+    with limit_to_one_thread():
         return Path(*hinge_path(RowProducts(np.ascontiguousarray(rows)), signs, np.asarray(lambdas)))
 
 
@@ -155,7 +155,7 @@ def test_hostile_samples(rows, share):
 
 def test_same_bits_for_any_number_of_cores(monkeypatch):
     rows, signs = hinge_sample(7, n=9000, d=150)
-    with one_core():
+    with limit_to_one_core():
         one = solve(rows, signs, LAMBDAS[::8])
     monkeypatch.setattr(threads, "_cores_of_process", lambda: 3)
     two = solve(rows, signs, LAMBDAS[::8])

@@ -1,1 +1,1 @@
-"""Used by all layers: argument checks, outward rounding, formatting, seeds, parallel work, progress, files."""
+"""Utilities: argument validation, outward rounding, formatting, seeds, parallel work, progress, files."""

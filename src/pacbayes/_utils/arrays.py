@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
-#: Row numbers, or integers by row: class codes, folds, groups.
+#: Integer arrays: row indices, or one integer per row (class codes, folds, groups).
 Rows = NDArray[np.int64]
 #: Indices of classes or classifiers.
 Codes = NDArray[np.intp]
-#: Labels of the user.
+#: Class labels of any type.
 Labels = NDArray[Any]
 
-# Outward rounding: numbers behind a certificate are rounded conservatively.
+# Outward rounding: every number that a certificate depends on is rounded conservatively.
 EPS = float(np.finfo(np.float64).eps)
 SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 SMALLEST_NORMAL = float(np.finfo(np.float64).smallest_normal)
@@ -23,15 +23,15 @@ SMALLEST_NORMAL = float(np.finfo(np.float64).smallest_normal)
 Number = TypeVar("Number", float, FloatArray)
 
 
-def usual_float_errors() -> np.errstate:
-    """Context with NumPy's default handling of floating-point errors, whatever the caller has set.
+def default_errstate() -> np.errstate:
+    """Context manager that restores NumPy's default handling of floating-point errors.
 
-    Underflow is part of the arithmetic, and error bounds account for it: it must not raise under the caller's
+    Underflow is expected and error bounds account for it, so it must not raise if the caller has set
     ``np.seterr(all="raise")``.
 
     Examples
     --------
-    >>> with np.errstate(all="raise"), usual_float_errors():
+    >>> with np.errstate(all="raise"), default_errstate():
     ...     np.exp(np.array([-1e3]))
     array([0.])
     """
@@ -63,12 +63,12 @@ def round_down(value: Number, ulps: float = 4.0) -> Number:
     return value - (abs(value) * (ulps * EPS) + SMALLEST)
 
 
-def difference_down(a: float, b: float) -> float:
-    """Subtract non-negative numbers, rounded down, given relative errors of at most six units in the last place.
+def subtract_down(a: float, b: float) -> float:
+    """Lower bound on ``a - b`` for non-negative numbers with relative errors of at most six units in the last place.
 
     Examples
     --------
-    >>> difference_down(0.3, 0.1) < 0.3 - 0.1
+    >>> subtract_down(0.3, 0.1) < 0.3 - 0.1
     True
     """
     return a - b - (8 * EPS * (a + b) + SMALLEST)
@@ -78,9 +78,9 @@ Value = TypeVar("Value")
 
 
 class cached_property(Generic[Value]):  # noqa: N801  # used like functools.cached_property
-    """`functools.cached_property` of Python 3.12, without the lock of Python 3.11.
+    """Backport of `functools.cached_property` from Python 3.12, which does not lock.
 
-    That lock, shared by all instances, made threads wait for each other, and forked processes wait forever.
+    The lock of Python 3.11 is shared by all instances: threads wait for each other, and forked processes can deadlock.
 
     Examples
     --------
@@ -104,10 +104,10 @@ class cached_property(Generic[Value]):  # noqa: N801  # used like functools.cach
     @overload
     def __get__(self, instance: object, owner: type) -> Value: ...
     def __get__(self, instance: object | None, owner: type) -> Self | Value:
-        """Compute the value and store it in the instance, where it hides this descriptor."""
+        """Compute the value and store it in the instance, which bypasses this descriptor from then on."""
         if instance is None:
             return self
         value = self._compute(instance)
-        # Not by setattr, which frozen dataclasses reject.
+        # Frozen dataclasses reject `setattr`.
         instance.__dict__[self._name] = value
         return value

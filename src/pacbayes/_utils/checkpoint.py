@@ -1,15 +1,16 @@
-"""Checkpoints: a directory with the finished units of a long run, from which a killed run continues.
+"""Checkpoints: a directory that stores the finished units of a long run, so that a killed run can be resumed.
 
 ::
 
     manifest.json      description of the run (fingerprints of data and parameters, versions), SHA-256 of every chunk
-    chunk-0000.npz     first unit of classifiers, and so on; .pickle for estimators
-    lock               held by the process that works here until it ends
+    chunk-0000.npz     results of the first unit, and so on; .pickle for estimators
+    lock               held by the process that uses the directory until it exits
 
-Every file is written atomically, and a chunk is valid when the manifest lists it.  So a process that is killed leaves
-no partial file.  A run with another description (`describe_run`) cannot use the directory.
+Every file is written atomically, and a chunk is valid only if the manifest lists it, so a killed process leaves no
+partial results.  Runs with a different description (`describe_run`) cannot use the directory.
 
-`joblib.Memory` has no lock, does not sync, and unpickles damaged files without a check, which can crash the process.
+`joblib.Memory` is not used: it has no lock, does not sync, and unpickles damaged files unchecked, which can crash the
+process.
 """
 
 import hashlib
@@ -28,46 +29,48 @@ import numpy as np
 
 from pacbayes._utils.checks import warn_caller
 from pacbayes._utils.files import hold_lock, write_file
-from pacbayes._utils.seeds import seed_of
-from pacbayes._utils.values import Decoder, Encoder, Known, fingerprint
+from pacbayes._utils.seeds import resolve_seed
+from pacbayes._utils.values import Decoder, Encoder, KnownTypes, fingerprint
 
 FORMAT = 3
 MANIFEST = "manifest.json"
 # Classifiers per chunk, for any number of workers.
-UNIT = 50
-_ADVICE = "Use another directory, or delete this one"
+CHUNK_SIZE = 50
+_DIRECTORY_ADVICE = "Use another directory, or delete this one"
 
 
 @dataclass(frozen=True)
 class Codec:
-    """File format of the results of a unit."""
+    """Serialisation of the results of a unit."""
 
     suffix: str
     encode: Callable[[list[Any]], bytes]
     decode: Callable[[bytes], Any]
-    #: Check of a result that was read, and the name of results in messages.
-    is_result: Callable[[Any], bool]
-    what: str
+    #: Validates a loaded result; `results_name` is the plural noun for results in error messages.
+    is_valid: Callable[[Any], bool]
+    results_name: str
     #: Results per file.
-    number: int = UNIT
+    chunk_size: int = CHUNK_SIZE
 
 
-def pickled(is_result: Callable[[Any], bool], what: str, number: int = UNIT) -> Codec:
-    """Codec for estimators of any library, by pickle: reading them may run code.
+def pickle_codec(is_valid: Callable[[Any], bool], results_name: str, chunk_size: int = CHUNK_SIZE) -> Codec:
+    """Create a codec that pickles estimators of any library; loading them may execute code.
 
     Examples
     --------
-    >>> codec = pickled(lambda result: isinstance(result, int), "whole numbers")
+    >>> codec = pickle_codec(lambda result: isinstance(result, int), "whole numbers")
     >>> codec.decode(codec.encode([1, 2]))
     [1, 2]
     """
-    return Codec(".pickle", pickle.dumps, pickle.loads, is_result, what, number)
+    return Codec(".pickle", pickle.dumps, pickle.loads, is_valid, results_name, chunk_size)
 
 
-def npz_codec(known: Known, is_result: Callable[[Any], bool], what: str, number: int = UNIT) -> Codec:
-    """Codec for arrays and `known` dataclasses; reading them runs no code.
+def npz_codec(
+    known: KnownTypes, is_valid: Callable[[Any], bool], results_name: str, chunk_size: int = CHUNK_SIZE
+) -> Codec:
+    """Create a codec for arrays and `known` dataclasses; loading them executes no code.
 
-    Files are archives of NumPy, whose last array is JSON that refers to the others.
+    Files are NumPy archives, whose last array is JSON that refers to the other arrays.
 
     Examples
     --------
@@ -87,37 +90,38 @@ def npz_codec(known: Known, is_result: Callable[[Any], bool], what: str, number:
             *stored, values = (file[f"arr_{i}"] for i in range(len(file.files)))
         return Decoder(known, stored).decode(json.loads(values.tobytes()))
 
-    return Codec(".npz", encode, decode, is_result, what, number)
+    return Codec(".npz", encode, decode, is_valid, results_name, chunk_size)
 
 
 @dataclass
 class Checkpoint:
-    """An open directory, locked by this process."""
+    """Open checkpoint directory, locked by this process."""
 
     path: Path
     codec: Codec
     manifest: dict[str, Any] = field(default_factory=dict)
 
     def begin(self, run: dict[str, Any]) -> None:
-        """Start or continue a run; raise if the directory holds another one."""
-        # As JSON, like the stored description.
+        """Start or resume a run; raise if the directory contains a different run."""
+        # Convert through JSON to compare with the stored description.
         run = json.loads(json.dumps(run))
         if not self.manifest:
             self.manifest = {"format": FORMAT, "run": run, "chunks": {}}
             self._write_manifest()
         stored = self.manifest["run"]
         differences = [
-            f"{name} ({_shown(stored.get(name))} there, {_shown(run.get(name))} here)"
+            f"{name} ({_format_setting(stored.get(name))} there, {_format_setting(run.get(name))} here)"
             for name in run | stored
             if stored.get(name) != run.get(name)
         ]
         if differences:
             raise ValueError(
-                f"checkpoint {str(self.path)!r} holds another run; it differs in: {'; '.join(differences)}. {_ADVICE}"
+                f"checkpoint {str(self.path)!r} holds another run; it differs in: {'; '.join(differences)}. "
+                f"{_DIRECTORY_ADVICE}"
             )
 
-    def load(self, unit: int, number: int) -> list[Any] | None:
-        """Load the `number` results of a unit; None if it is not finished or its file is damaged."""
+    def load(self, unit: int, n_results: int) -> list[Any] | None:
+        """Load the results of a unit; None if the unit is not finished or its file is damaged."""
         entry = self.manifest["chunks"].get(str(unit))
         if entry is None:
             return None
@@ -130,23 +134,23 @@ class Checkpoint:
         if damage:
             warn_caller(f"{path} is damaged ({damage}); its classifiers are trained again")
             return None
-        # Decode after the check: decoding may unpickle.  Unpickling may raise any exception.
-        with self.naming(unit, Exception):
+        # Decode only after the hash is verified, since decoding may unpickle; unpickling may raise any exception.
+        with self.name_file_in_errors(unit, Exception):
             results = self.codec.decode(data)
-            if type(results) is not list or len(results) != number or not all(map(self.codec.is_result, results)):
-                raise ValueError(f"it must hold {number} {self.codec.what}")
+            if type(results) is not list or len(results) != n_results or not all(map(self.codec.is_valid, results)):
+                raise ValueError(f"it must hold {n_results} {self.codec.results_name}")
             return results
 
     @contextmanager
-    def naming(self, unit: int, kind: type[Exception] = ValueError) -> Iterator[None]:
-        """Make errors about the results of a unit name their file."""
+    def name_file_in_errors(self, unit: int, error_type: type[Exception] = ValueError) -> Iterator[None]:
+        """Context manager that adds the file of a unit to error messages."""
         try:
             yield
-        except kind as error:
-            raise ValueError(f"{self._chunk(unit)} cannot be used: {error}. {_ADVICE}") from error
+        except error_type as error:
+            raise ValueError(f"{self._chunk(unit)} cannot be used: {error}. {_DIRECTORY_ADVICE}") from error
 
     def save(self, unit: int, results: list[Any]) -> None:
-        """Save the results of a unit: its chunk, then the manifest."""
+        """Write the results of a unit, then update the manifest."""
         data = self.codec.encode(results)
         write_file(self._chunk(unit), data)
         self.manifest["chunks"][str(unit)] = {"sha256": hashlib.sha256(data).hexdigest()}
@@ -161,9 +165,9 @@ class Checkpoint:
 
 @contextmanager
 def open_checkpoint(directory: Any, codec: Codec) -> Iterator[Checkpoint | None]:
-    """Create or open a directory for a run, and lock it; yield None for None.
+    """Context manager that creates or opens a checkpoint directory and locks it; yields None if `directory` is None.
 
-    The `KeyboardInterrupt` of an interrupted run has a note about the stored results.
+    If the run is interrupted, a note about the stored results is added to the `KeyboardInterrupt`.
 
     Examples
     --------
@@ -174,14 +178,14 @@ def open_checkpoint(directory: Any, codec: Codec) -> Iterator[Checkpoint | None]
     ...         checkpoint.begin({"X": "ab12", "random_state": 7})
     ...         checkpoint.save(0, [1, 2, 3])
     ...     with open_checkpoint(directory, codec) as checkpoint:
-    ...         print(seed_of_run(None, directory), checkpoint.load(0, 3), checkpoint.load(1, 3))
+    ...         print(resolve_run_seed(None, directory), checkpoint.load(0, 3), checkpoint.load(1, 3))
     7 [1, 2, 3] None
     """
     if directory is None:
         yield None
         return
     # Absolute: an estimator may change the working directory.
-    path = _path_of(directory).absolute()
+    path = _to_path(directory).absolute()
     with ExitStack() as stack:
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -198,20 +202,20 @@ def open_checkpoint(directory: Any, codec: Codec) -> Iterator[Checkpoint | None]
             yield checkpoint
         except KeyboardInterrupt as interrupt:
             if checkpoint.manifest:
-                interrupt.add_note(kept_in(path, ", the same call continues from there"))
+                interrupt.add_note(describe_stored_results(path, ", the same call continues from there"))
             raise
 
 
 def describe_run(
     function: str,
-    number: int,
+    n_classifiers: int,
     seed: int,
     data: dict[str, Any],
-    choices: dict[str, Any],
+    params: dict[str, Any],
     modules: tuple[str, ...] = (),
-    per_chunk: int = UNIT,
+    chunk_size: int = CHUNK_SIZE,
 ) -> dict[str, Any]:
-    """Describe a run in JSON: fingerprints of data, parameters, and versions that may change results or files.
+    """Describe a run as a JSON dict: fingerprints of the data, parameters, and versions that affect the results.
 
     Examples
     --------
@@ -222,38 +226,38 @@ def describe_run(
     roots = ["pacbayes", "numpy", "scipy", "sklearn", *(name.partition(".")[0] for name in modules)]
     versions = {f"version of {root}": getattr(sys.modules[root], "__version__", None) for root in roots}
     return (
-        {"function": function, "number of classifiers": number, "classifiers per chunk": per_chunk}
+        {"function": function, "number of classifiers": n_classifiers, "classifiers per chunk": chunk_size}
         | {name: fingerprint(value) for name, value in data.items()}
-        | {name: _short(value) for name, value in choices.items()}
+        | {name: _format_value(value) for name, value in params.items()}
         | {"random_state": seed}
         | {name: str(version) for name, version in versions.items() if version is not None}
         | {"version of Python": ".".join(platform.python_version_tuple()[:2]), "machine": platform.machine()}
     )
 
 
-def _short(value: Any) -> str:
+def _format_value(value: Any) -> str:
     value = value.item() if isinstance(value, np.generic) else value
     return repr(value) if isinstance(value, bool | int | float | str | None) else fingerprint(value)
 
 
-def seed_of_run(random_state: Any, directory: Any) -> int:
-    """Seed of a run; for `random_state` None, that of the run in the directory, if any."""
+def resolve_run_seed(random_state: Any, directory: Any) -> int:
+    """Seed of a run; if `random_state` is None, the seed of the run stored in the directory, if any."""
     manifests = _manifests(directory) if random_state is None and directory is not None else []
-    return int(manifests[0]["run"]["random_state"]) if manifests else seed_of(random_state)
+    return int(manifests[0]["run"]["random_state"]) if manifests else resolve_seed(random_state)
 
 
-def part_of(directory: Any, name: str) -> Path | None:
-    """Subdirectory for a part of a run; None for None.
+def checkpoint_subdirectory(directory: Any, name: str) -> Path | None:
+    """Subdirectory for a part of a run; None if `directory` is None.
 
     Examples
     --------
-    >>> part_of("run", "folds") == Path("run") / "folds", part_of(None, "folds")
+    >>> checkpoint_subdirectory("run", "folds") == Path("run") / "folds", checkpoint_subdirectory(None, "folds")
     (True, None)
     """
-    return None if directory is None else _path_of(directory) / name
+    return None if directory is None else _to_path(directory) / name
 
 
-def _path_of(directory: Any) -> Path:
+def _to_path(directory: Any) -> Path:
     try:
         return Path(directory)
     except TypeError:
@@ -261,14 +265,14 @@ def _path_of(directory: Any) -> Path:
 
 
 def _manifests(directory: Any) -> list[dict[str, Any]]:
-    """Manifests of a run and its parts."""
-    path = _path_of(directory)
+    """Read the manifests of a run and of its parts."""
+    path = _to_path(directory)
     files = (path / MANIFEST, *sorted(path.glob(f"*/**/{MANIFEST}")))
     return [manifest for file in files if (manifest := _read_manifest(file))]
 
 
-def kept_in(directory: Any, advice: str) -> str:
-    """Sentence about the number of classifiers in the checkpoint of a run and its parts; empty without a run."""
+def describe_stored_results(directory: Any, advice: str) -> str:
+    """Describe how many classifiers of a run are stored; an empty string if there is no run."""
     manifests, total, stored = _manifests(directory), 0, 0
     for manifest in manifests:
         run = manifest["run"]
@@ -279,7 +283,7 @@ def kept_in(directory: Any, advice: str) -> str:
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
-    """Read a manifest; empty without a file. Raise if the file is no valid manifest."""
+    """Read a manifest; an empty dict if the file does not exist.  Raise if it is invalid."""
     try:
         manifest = json.loads(path.read_bytes())
         run, seed, chunks = manifest["run"], manifest["run"]["random_state"], manifest["chunks"].items()
@@ -291,10 +295,12 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         return {}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         pass
-    raise ValueError(f"{path} must be a manifest of format {FORMAT}, as this version of pacbayes writes it. {_ADVICE}")
+    raise ValueError(
+        f"{path} must be a manifest of format {FORMAT}, as this version of pacbayes writes it. {_DIRECTORY_ADVICE}"
+    )
 
 
-def _shown(value: Any) -> str:
+def _format_setting(value: Any) -> str:
     """Format a value for comparison; fingerprints are shortened."""
     text = "absent" if value is None else str(value)
     return f"{text[:12]}..." if len(text) == 64 else text

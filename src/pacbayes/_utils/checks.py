@@ -1,7 +1,7 @@
 """Validation of arguments and of values from files, warnings at the user's line, optional imports.
 
-Errors of `check_...` name the argument, its value and the allowed values; those of `need...`, for values from files,
-are `ValueError` and name the class and the field.
+Functions named `check_*` validate arguments: their errors state the argument, its value and the allowed values.
+Functions named `require*` validate values from files: they raise `ValueError` with the class and the field.
 """
 
 import math
@@ -19,17 +19,17 @@ from numpy.typing import ArrayLike
 
 from pacbayes._utils.arrays import FloatArray, Rows
 
-# Tolerance of the sum of a distribution.
+# Largest deviation of the sum of a distribution from 1.
 _SUM_TOLERANCE = 1e-8
 _SUM_TOLERANCE_FLOAT32 = 1e-4
-# All integers up to this one are exact as floats.
-LARGEST_M = 2**53
-# A larger delta is probably meant as a confidence.
-_LARGEST_USUAL_LEVEL = 0.5
-# An array of strings has the width of its longest: arrays with longer labels are converted to objects.
-_WIDEST_LABEL = 256
-# Upper bound on row numbers and sizes in files, whose products fit into 64 bits.
-MOST = 2**31
+# All integers up to this one are exactly representable as floats.
+MAX_SAMPLE_SIZE = 2**53
+# A larger delta was probably meant as a confidence.
+_MAX_PLAUSIBLE_DELTA = 0.5
+# NumPy pads strings to the longest: arrays with longer labels are converted to objects.
+_MAX_LABEL_LENGTH = 256
+# Upper bound on row indices and sizes in files, so that their products fit into 64 bits.
+MAX_STORED_INT = 2**31
 
 
 def check_sample_size(m: Any) -> int:
@@ -41,13 +41,13 @@ def check_sample_size(m: Any) -> int:
     size = int(m)
     if size < 1:
         raise ValueError(f"m must be at least 1, got {size}")
-    if size > LARGEST_M:
+    if size > MAX_SAMPLE_SIZE:
         raise ValueError(f"m must be at most 2**53, got {size}")
     return size
 
 
-def check_sample_sizes(m: Any, number: int) -> Rows:
-    """Sample size of each of `number` risks, from an integer for all or one for each.
+def check_sample_sizes(m: Any, n_risks: int) -> Rows:
+    """Validate the sample sizes of `n_risks` risks: one integer for all of them, or one per risk.
 
     Examples
     --------
@@ -55,31 +55,31 @@ def check_sample_sizes(m: Any, number: int) -> Rows:
     (array([50, 50, 50]), array([40, 50, 60]))
     """
     if np.ndim(m) == 0:
-        return np.full(number, check_sample_size(m), dtype=np.int64)
+        return np.full(n_risks, check_sample_size(m), dtype=np.int64)
     sizes = np.asarray(m)
     if sizes.dtype.kind not in "iu":
         raise TypeError(f"m must hold integers (numbers of validation examples), got dtype {sizes.dtype}")
-    if sizes.shape != (number,):
-        raise ValueError(f"m must be one integer, or one entry per risk, shape ({number},), got shape {sizes.shape}")
-    if not (sizes.min() >= 1 and sizes.max() <= LARGEST_M):
-        bad = sizes[(sizes < 1) | (sizes > LARGEST_M)][0]
+    if sizes.shape != (n_risks,):
+        raise ValueError(f"m must be one integer, or one entry per risk, shape ({n_risks},), got shape {sizes.shape}")
+    if not (sizes.min() >= 1 and sizes.max() <= MAX_SAMPLE_SIZE):
+        bad = sizes[(sizes < 1) | (sizes > MAX_SAMPLE_SIZE)][0]
         raise ValueError(f"m must lie between 1 and 2**53, got {bad}")
     return sizes.astype(np.int64)
 
 
-def least_sample_size(m: Any, number: int) -> int:
-    """Smallest sample size of `number` risks, which a simultaneous bound may use.
+def min_sample_size(m: Any, n_risks: int) -> int:
+    """Smallest sample size of `n_risks` risks, for which a simultaneous bound is valid.
 
     Examples
     --------
-    >>> least_sample_size(50, 3), least_sample_size([40, 50, 60], 3)
+    >>> min_sample_size(50, 3), min_sample_size([40, 50, 60], 3)
     (50, 40)
     """
-    return check_sample_size(m) if np.ndim(m) == 0 else int(check_sample_sizes(m, number).min())
+    return check_sample_size(m) if np.ndim(m) == 0 else int(check_sample_sizes(m, n_risks).min())
 
 
 def check_number(name: str, value: Any, allowed: str) -> float:
-    """Convert a real number to float; raise for other types. `allowed` describes the values in the message.
+    """Convert a real number to float; raise for other types.  `allowed` describes valid values in the message.
 
     Examples
     --------
@@ -132,9 +132,9 @@ def check_level(delta: Any) -> float:
     return level
 
 
-def warn_of_level(delta: float) -> None:
-    """Warn if a level was probably meant as a confidence."""
-    if delta > _LARGEST_USUAL_LEVEL:
+def warn_if_large_delta(delta: float) -> None:
+    """Warn if `delta` was probably meant as a confidence."""
+    if delta > _MAX_PLAUSIBLE_DELTA:
         warn_caller(
             f"delta={delta:g} means a confidence of {100.0 * (1.0 - delta):.3g} %; did you mean {1.0 - delta:.3g}?"
         )
@@ -151,7 +151,7 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
 
 
 def did_you_mean(names: Iterable[str], known: Iterable[str]) -> str:
-    """Suggestion of similar known names for unknown ones; empty if there are none.
+    """Suggest similar known names for unknown ones; an empty string if there are none.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def did_you_mean(names: Iterable[str], known: Iterable[str]) -> str:
 
 
 def check_not_masked(name: str, values: Any) -> None:
-    """Raise if an array has masked entries, whose mask NumPy functions may ignore.
+    """Raise if an array has masked entries, since NumPy functions may ignore the mask.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def check_numbers(name: str, values: ArrayLike) -> FloatArray:
     return np.require(array, np.float64, ["A", "C"])
 
 
-def check_between(name: str, values: ArrayLike, low: float, high: float) -> FloatArray:
+def check_in_range(name: str, values: ArrayLike, low: float, high: float) -> FloatArray:
     """Convert `values` to float64; raise if any is NaN or outside [low, high]."""
     array = check_numbers(name, values)
     if array.size:
@@ -209,7 +209,7 @@ def check_between(name: str, values: ArrayLike, low: float, high: float) -> Floa
 
 def check_risks(values: ArrayLike, name: str = "risks") -> FloatArray:
     """Convert empirical risks to a one-dimensional float64 array; raise unless all are in [0, 1]."""
-    risks = np.atleast_1d(check_between(name, values, 0.0, 1.0))
+    risks = np.atleast_1d(check_in_range(name, values, 0.0, 1.0))
     if risks.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {risks.shape}")
     if risks.size == 0:
@@ -238,69 +238,71 @@ def check_distribution(name: str, values: ArrayLike, length: int) -> tuple[Float
     return weights, total
 
 
-def narrow_labels(y: Any) -> Any:
+def convert_long_labels(y: Any) -> Any:
     """Convert labels with a long string among them to objects, since a string array has the width of its longest.
 
     Examples
     --------
-    >>> narrow_labels(["a", "b" * 1000]).dtype, narrow_labels(["a", "b"])
+    >>> convert_long_labels(["a", "b" * 1000]).dtype, convert_long_labels(["a", "b"])
     (dtype('O'), ['a', 'b'])
     """
     if isinstance(y, np.ndarray):
-        return y.astype(object) if y.dtype.kind == "U" and y.dtype.itemsize > 4 * _WIDEST_LABEL else y
+        return y.astype(object) if y.dtype.kind == "U" and y.dtype.itemsize > 4 * _MAX_LABEL_LENGTH else y
     if not isinstance(y, list | tuple) or not all(isinstance(label, str) for label in y):
         return y
-    if max(map(len, y), default=0) <= _WIDEST_LABEL:
+    if max(map(len, y), default=0) <= _MAX_LABEL_LENGTH:
         return y
     labels = np.empty(len(y), dtype=object)
     labels[:] = y
     return labels
 
 
-def read_only(*arrays: Any) -> None:
+def make_read_only(*arrays: Any) -> None:
     """Make arrays read-only; ignore other values."""
     for array in arrays:
         if isinstance(array, np.ndarray):
             array.setflags(write=False)
 
 
-def need_rows(values: Any, name: str, end: int) -> None:
+def require_row_indices(values: Any, name: str, end: int) -> None:
     """Raise unless values are sorted, different row numbers below `end`."""
-    need_array(values, name, "i", (None,))
+    require_array(values, name, "i", (None,))
     inside = values.size == 0 or (values[0] >= 0 and values[-1] < end)
-    need(bool(inside and (values[1:] > values[:-1]).all()), name, f"must be sorted, different and below {end}")
+    require(bool(inside and (values[1:] > values[:-1]).all()), name, f"must be sorted, different and below {end}")
 
 
-def need_array(values: Any, name: str, kind: str, shape: tuple[int | None, ...], finite: bool = True) -> None:
+def require_array(values: Any, name: str, kind: str, shape: tuple[int | None, ...], finite: bool = True) -> None:
     """Raise unless `values` is an array of 64-bit numbers ("f", "i"), booleans ("b"), bytes ("u") or objects ("O")."""
     dtype = np.dtype({"f": np.float64, "i": np.int64, "b": np.bool_, "u": np.uint8, "O": object}[kind])
-    need(isinstance(values, np.ndarray) and values.dtype == dtype, name, f"must be an array of {dtype}")
+    require(isinstance(values, np.ndarray) and values.dtype == dtype, name, f"must be an array of {dtype}")
     same = values.ndim == len(shape) and all(
         want in (None, have) for want, have in zip(shape, values.shape, strict=True)
     )
-    need(same, name, f"must have the shape {shape}, got {values.shape}")
-    need(not finite or kind != "f" or bool(np.isfinite(values).all()), name, "must be finite")
+    require(same, name, f"must have the shape {shape}, got {values.shape}")
+    require(not finite or kind != "f" or bool(np.isfinite(values).all()), name, "must be finite")
 
 
-def need_number(value: Any, name: str) -> None:
+def require_number(value: Any, name: str) -> None:
     """Raise unless a value is a finite float of at least 0."""
-    need(type(value) is float and 0.0 <= value < math.inf, name, f"must be a number of at least 0, got {value!r}")
+    require(type(value) is float and 0.0 <= value < math.inf, name, f"must be a number of at least 0, got {value!r}")
 
 
-def need_choice(value: Any, name: str, choices: Collection[str]) -> None:
+def require_choice(value: Any, name: str, choices: Collection[str]) -> None:
     """Raise unless a value is one of the strings `choices`."""
-    need(type(value) is str and value in choices, name, f"must be one of {', '.join(choices)}")
+    require(type(value) is str and value in choices, name, f"must be one of {', '.join(choices)}")
 
 
-def need_whole(value: Any, name: str, least: int, most: int = MOST) -> None:
-    """Raise unless a value is an integer from `least` to `most`."""
-    need(type(value) is int and least <= value <= most, name, f"must be from {least} to {most}, got {value!r}")
+def require_int(value: Any, name: str, minimum: int, maximum: int = MAX_STORED_INT) -> None:
+    """Raise unless a value is an integer from `minimum` to `maximum`."""
+    require(
+        type(value) is int and minimum <= value <= maximum, name, f"must be from {minimum} to {maximum}, got {value!r}"
+    )
 
 
-def need(true: bool, name: str, rule: str) -> None:
+def require(condition: bool, name: str, requirement: str) -> None:
     """Raise `ValueError` with name and rule unless a condition is true."""
-    if not true:
-        raise ValueError(f"{name} {rule}")
+    if not condition:
+        raise ValueError(f"{name} {requirement}")
 
 
 _PACKAGE = "pacbayes"
@@ -319,14 +321,14 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     >>> str(caught[0].message), caught[0].category.__name__
     ('delta is large', 'UserWarning')
     """
-    names = _callers(sys._getframe(1))
+    names = _caller_packages(sys._getframe(1))
     # Frames of other libraries may be between those of this package.
     outside = max((i + 1 for i, name in enumerate(names) if name == _PACKAGE), default=0)
     user = next((i for i, name in enumerate(names) if i >= outside and name not in _INTERMEDIATE), outside)
     warnings.warn(message, category, stacklevel=user + 2)
 
 
-def _callers(frame: FrameType | None) -> list[str]:
+def _caller_packages(frame: FrameType | None) -> list[str]:
     """Top-level package of every caller, from the innermost on."""
     names = []
     while frame is not None:

@@ -1,4 +1,4 @@
-"""Atomic writing of files, and locks that end with their process."""
+"""Atomic file writing, and locks that are released when their process exits."""
 
 import os
 import platform
@@ -19,7 +19,7 @@ _BUFFER = 2**23
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file atomically: it is synced to the disk, then replaces the old file.
+    """Write a file atomically: the data is synced to a temporary file, which then replaces the old one.
 
     Links are followed; devices and pipes are written to, not replaced.  A new file has the permissions of the user's
     umask, a replaced file keeps its own.  Errors name the file.  Temporary files of killed processes on this computer,
@@ -33,64 +33,64 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     ...     print(Path(folder, "numbers.txt").read_text(), len(os.listdir(folder)))
     1 2 3 1
     """
-    with writing(path) as file, naming(path):
+    with open_atomic(path) as file, name_file_in_errors(path):
         file.write(data)
 
 
 @contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Context manager form of `write_file`: yield a file, which replaces the old one on exit, except after an error.
+def open_atomic(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Context manager form of `write_file`; the yielded file replaces the old one on exit, unless an error occurred.
 
-    Data for a device or a pipe is buffered until then.
+    Data for a device or a pipe is buffered until exit.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     with writing(folder + "/numbers.txt") as file:
+    ...     with open_atomic(folder + "/numbers.txt") as file:
     ...         _ = [file.write(part) for part in (b"1 ", b"2 ", b"3")], len(os.listdir(folder))
     ...     print(Path(folder, "numbers.txt").read_text(), len(os.listdir(folder)))
     1 2 3 1
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
-        with spooled() as buffer:
+        with spooled_file() as buffer:
             yield buffer
             buffer.seek(0)
-            with naming(path), target.open("wb", buffering=0) as device:
+            with name_file_in_errors(path), target.open("wb", buffering=0) as device:
                 shutil.copyfileobj(buffer, device, _BUFFER)
         return
     prefix = f"{target.name}.{platform.node()}-"
     part = target.with_name(f"{prefix}{os.getpid()}-{secrets.token_hex(4)}.part")
-    with naming(path):
+    with name_file_in_errors(path):
         _remove_stale_parts(target.parent, prefix)
         file = part.open("xb")  # not by `tempfile`, which does not use the umask
     try:
         with file:
             yield file
-            with naming(path):
+            with name_file_in_errors(path):
                 file.flush()
                 os.fsync(file.fileno())
-        with naming(path):
+        with name_file_in_errors(path):
             if target.exists():
                 shutil.copymode(target, part)
             part.replace(target)
-            _sync_entries(target.parent)
+            _sync_directory(target.parent)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
 
 
 @contextmanager
-def spooled() -> Iterator[BinaryIO]:
-    """Yield a temporary file, in memory while it is small."""
+def spooled_file() -> Iterator[BinaryIO]:
+    """Yield a temporary file that is kept in memory while it is small."""
     with tempfile.SpooledTemporaryFile(_BUFFER) as file:
         yield cast(BinaryIO, file)
 
 
 @contextmanager
-def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Make every `OSError` name this file, rather than a temporary file or none."""
+def name_file_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Context manager that sets the file name of every `OSError` to `path` instead of a temporary file."""
     try:
         yield
     except OSError as error:
@@ -108,8 +108,8 @@ def _remove_stale_parts(folder: Path, prefix: str) -> None:
                 part.unlink(missing_ok=True)
 
 
-def _sync_entries(folder: Path) -> None:
-    """Sync a folder, so that a rename in it survives a crash, where the system can."""
+def _sync_directory(folder: Path) -> None:
+    """Sync a directory, if the system supports it, so that a rename in it survives a crash."""
     flag = getattr(os, "O_DIRECTORY", None)
     if flag is None:  # Windows
         return
@@ -121,12 +121,12 @@ def _sync_entries(folder: Path) -> None:
         os.close(directory)
 
 
-def check_can_write(name: str, path: str | os.PathLike[str]) -> None:
-    """Raise `OSError` before any work if a file cannot be written; `name` is the argument.
+def check_writable(name: str, path: str | os.PathLike[str]) -> None:
+    """Raise `OSError` early if a file cannot be written; `name` is the argument in the message.
 
     Examples
     --------
-    >>> check_can_write("--out", "no such folder/numbers.txt")
+    >>> check_writable("--out", "no such folder/numbers.txt")
     Traceback (most recent call last):
     FileNotFoundError: --out: cannot write 'no such folder/numbers.txt': there is no folder 'no such folder'
     """
@@ -150,11 +150,11 @@ _LOCK_TIMEOUT = 0.25
 
 
 @contextmanager
-def hold_lock(path: Path, name: str, patience: float = _LOCK_TIMEOUT) -> Iterator[None]:
-    """Hold a lock; raise `BlockingIOError` if another process has it.
+def hold_lock(path: Path, name: str, timeout: float = _LOCK_TIMEOUT) -> Iterator[None]:
+    """Context manager that holds a file lock; raise `BlockingIOError` if another process holds it.
 
-    Forked workers do not inherit the lock (filelock 3.30 or later), so that one that outlives its parent does not keep
-    the directory locked; one that is being started holds it for a moment, hence the timeout.
+    Forked workers do not inherit the lock (filelock 3.30 or later), so a worker that outlives its parent does not keep
+    the directory locked.  A worker that is being started holds the lock briefly, hence the timeout.
 
     Examples
     --------
@@ -165,8 +165,8 @@ def hold_lock(path: Path, name: str, patience: float = _LOCK_TIMEOUT) -> Iterato
     Traceback (most recent call last):
     BlockingIOError: the directory is in use by another process; one run at a time can work there
     """
-    # The file is not removed, since a process may be waiting for it.  A soft lock would outlive a killed process.
-    lock = FileLock(path, timeout=patience, fallback_to_soft=False, preserve_lock_file=True)
+    # Keep the lock file, since a process may be waiting for it.  A soft lock would outlive a killed process.
+    lock = FileLock(path, timeout=timeout, fallback_to_soft=False, preserve_lock_file=True)
     try:
         lock.acquire(poll_interval=0.05)
     except Timeout:

@@ -1,6 +1,6 @@
-"""Progress of long work on stderr, and compilation by numba.
+"""Progress of long computations on stderr, and compilation by numba.
 
-Work has nested stages: a fit, a fold of its cross-validation, the kernel matrix of that fold.  A terminal shows a bar
+Stages are nested: a fit, a fold of its cross-validation, the kernel matrix of that fold.  A terminal shows a bar
 for the innermost stage; without a terminal a line is printed about every ten seconds.  Only one thread of the main
 process shows progress; workers, threads or processes, do not.
 """
@@ -15,54 +15,54 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-_requests: list[bool] = []
-#: Stage of the compilation, whose result numba caches.
+_suppress_requests: list[bool] = []
+#: Name of the compilation stage; numba caches its result.
 COMPILING = "compiling the support vector machine solver, once"
 
 
 @contextmanager
-def quiet(wanted: bool = True) -> Iterator[None]:
+def suppress_progress(enabled: bool = True) -> Iterator[None]:
     """Suppress progress and notices in all threads.
 
     Examples
     --------
-    >>> with quiet():
-    ...     print(is_quiet())
+    >>> with suppress_progress():
+    ...     print(is_progress_suppressed())
     True
-    >>> is_quiet()
+    >>> is_progress_suppressed()
     False
     """
-    _requests.append(wanted)
+    _suppress_requests.append(enabled)
     try:
         yield
     finally:
-        _requests.remove(wanted)
+        _suppress_requests.remove(enabled)
 
 
-def is_quiet() -> bool:
-    """Whether `quiet` is active."""
-    return any(_requests)
+def is_progress_suppressed() -> bool:
+    """Whether `suppress_progress` is active."""
+    return any(_suppress_requests)
 
 
-# Shorter work shows no progress.
+# Shorter computations show no progress.
 DELAY_SECONDS = 0.5
-# The spinner turns during long steps, too.
+# Redraw interval, so that the spinner turns during long steps.
 _REDRAW_SECONDS = 0.1
-# Least time between lines without a terminal.
-WORDS_SECONDS = 10.0
+# Minimum time between lines without a terminal.
+LINE_INTERVAL_SECONDS = 10.0
 
 
 @dataclass(eq=False)
 class _Stage:
-    """Work of `total` steps, None if their number is unknown."""
+    """Stage with `total` steps (None if unknown), of which `done` are finished."""
 
     name: str
     total: int | None
     done: int = 0
 
 
-class _Work:
-    """Nested stages of a thread, and their display."""
+class _ProgressDisplay:
+    """Progress display of the nested stages of a thread."""
 
     def __init__(self) -> None:
         self.thread = threading.get_ident()
@@ -73,7 +73,7 @@ class _Work:
 
     @contextmanager
     def stage(self, name: str, total: int | None) -> Iterator[Callable[[int], None]]:
-        """Enter a stage; yield the function that counts its steps."""
+        """Enter a stage; yield a function that adds finished steps."""
         stage = _Stage(name, total)
 
         def advance(steps: int) -> None:
@@ -90,7 +90,7 @@ class _Work:
 
     @contextmanager
     def bar(self, delay: float) -> Iterator[None]:
-        """Show a bar on a terminal from `delay` seconds on, by a thread, since the first step may be long."""
+        """Show a progress bar on a terminal after `delay` seconds, drawn by a thread because steps may be long."""
         finished = threading.Event()
         thread = threading.Thread(target=self._draw, args=(finished, delay), daemon=True)
         if self._on_terminal:
@@ -111,7 +111,7 @@ class _Work:
         columns = (rich.SpinnerColumn(), rich.TextColumn("{task.description}", markup=False), rich.BarColumn())
         counts = (rich.MofNCompleteColumn(), rich.TimeRemainingColumn())
         shown = None
-        # A closed terminal must not end the work.
+        # A closed terminal must not stop the computation.
         with (
             suppress(OSError, ValueError),
             rich.Progress(*columns, *counts, console=Console(stderr=True), transient=True, auto_refresh=False) as bar,
@@ -122,46 +122,50 @@ class _Work:
                     shown = stages[-1]
                     for task in bar.task_ids:
                         bar.remove_task(task)
-                    bar.add_task(_label(stages), total=shown.total)
+                    bar.add_task(_format_stages(stages), total=shown.total)
                 bar.update(bar.task_ids[0], completed=shown.done, refresh=True)
                 finished.wait(_REDRAW_SECONDS)
 
     def _print_line(self) -> None:
-        """Print the innermost stage without a terminal, if the last line is old enough."""
+        """If there is no terminal, print the innermost stage, at most every `LINE_INTERVAL_SECONDS`."""
         stages, now = self.stages.copy(), time.monotonic()
-        if self._on_terminal or not stages or now - self._last_line < WORDS_SECONDS:
+        if self._on_terminal or not stages or now - self._last_line < LINE_INTERVAL_SECONDS:
             return
         self._last_line = now
         of = "" if stages[-1].total is None else f", {stages[-1].done} of {stages[-1].total}"
-        # A full disk or a closed stream must not end the work.
+        # A full disk or a closed stream must not stop the computation.
         with suppress(OSError, ValueError):
-            print(f"pacbayes: {_label(stages)}{of}; {now - self._started:.0f} s so far", file=sys.stderr, flush=True)
+            print(
+                f"pacbayes: {_format_stages(stages)}{of}; {now - self._started:.0f} s so far",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
-def _label(stages: list[_Stage]) -> str:
-    """Name of the innermost stage, after that of the outermost one with a total."""
+def _format_stages(stages: list[_Stage]) -> str:
+    """Format the name of the innermost stage, prefixed by the outermost stage with a total."""
     last, outermost = stages[-1].name, next((stage.name for stage in stages if stage.total is not None), "")
     return last if outermost in ("", last) else f"{outermost}: {last}"
 
 
-_shown: _Work | None = None
+_display: _ProgressDisplay | None = None
 
 
-def _reset() -> None:
-    global _shown
-    _shown = None
+def _reset_display() -> None:
+    global _display
+    _display = None
 
 
 if hasattr(os, "register_at_fork"):
-    # A fork does not inherit the thread that draws.
-    os.register_at_fork(after_in_child=_reset)
+    # A forked process does not inherit the drawing thread.
+    os.register_at_fork(after_in_child=_reset_display)
 
 
 @contextmanager
 def progress(name: str, total: int | None, delay: float = DELAY_SECONDS) -> Iterator[Callable[[int], None]]:
     """Show the progress of `total` steps; yield a function that adds finished steps, from any thread.
 
-    Inside a stage of the same name nothing is shown.
+    Nested stages of the same name are shown once.
 
     Examples
     --------
@@ -169,15 +173,20 @@ def progress(name: str, total: int | None, delay: float = DELAY_SECONDS) -> Iter
     ...     advance(1)
     ...     advance(1)
     """
-    global _shown
-    work = _shown
-    if work is None and not is_quiet() and sys.stderr is not None and multiprocessing.parent_process() is None:
+    global _display
+    work = _display
+    if (
+        work is None
+        and not is_progress_suppressed()
+        and sys.stderr is not None
+        and multiprocessing.parent_process() is None
+    ):
         try:
-            _shown = work = _Work()
+            _display = work = _ProgressDisplay()
             with work.stage(name, total) as advance, work.bar(delay):
                 yield advance
         finally:
-            _shown = None
+            _display = None
     elif work is not None and work.thread == threading.get_ident() and work.stages[-1].name != name:
         with work.stage(name, total) as advance:
             yield advance
@@ -185,25 +194,25 @@ def progress(name: str, total: int | None, delay: float = DELAY_SECONDS) -> Iter
         yield lambda steps: None
 
 
-def notice(text: str) -> None:
-    """Print a line on stderr, where progress would be shown.
+def print_notice(text: str) -> None:
+    """Print a line on stderr unless progress is suppressed.
 
     Examples
     --------
-    >>> with quiet():
-    ...     notice("about a minute")
+    >>> with suppress_progress():
+    ...     print_notice("about a minute")
     """
-    if not is_quiet() and sys.stderr is not None and multiprocessing.parent_process() is None:
-        # A full disk or a closed stream must not end the work.
+    if not is_progress_suppressed() and sys.stderr is not None and multiprocessing.parent_process() is None:
+        # A full disk or a closed stream must not stop the computation.
         with suppress(OSError, ValueError):
             print(f"pacbayes: {text}", file=sys.stderr, flush=True)
 
 
-def compiled(*, inner: bool = False, **options: Any) -> Any:
-    """Decorate by `numba.njit` with a cache, or without one if no folder is writable.
+def cached_njit(*, internal: bool = False, **options: Any) -> Any:
+    """Decorate by `numba.njit` with a cache, or without one if no cache directory is writable.
 
-    Functions that only compiled code calls are `inner`: they need neither a cache nor a way in from Python, which take
-    a sixth of the time of compilation.
+    Functions that are only called by compiled code should be `internal`: without a cache and a Python wrapper they
+    compile in five sixths of the time.
     """
     from numba import config, njit
 
@@ -213,11 +222,11 @@ def compiled(*, inner: bool = False, **options: Any) -> Any:
             "from the environment"
         )
 
-    options |= {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": inner}
+    options |= {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": internal}
 
     def decorate(function: Any) -> Any:
         try:
-            return njit(cache=not inner, **options)(function)
+            return njit(cache=not internal, **options)(function)
         except RuntimeError:
             return njit(**options)(function)
 

@@ -1,4 +1,4 @@
-"""Random generators by seed and purpose, independent of the order of the work, and keys of random draws."""
+"""Random generators for each seed and purpose, independent of the order of execution, and keys of random draws."""
 
 from enum import IntEnum
 from typing import Any
@@ -10,7 +10,7 @@ KEY_BYTES = 32
 
 
 class Purpose(IntEnum):
-    """Purpose of random numbers.  A changed value changes the results of every seed."""
+    """Purposes of random numbers.  Changing a value changes the results for every seed."""
 
     #: Test rows of the paper's protocol.
     TEST = 0
@@ -38,12 +38,12 @@ class Purpose(IntEnum):
     PAIRS = 1002
 
 
-def seed_of(random_state: Any) -> int:
-    """Seed from `random_state`: the integer itself, or one drawn from the generator, or from the system for None.
+def resolve_seed(random_state: Any) -> int:
+    """Convert `random_state` to a seed: the integer itself, or one drawn from the generator (from the system if None).
 
     Examples
     --------
-    >>> seed_of(7)
+    >>> resolve_seed(7)
     7
     """
     if random_state is None:
@@ -64,25 +64,25 @@ def seed_of(random_state: Any) -> int:
     )
 
 
-def generator(random_state: Any, *purpose: Purpose | int) -> np.random.Generator:
-    """Create the generator of a seed and a purpose; those of different purposes are independent.
+def make_rng(random_state: Any, *purpose: Purpose | int) -> np.random.Generator:
+    """Create a random generator for a seed and a purpose; different purposes give independent streams.
 
     A `Purpose` may be followed by an index, for example of a classifier.
 
     Examples
     --------
-    >>> generator(7, Purpose.SHARED).integers(100) == generator(7, Purpose.SHARED).integers(100)
+    >>> make_rng(7, Purpose.SHARED).integers(100) == make_rng(7, Purpose.SHARED).integers(100)
     np.True_
     """
-    return np.random.default_rng(np.random.SeedSequence(seed_of(random_state), spawn_key=purpose))
+    return np.random.default_rng(np.random.SeedSequence(resolve_seed(random_state), spawn_key=purpose))
 
 
 def draw_key(seed: int) -> bytes:
-    """Draw the key of random draws for a seed.
+    """Derive the secret key of a stochastic classifier from a seed.
 
     Examples
     --------
     >>> draw_key(0) == draw_key(0), draw_key(0) == draw_key(1), len(draw_key(0))
     (True, False, 32)
     """
-    return generator(seed, Purpose.KEY).bytes(KEY_BYTES)
+    return make_rng(seed, Purpose.KEY).bytes(KEY_BYTES)

@@ -1,6 +1,6 @@
-"""Control of threads, such that results do not depend on their number.
+"""Control of the number of threads, on which results do not depend.
 
-BLAS and OpenMP use one thread wherever classifiers are trained, since the bits of a sum depend on the number of
+BLAS and OpenMP use one thread wherever classifiers are trained, since the rounding of a sum depends on the number of
 threads.  `parallel_for` divides compiled code and linear algebra, which release the GIL, among the cores.  Its callers
 choose the parts by the size of the work alone, so that results have the same bits for any number of cores.
 """
@@ -21,9 +21,9 @@ from threadpoolctl import ThreadpoolController
 
 Part = TypeVar("Part")
 
-# Environment variables that limit BLAS also limit this package: jobs with a process per core set them.
-_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-# State of a thread: whether its OpenMP is limited, and the number of cores it may use.
+# Environment variables that limit the threads of BLAS also limit this package: jobs with a process per core set them.
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+# Thread-local state: whether OpenMP is limited, and the number of cores that the thread may use.
 _local = threading.local()
 
 _lock = threading.Lock()
@@ -32,32 +32,32 @@ _stack = ExitStack()
 _controller: Any = None
 _modules = 0
 if hasattr(os, "register_at_fork"):
-    # Otherwise a fork may inherit the lock from a thread that it does not inherit.
+    # Otherwise a forked process may inherit a lock held by a thread that does not exist there.
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Limit BLAS of the process and OpenMP of this thread to one thread, until the last such context exits.
+def limit_to_one_thread() -> Iterator[None]:
+    """Context manager that limits BLAS (of the process) and OpenMP (of this thread) to one thread.
 
     Examples
     --------
-    >>> with one_thread():
+    >>> with limit_to_one_thread():
     ...     {library["num_threads"] for library in ThreadpoolController().info()}
     {1}
     """
     global _users
     if getattr(_local, "limited", False) and len(sys.modules) == _modules:
-        yield  # limited already, and no library was loaded since
+        yield  # already limited, and no library has been loaded since
         return
     with _lock:
         controller, new = _current_controller()
-        # By `select`, since `limit(user_api=...)` also restores libraries that it did not limit.
-        # BLAS has one setting per process: the first context sets it and the last restores it, so that no thread
-        # removes the limit while another works.
+        # Use `select`, since `limit(user_api=...)` also restores libraries that it did not limit.  BLAS has one setting
+        # per process: the first context sets it and the last one restores it, so that no thread removes the limit while
+        # another is running.
         _users += 1
         if _users == 1 or new:
-            _take_control()
+            _register_thread()
             _stack.enter_context(controller.select(user_api="blas").limit(limits=1))
     before, _local.limited = getattr(_local, "limited", False), True
     try:
@@ -68,13 +68,13 @@ def one_thread() -> Iterator[None]:
         with _lock:
             _users -= 1
             if _users == 0:
-                _take_control()
+                _register_thread()
                 _stack.close()
-                _take_control()
+                _register_thread()
 
 
-def _take_control() -> None:
-    """Let this thread limit OpenBLAS: recent versions of threadpoolctl ignore all threads but the first."""
+def _register_thread() -> None:
+    """Allow this thread to limit OpenBLAS, since recent versions of threadpoolctl ignore all threads but the first."""
     clear = getattr(getattr(threadpoolctl, "OpenBLASController", None), "clear_controlling_thread", None)
     if clear is not None:
         clear(force=True)
@@ -83,7 +83,7 @@ def _take_control() -> None:
 def _current_controller() -> tuple[Any, bool]:
     """Return the controller of the loaded libraries, and whether it is new.
 
-    The search takes as long as a small fit and is repeated only after new imports.
+    Searching for libraries takes as long as a small fit, so it is repeated only after new imports.
     """
     global _controller, _modules
     new = _controller is None or len(sys.modules) != _modules
@@ -92,15 +92,15 @@ def _current_controller() -> tuple[Any, bool]:
     return _controller, new
 
 
-def cores() -> int:
-    """Count the cores that this thread may use: at most those of `at_most_cores` and of the process.
+def available_cores() -> int:
+    """Count the cores that this thread may use: the minimum of `limit_cores` and the cores of the process.
 
-    The latter is limited by the CPU affinity and by `OMP_NUM_THREADS`, `OPENBLAS_NUM_THREADS` and `MKL_NUM_THREADS`.
+    The latter are limited by the CPU affinity and by `OMP_NUM_THREADS`, `OPENBLAS_NUM_THREADS` and `MKL_NUM_THREADS`.
 
     Examples
     --------
-    >>> with one_core():
-    ...     cores()
+    >>> with limit_to_one_core():
+    ...     available_cores()
     1
     """
     limit: int | None = getattr(_local, "most_cores", None)
@@ -108,32 +108,32 @@ def cores() -> int:
 
 
 @contextmanager
-def at_most_cores(number: int) -> Iterator[None]:
-    """Limit the cores of this thread; nested contexts can only lower the limit.
+def limit_cores(n_cores: int) -> Iterator[None]:
+    """Context manager that limits the cores of this thread; nested contexts can only lower the limit.
 
     Examples
     --------
-    >>> with at_most_cores(1), at_most_cores(4):
-    ...     cores()
+    >>> with limit_cores(1), limit_cores(4):
+    ...     available_cores()
     1
     """
     before: int | None = getattr(_local, "most_cores", None)
-    _local.most_cores = number if before is None else min(number, before)
+    _local.most_cores = n_cores if before is None else min(n_cores, before)
     try:
         yield
     finally:
         _local.most_cores = before
 
 
-def one_core() -> AbstractContextManager[None]:
-    """Limit this thread, one of several that share the cores, to one core."""
-    return at_most_cores(1)
+def limit_to_one_core() -> AbstractContextManager[None]:
+    """Context manager that limits this thread to one core, for threads that share the cores."""
+    return limit_cores(1)
 
 
-def parallel_for(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
-    """Call `work` for each part, in any order, on the cores that this thread may use.
+def parallel_for(function: Callable[[Part], object], parts: Sequence[Part]) -> None:
+    """Call `function` for each part, in any order, on all cores available to this thread.
 
-    An error or an interrupt cancels the parts that have not started.
+    After an error or an interrupt, parts that have not started are cancelled.
 
     Examples
     --------
@@ -142,19 +142,19 @@ def parallel_for(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
     >>> done
     {0, 1, 2, 3, 4}
     """
-    number = min(cores(), len(parts))
+    number = min(available_cores(), len(parts))
     if number < 2:
         for part in parts:
-            work(part)
+            function(part)
         return
-    # NumPy's error state is one per thread: use that of the caller.
+    # NumPy's error state is thread-local: copy that of the caller.
     float_errors = np.geterr()
 
     def run(part: Part) -> None:
-        with one_core(), np.errstate(**float_errors):
-            work(part)
+        with limit_to_one_core(), np.errstate(**float_errors):
+            function(part)
 
-    # The exit waits for running parts, also after an interrupt: they write into arrays of the caller.
+    # Wait for running parts on exit, even after an interrupt, since they write into arrays of the caller.
     with ThreadPoolExecutor(number, thread_name_prefix="pacbayes") as pool:
         futures = [pool.submit(run, part) for part in parts]
         try:
@@ -167,5 +167,7 @@ def parallel_for(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
 
 @cache
 def _cores_of_process() -> int:
-    limits = [int(value) for name in _LIMITS if (value := os.environ.get(name, "")).isdigit() and int(value) > 0]
+    limits = [
+        int(value) for name in _THREAD_VARIABLES if (value := os.environ.get(name, "")).isdigit() and int(value) > 0
+    ]
     return min([int(cpu_count()), *limits])

@@ -1,6 +1,6 @@
-"""Serialisation of values as JSON and arrays, checked when they are read, and fingerprints of values.
+"""Serialisation of values as JSON and arrays, validated when they are loaded, and fingerprints of values.
 
-Reading a value runs no code from the file.
+Loading a value executes no code from the file.
 """
 
 import math
@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 from joblib.hashing import Hasher
 
-# Key of encoded dicts that names the type of the value.
+# Key of the type name in encoded dicts.
 _KIND = "@"
 _PLAIN = (str, int, float, bool)
 #: Dataclasses that a file may contain, each with a function that raises `ValueError` for an invalid value, or None if
-#: its constructor does.
-Known = Mapping[type, Callable[[Any], None] | None]
+#: the constructor validates it.
+KnownTypes = Mapping[type, Callable[[Any], None] | None]
 
 
 class Encoder:
-    """Encode values as JSON, and collect their arrays; dataclasses must be `known`.
+    """Encode values as JSON and collect their arrays; dataclasses must be `known`.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class Encoder:
     ({'@': 'Point', 'x': 0.5, 'y': {'@': 'array', 'number': 0}}, 1)
     """
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: KnownTypes) -> None:
         self._known = known
         self.arrays: list[np.ndarray[Any, Any]] = []
 
@@ -62,12 +62,12 @@ class Encoder:
         return self.encode_other(value)
 
     def encode_other(self, value: Any) -> Any:
-        """Encode values of other types; subclasses may support some."""
+        """Encode a value of another type; overridden by subclasses that support more types."""
         raise TypeError(f"{type(value).__name__} cannot be written as JSON and arrays")
 
 
 class Decoder:
-    """Decode and check values from JSON and arrays.
+    """Decode and validate values from JSON and arrays.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Decoder:
     ValueError: the file names 'Popen', which is no part of a saved model
     """
 
-    def __init__(self, known: Known, arrays: Sequence[Any]) -> None:
+    def __init__(self, known: KnownTypes, arrays: Sequence[Any]) -> None:
         self._known, self._arrays = {kind.__name__: (kind, check) for kind, check in known.items()}, arrays
         self._named: set[int] = set()
 
@@ -104,17 +104,17 @@ class Decoder:
             return {self.decode(name): self.decode(item) for name, item in inner["pairs"]}
         if kind in ("array", "objects", "float"):
             (only,) = inner.values()
-            return {"array": self._array, "objects": _objects, "float": float}[kind](only)
+            return {"array": self._array, "objects": _to_object_array, "float": float}[kind](only)
         if not isinstance(kind, str) or kind not in self._known:
             return self.decode_other(kind, inner)
         return self._value(kind, inner)
 
     def decode_other(self, kind: Any, inner: dict[str, Any]) -> Any:
-        """Decode values of `Encoder.encode_other`."""
+        """Decode a value encoded by `Encoder.encode_other`."""
         raise ValueError(f"the file names {kind!r}, which is no part of a saved model")
 
     def _value(self, name: str, inner: dict[str, Any]) -> Any:
-        """Construct a dataclass from its fields, checked before its constructor runs."""
+        """Construct a dataclass from its fields, which are validated first."""
         kind, check = self._known[name]
         if set(inner) != {field.name for field in fields(kind)}:
             raise ValueError(f"the file's {name} has the fields {', '.join(inner)}, which this version does not know")
@@ -126,21 +126,21 @@ class Decoder:
         return kind(**decoded)
 
     def _array(self, number: Any) -> Any:
-        # Two values must not share an array, which one of them may change.
-        if check_place(number) in self._named:
+        # Two values must not share an array, since one of them may modify it.
+        if check_part_index(number) in self._named:
             raise ValueError(f"the file names array {number} twice")
         self._named.add(number)
         return self._arrays[number]
 
 
-def check_place(number: Any) -> int:
+def check_part_index(number: Any) -> int:
     """Raise unless a number is the index of a part."""
     if type(number) is not int or number < 0:
         raise ValueError(f"the file names part {number!r}")
     return number
 
 
-def _objects(values: Any) -> Any:
+def _to_object_array(values: Any) -> Any:
     objects = np.empty(len(values), dtype=object)
     for i, value in enumerate(values):
         if type(value) not in _PLAIN:
@@ -150,13 +150,13 @@ def _objects(values: Any) -> Any:
 
 
 class _Hasher(Hasher):  # type: ignore[misc]  # joblib publishes no types
-    """Hasher of joblib by value: whether parts of a value are one object depends on the run."""
+    """joblib's hasher without memoisation, since object identity differs between runs."""
 
     def memoize(self, obj: Any) -> None:
-        """Hash an object again wherever it occurs."""
+        """Do nothing, so that repeated objects are hashed again."""
 
     def save(self, obj: Any) -> None:
-        """Hash arrays without strides, and structured ones by field: padding between fields is uninitialised."""
+        """Hash arrays without strides, and structured ones by field, since padding is uninitialised."""
         if isinstance(obj, np.ndarray) and obj.dtype.names:
             obj = (obj.dtype.descr, [obj[name] for name in obj.dtype.names])
         elif isinstance(obj, np.ndarray) and not obj.dtype.hasobject:
@@ -166,7 +166,7 @@ class _Hasher(Hasher):  # type: ignore[misc]  # joblib publishes no types
 
 
 def fingerprint(value: Any) -> str:
-    """SHA-256 of the types, contents and memory layout of a value, equal in every process; of functions their names.
+    """SHA-256 hash of the types, contents and memory layout of a value (of functions, the name).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Numbers and other values as text, conservatively rounded, and the notebook representation of results."""
+"""Formatting of numbers (conservatively rounded) and other values as text, and HTML representation of results."""
 
 import math
 import unicodedata
@@ -7,18 +7,18 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 from html import escape
 from typing import Any
 
-# Smaller levels are not written as percentages.
+# Smaller levels are not formatted as percentages.
 _SMALL_DELTA = Decimal("1e-6")
-# Decimals of a percentage: enough for two digits of a bound from a hundred million rows.
+# Maximum number of decimals of a percentage, enough for two digits of a bound from a hundred million rows.
 _MAX_DECIMALS = 6
 
 
-def format_up(value: float, digits: int) -> str:
-    """Format a bound with so many decimals, rounded up.
+def format_rounded_up(value: float, digits: int) -> str:
+    """Format a bound with `digits` decimals, rounded up.
 
     Examples
     --------
-    >>> format_up(0.16301, 4), f"{0.16301:.4f}"
+    >>> format_rounded_up(0.16301, 4), f"{0.16301:.4f}"
     ('0.1631', '0.1630')
     """
     if not math.isfinite(value):
@@ -26,13 +26,13 @@ def format_up(value: float, digits: int) -> str:
     return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))
 
 
-def digits_up(value: float) -> str:
+def format_significant_up(value: float) -> str:
     """Format a non-negative number with at most four significant digits, rounded up.
 
     Examples
     --------
-    >>> digits_up(0.57531), digits_up(12345.0), digits_up(0.0), digits_up(1e30)
-    ('0.5754', '12350', '0', '1.001e+30')
+    >>> [format_significant_up(value) for value in (0.57531, 12345.0, 0.0, 1e30)]
+    ['0.5754', '12350', '0', '1.001e+30']
     """
     exact = Decimal(value)
     if exact == 0:
@@ -48,7 +48,7 @@ def percent_up(share: float) -> str:
     >>> percent_up(0.0866), percent_up(0.0), percent_up(0.00996), percent_up(0.00015)
     ('8.7 %', '0.0 %', '1.0 %', '0.015 %')
     """
-    return _percent(share, share, ROUND_CEILING)
+    return _format_percent(share, share, ROUND_CEILING)
 
 
 def percent_down(share: float) -> str:
@@ -59,22 +59,22 @@ def percent_down(share: float) -> str:
     >>> percent_down(0.0866), percent_down(0.00017), percent_down(0.99985)
     ('8.6 %', '0.017 %', '99.985 %')
     """
-    return _percent(share, min(share, 1.0 - share), ROUND_FLOOR)
+    return _format_percent(share, min(share, 1.0 - share), ROUND_FLOOR)
 
 
 def format_share(share: float) -> str:
-    """Format an observed share as a percentage, rounded to the nearest, with the digits of an upper bound.
+    """Format an observed share as a percentage, rounded to nearest, with the same number of digits as an upper bound.
 
     Examples
     --------
     >>> format_share(0.0866), format_share(0.00015)
     ('8.7 %', '0.015 %')
     """
-    return _percent(share, share, ROUND_HALF_EVEN)
+    return _format_percent(share, share, ROUND_HALF_EVEN)
 
 
-def _percent(share: float, small: float, rounding: str) -> str:
-    """Round a share to a percentage with two significant digits of `small`, and one to six decimals."""
+def _format_percent(share: float, small: float, rounding: str) -> str:
+    """Format a share as a percentage with one to six decimals, such that `small` has two significant digits."""
     # Round first: 0.00996 is 1.0 %, not 1.00 %.
     two_digits = Context(prec=2, rounding=rounding if small == share else ROUND_CEILING).create_decimal(Decimal(small))
     decimals = min(max(1, -1 - two_digits.adjusted()), _MAX_DECIMALS)
@@ -82,38 +82,37 @@ def _percent(share: float, small: float, rounding: str) -> str:
     return f"{rounded.scaleb(2):f} %" if rounded else "0.0 %"
 
 
-def confidence(delta: float) -> str:
+def format_confidence(delta: float) -> str:
     """Format 1 - delta as a percentage, rounded down to at most four decimals.
 
-    A delta below 1e-6 gives a difference with two digits of delta, rounded up: the text never exceeds the confidence
-    and is never "100 %".
+    For delta below 1e-6, the text is "1 - delta" with two digits of delta, rounded up, so it is never "100 %".
 
     Examples
     --------
-    >>> confidence(0.05), confidence(0.001), confidence(1 / 3)
+    >>> format_confidence(0.05), format_confidence(0.001), format_confidence(1 / 3)
     ('95 %', '99.9 %', '66.6666 %')
-    >>> confidence(1e-6), confidence(1e-30), confidence(1 / 3e7)
+    >>> format_confidence(1e-6), format_confidence(1e-30), format_confidence(1 / 3e7)
     ('99.9999 %', '1 - 1e-30', '1 - 3.4e-8')
     """
-    # From the decimals: 0.05 means 0.05, not the nearest double.
+    # Use the decimal representation: 0.05 means 0.05, not the nearest double.
     written = Decimal(repr(float(delta)))
     if written < _SMALL_DELTA:
-        return f"1 - {_small_up(written)}"
+        return f"1 - {_format_scientific_up(written)}"
     percent = (100 - 100 * written).quantize(Decimal("0.0001"), rounding=ROUND_FLOOR)
     return f"{percent.normalize():f} %"
 
 
-def failure(delta: float) -> str:
+def format_delta(delta: float) -> str:
     """Format delta as a percentage, rounded up to at most four decimals; below 1e-6 as a number with two digits.
 
     Examples
     --------
-    >>> failure(0.05), failure(1 / 3), failure(1e-30)
+    >>> format_delta(0.05), format_delta(1 / 3), format_delta(1e-30)
     ('5 %', '33.3334 %', '1e-30')
     """
     written = Decimal(repr(float(delta)))
     if written < _SMALL_DELTA:
-        return _small_up(written)
+        return _format_scientific_up(written)
     percent = (100 * written).quantize(Decimal("0.0001"), rounding=ROUND_CEILING)
     return f"{percent.normalize():f} %"
 
@@ -128,17 +127,17 @@ def format_level(level: float) -> str:
     """
     written = Decimal(repr(float(level)))
     if written < _SMALL_DELTA:
-        return _small_up(written)
+        return _format_scientific_up(written)
     return f"{written.quantize(Decimal(1).scaleb(written.adjusted() - 3), rounding=ROUND_CEILING).normalize():f}"
 
 
-def _small_up(value: Decimal) -> str:
+def _format_scientific_up(value: Decimal) -> str:
     """Format a small positive number in scientific notation with two digits, rounded up.
 
     Examples
     --------
-    >>> _small_up(Decimal("1.21e-9")), _small_up(Decimal("9.96e-9")), _small_up(Decimal("5e-324"))
-    ('1.3e-9', '1e-8', '5e-324')
+    >>> [_format_scientific_up(Decimal(text)) for text in ("1.21e-9", "9.96e-9", "5e-324")]
+    ['1.3e-9', '1e-8', '5e-324']
     """
     rounded = value.quantize(Decimal(1).scaleb(value.adjusted() - 1), rounding=ROUND_CEILING).normalize()
     digits = rounded.scaleb(-rounded.adjusted()).normalize()
@@ -150,9 +149,9 @@ _MAX_LENGTH = 600
 
 
 def format_params(params: Mapping[str, Any]) -> str:
-    """Format the parameters of a classifier, with its family first if there are several.
+    """Format the parameters of a classifier, preceded by its family if there are several.
 
-    Parameters of a pipeline that the package made are those of its last step.
+    For a pipeline created by this package, only the parameters of its last step are formatted.
 
     Examples
     --------
@@ -173,13 +172,13 @@ def format_params(params: Mapping[str, Any]) -> str:
 
 
 def _last_step(value: Any) -> Any:
-    """Return the last step of a pipeline that the package made, any other value unchanged."""
+    """Return the last step of a pipeline created by this package, and any other value unchanged."""
     steps = getattr(value, "named_steps", None) or {}
     return steps["model"] if "model" in steps and set(steps) <= {"preprocessor", "scale", "model"} else value
 
 
 def format_value(value: Any) -> str:
-    """Format any value as a text of limited length.
+    """Format any value as text of limited length.
 
     Examples
     --------
@@ -187,7 +186,7 @@ def format_value(value: Any) -> str:
     >>> format_value(np.arange(0.1, 20, 0.1)), format_value("uniform"), format_value(len)
     ('199 values from 0.1 to 19.9', "'uniform'", 'builtins.len')
     """
-    import numpy as np  # here, since the help of the command line only needs `printable`
+    import numpy as np  # here, since the help of the command line only needs `escape_controls`
 
     if isinstance(value, np.ndarray | list | tuple) and len(value) > 8:
         numbers = np.asarray(value) if all(isinstance(item, float | int | np.number) for item in value) else None
@@ -195,29 +194,29 @@ def format_value(value: Any) -> str:
             return f"{numbers.size} values from {numbers.min():.6g} to {numbers.max():.6g}"
     if callable(value) and hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
-    # On one line: scikit-learn wraps long representations.
-    return cut(" ".join(repr(value).split()) if hasattr(value, "get_params") else repr(value), _MAX_LENGTH)
+    # scikit-learn wraps long representations: join the lines.
+    return truncate(" ".join(repr(value).split()) if hasattr(value, "get_params") else repr(value), _MAX_LENGTH)
 
 
-def cut(text: str, longest: int) -> str:
-    """Truncate a text, with a remark on its length.
+def truncate(text: str, longest: int) -> str:
+    """Truncate long text and append its length.
 
     Examples
     --------
-    >>> cut("abcdef", 6), cut("abcdef", 3)
+    >>> truncate("abcdef", 6), truncate("abcdef", 3)
     ('abcdef', 'abc … (6 characters)')
     """
     return text if len(text) <= longest else f"{text[:longest]} … ({len(text)} characters)"
 
 
-def printable(text: str) -> str:
-    r"""Escape characters that control a terminal or the direction of writing.
+def escape_controls(text: str) -> str:
+    r"""Escape characters that control a terminal or the writing direction.
 
-    Names in the data are untrusted text: they may contain codes that clear a screen or reverse a line.
+    Names in the data are untrusted: they may contain codes that clear the screen or reverse a line.
 
     Examples
     --------
-    >>> print(printable("yes\x1b[2J \u202eon"))
+    >>> print(escape_controls("yes\x1b[2J \u202eon"))
     yes\x1b[2J \u202eon
     """
     if text.isprintable():
@@ -230,27 +229,27 @@ def printable(text: str) -> str:
     )
 
 
-def printable_lines(text: str) -> str:
-    """Escape each line of a text by `printable`."""
-    return "\n".join(map(printable, text.split("\n")))
+def escape_lines(text: str) -> str:
+    """Apply `escape_controls` to each line."""
+    return "\n".join(map(escape_controls, text.split("\n")))
 
 
 #: Names of sampling units.
 PLURAL = {"example": "rows", "distinct example": "distinct rows", "group": "groups"}
 
-# Styles of cards without colours, which those of the notebook determine, light or dark.
+# Styles of HTML cards, without colours: these are inherited from the light or dark theme of the notebook.
 _BOX = "border:1px solid;border-radius:.4em;padding:.6em 1em;margin:.3em 0;max-width:46em;overflow-wrap:anywhere"
 _HEAD = "font-weight:bold;font-size:1.15em"
 _NAME = "text-align:left;vertical-align:top;white-space:nowrap;font-weight:normal;opacity:.75;padding:.1em 1em .1em 0"
 _CELL = "text-align:left;vertical-align:top;padding:.1em 0"
 
 
-def card(title: str, sentences: Sequence[str] = (), facts: Mapping[str, str] | None = None) -> str:
-    """HTML card: a title, sentences, and a table of names and values, collapsed if there are sentences.
+def html_card(title: str, sentences: Sequence[str] = (), facts: Mapping[str, str] | None = None) -> str:
+    """Render an HTML card with a title, sentences, and a table of names and values (collapsed if there are sentences).
 
     Examples
     --------
-    >>> print(card("A < B", (), {"m": "284"}))  # doctest: +ELLIPSIS
+    >>> print(html_card("A < B", (), {"m": "284"}))  # doctest: +ELLIPSIS
     <div style="..."><div style="...">A &lt; B</div><table ...>284</td></tr></table></div>
     """
     text = "".join(f'<p style="margin:.4em 0">{escape(sentence)}</p>' for sentence in sentences)
@@ -261,4 +260,4 @@ def card(title: str, sentences: Sequence[str] = (), facts: Mapping[str, str] | N
     table = f'<table style="border-collapse:collapse;margin:.4em 0 0">{rows}</table>' if rows else ""
     if sentences and table:
         table = f"<details><summary>Details</summary>{table}</details>"
-    return printable_lines(f'<div style="{_BOX}"><div style="{_HEAD}">{escape(title)}</div>{text}{table}</div>')
+    return escape_lines(f'<div style="{_BOX}"><div style="{_HEAD}">{escape(title)}</div>{text}{table}</div>')

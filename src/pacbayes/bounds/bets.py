@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq, minimize, minimize_scalar
 
-from pacbayes._utils.arrays import EPS, FloatArray, round_down, round_up, usual_float_errors
-from pacbayes._utils.checks import check_between, check_distribution, check_number, check_numbers, check_sample_size
+from pacbayes._utils.arrays import EPS, FloatArray, default_errstate, round_down, round_up
+from pacbayes._utils.checks import check_distribution, check_in_range, check_number, check_numbers, check_sample_size
 
 #: Default bet, for when there are no training losses to choose one from.
 DEFAULT_BET = 0.89
@@ -101,7 +101,7 @@ def bet_upper(losses: ArrayLike, b: float, delta: float, counts: ArrayLike | Non
     level = _log_capital(delta)
     if not bet.can_win or level == math.inf:
         return 1.0
-    with usual_float_errors():
+    with default_errstate():
         capitals = _Capitals([bet])
         # Start slightly above the root, where the test below usually passes the first time.
         w = capitals.root(round_up(level) + EPS * (12.0 * bet.rows + 8.0 * level))
@@ -160,7 +160,7 @@ def best_bet(losses: ArrayLike, m: int, delta: float) -> float:
     def root(b: float) -> float:
         return _Capitals([replace(expected, b=b)]).root(level)
 
-    with usual_float_errors():
+    with default_errstate():
         result = minimize_scalar(root, bounds=(_MIN_BET, _MAX_BET), method="bounded", options={"xatol": 1e-7})
     return _four_digits(result.x)
 
@@ -239,7 +239,7 @@ def joint_upper(
     winning = np.array([bet.can_win for bet in classes])
     if level == math.inf or not (weights[winning] > 0.0).any():
         return 1.0
-    with usual_float_errors():
+    with default_errstate():
         points = np.zeros(n_classes)
         lost = math.fsum(bet.lower(0.0) for bet in classes if not bet.can_win)
         capitals = _Capitals([bet for bet in classes if bet.can_win])
@@ -306,7 +306,7 @@ def best_bets(
         return float(weights[winning] @ -np.expm1(-w)) / unit, slopes * (-multiplier / unit)
 
     ranges = [(_MIN_BET, _MAX_BET)] * int(winning.sum())
-    with usual_float_errors():
+    with default_errstate():
         # Scale the objective to 1 at the start: the tolerances of L-BFGS-B are absolute.
         start_bound = (objective(bets[winning], 1.0)[0],)
         start = bets[winning]
@@ -463,7 +463,7 @@ def _bound_from_tangents(classes: list[_Bet], points: list[float], shares: list[
 
 def _log_capital(delta: float) -> float:
     """Log capital at which a mean is rejected at level `delta`, rounded up."""
-    level = float(check_between("delta", check_number("delta", delta, "a number from 0 to 1"), 0.0, 1.0))
+    level = float(check_in_range("delta", check_number("delta", delta, "a number from 0 to 1"), 0.0, 1.0))
     return round_up(-math.log(level)) if level > 0.0 else math.inf
 
 
@@ -497,7 +497,7 @@ def _bet(losses: ArrayLike, b: float, counts: ArrayLike | None) -> _Bet:
 
 def _distinct(losses: ArrayLike, counts: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
     """Distinct losses in ascending order, and the number of rows with each."""
-    values = check_between("losses", losses, 0.0, 1.0)
+    values = check_in_range("losses", losses, 0.0, 1.0)
     if values.ndim != 1:
         raise ValueError(f"losses must be one-dimensional, got shape {values.shape}")
     if counts is None:

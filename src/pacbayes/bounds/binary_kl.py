@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import EPS, FloatArray, usual_float_errors
-from pacbayes._utils.checks import check_between
+from pacbayes._utils.arrays import EPS, FloatArray, default_errstate
+from pacbayes._utils.checks import check_in_range
 
 # Arrays are processed in blocks of this many elements, whose temporaries stay in the cache.
 _BLOCK = 8192
@@ -243,13 +243,13 @@ def kl_roots(p: ArrayLike, x: ArrayLike) -> tuple[FloatArray | float, FloatArray
     p, x = _broadcast(p, "x", x, math.inf)
     if p.ndim == 0:
         return lower_root(float(p), float(x)), upper_root(float(p), float(x)).rounded
-    with usual_float_errors():
+    with default_errstate():
         return _roots_arrays(p, x)
 
 
 def _broadcast(p: ArrayLike, name: str, other: ArrayLike, maximum: float) -> tuple[FloatArray, FloatArray]:
     """Check probabilities and the second argument, and broadcast them against each other."""
-    p, other = check_between("p", p, 0.0, 1.0), check_between(name, other, 0.0, maximum)
+    p, other = check_in_range("p", p, 0.0, 1.0), check_in_range(name, other, 0.0, maximum)
     try:
         p, other = np.broadcast_arrays(p, other)
     except ValueError:

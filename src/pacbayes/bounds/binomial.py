@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import betaincc, betainccinv, ndtri
 
-from pacbayes._utils.arrays import EPS, SMALLEST_NORMAL, FloatArray, round_up, usual_float_errors
+from pacbayes._utils.arrays import EPS, SMALLEST_NORMAL, FloatArray, default_errstate, round_up
 from pacbayes._utils.checks import (
-    MOST,
-    check_between,
+    MAX_STORED_INT,
+    check_in_range,
     check_level,
     check_number,
     check_sample_size,
@@ -89,7 +89,7 @@ def binomial_upper(errors: ArrayLike, m: int | ArrayLike, delta: ArrayLike) -> F
     invalid = (counts < 0) | (counts > sizes)
     if invalid.any():
         raise ValueError(f"errors must lie between 0 and m = {sizes[invalid].flat[0]}, got {counts[invalid].flat[0]}")
-    k, sizes, level = np.broadcast_arrays(counts, sizes, check_between("delta", delta, 0.0, 1.0))
+    k, sizes, level = np.broadcast_arrays(counts, sizes, check_in_range("delta", delta, 0.0, 1.0))
     bounds = np.ones(k.shape)
     # No tail exceeds 1.
     bounds[(k < m) & (level == 1.0)] = 0.0
@@ -99,7 +99,7 @@ def binomial_upper(errors: ArrayLike, m: int | ArrayLike, delta: ArrayLike) -> F
         inner & (k > 0) & (level < _SMALL),
         inner & (k > 0) & (level >= _SMALLEST),
     )
-    with usual_float_errors():
+    with default_errstate():
         closed_form = -np.expm1(np.log(level[no_errors]) / sizes[no_errors])
         bounds[no_errors] = np.minimum(round_up(closed_form, 8.0), 1.0)
         bounds[usual] = _clopper_pearson(k[usual].astype(np.float64), sizes[usual].astype(np.float64), level[usual])
@@ -160,10 +160,10 @@ def chernoff_upper(risks: ArrayLike, m: int, delta: ArrayLike) -> FloatArray:
     array([0.029513, 0.162851, 1.      ])
     """
     m = check_sample_size(m)
-    level = check_between("delta", delta, 0.0, 1.0)
-    with usual_float_errors(), np.errstate(divide="ignore"):
+    level = check_in_range("delta", delta, 0.0, 1.0)
+    with default_errstate(), np.errstate(divide="ignore"):
         threshold = round_up(-np.log(level) / m, 8.0)
-    return np.asarray(kl_roots(check_between("risks", risks, 0.0, 1.0), threshold)[1])
+    return np.asarray(kl_roots(check_in_range("risks", risks, 0.0, 1.0), threshold)[1])
 
 
 def hypergeometric_upper(errors: int, m: int, rows: int, delta: float) -> int:
@@ -215,9 +215,9 @@ def hypergeometric_upper(errors: int, m: int, rows: int, delta: float) -> int:
     >>> hypergeometric_upper(0, 100, 10, 0.05), hypergeometric_upper(100, 100, 10, 0.05)
     (1, 10)
     """
-    m, rows = _integer("m", m, 1, MOST), _integer("rows", rows, 0, MOST)
+    m, rows = _integer("m", m, 1, MAX_STORED_INT), _integer("rows", rows, 0, MAX_STORED_INT)
     errors = _integer("errors", errors, 0, m)
-    level = float(check_between("delta", delta, 0.0, 1.0))
+    level = float(check_in_range("delta", delta, 0.0, 1.0))
     if errors == m or level < _SMALLEST:
         return rows
     # The result cannot be too small: the probability decreases in f, and `excluded` is only set to an f whose computed
@@ -245,7 +245,7 @@ def _lower_tail(errors: int, m: int, rows: int, new: int) -> float:
     wrong, right = errors + new, m + rows - errors - new
     first, last = max(0, wrong - rows), min(m, wrong)
     mode = min(max((m + 1) * (wrong + 1) // (m + rows + 2), first), last)
-    with usual_float_errors():
+    with default_errstate():
         up = np.arange(mode, last, dtype=np.float64)
         rising = np.cumprod((m - up) * (wrong - up) / ((up + 1.0) * (right - m + up + 1.0)))
         down = np.arange(mode, first, -1, dtype=np.float64)
@@ -316,7 +316,7 @@ def rows_needed(error: float, target: float, *, delta: float = 0.05, chance: flo
     risk, bound, level, power = _check_plan(error, target, delta, chance)
     if bound == 1.0:
         return 1
-    with usual_float_errors():
+    with default_errstate():
         if risk == 0.0:  # errors never occur: only tooth 0 matters
             return int(_starts(np.zeros(1), bound, level)[0])
         high = int(_allowed(np.array([_enough(risk, bound, level, power)]), bound, level)[0])
@@ -358,7 +358,7 @@ def chances(rows: ArrayLike, error: float, target: float, *, delta: float = 0.05
     m = check_sample_sizes(np.asarray(rows).ravel(), np.asarray(rows).size).astype(np.float64)
     if bound == 1.0:
         return np.ones(m.size)
-    with usual_float_errors():
+    with default_errstate():
         allowed = _allowed(m, bound, level)
         return np.where(allowed < 0.0, 0.0, _tail(np.maximum(allowed, 0.0), m, risk))
 

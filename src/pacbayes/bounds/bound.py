@@ -7,16 +7,16 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import EPS, SMALLEST, FloatArray, round_up, usual_float_errors
+from pacbayes._utils.arrays import EPS, SMALLEST, FloatArray, default_errstate, round_up
 from pacbayes._utils.checks import (
-    check_between,
     check_choice,
     check_distribution,
+    check_in_range,
     check_level,
     check_number,
     check_risks,
     check_sample_size,
-    least_sample_size,
+    min_sample_size,
 )
 from pacbayes.bounds.binary_kl import upper_root
 from pacbayes.bounds.chi_square import CHI2, DIVERGENCES, ChiSquareBound
@@ -106,7 +106,7 @@ def average_of_draws(risk: float, n_draws: int | None, delta: float, share: floa
     >>> print(f"{average:.4f} {level:.4f}")
     0.1337 0.0450
     """
-    average = float(check_between("risk", risk, 0.0, 1.0))
+    average = float(check_in_range("risk", risk, 0.0, 1.0))
     if n_draws is None:
         return average, delta
     if not 0.0 < check_number("draws_share", share, "a number between 0 and 1") < 1.0:
@@ -244,12 +244,12 @@ def bound(
     if m is None:
         raise TypeError("bound requires m, the number of validation examples")
     chosen = CHI2 if chi2 is not None else check_choice("divergence", divergence, DIVERGENCES)
-    with usual_float_errors():
+    with default_errstate():
         if risk is kl is chi2 is None:
             if weights is None or risks is None or n_draws is not None:
                 raise TypeError(_TWO_FORMS)
             risks = check_risks(risks)
-            function = bound_function(distance, least_sample_size(m, risks.size), delta, constant, chosen)
+            function = bound_function(distance, min_sample_size(m, risks.size), delta, constant, chosen)
             weights, total = check_distribution("weights", weights, risks.size)
             prior_total = 1.0
             if prior is not None:

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import EPS, FloatArray, round_up, usual_float_errors
-from pacbayes._utils.checks import check_between, check_choice, check_level, check_sample_size
+from pacbayes._utils.arrays import EPS, FloatArray, default_errstate, round_up
+from pacbayes._utils.checks import check_choice, check_in_range, check_level, check_sample_size
 from pacbayes.bounds.binomial_moments import log_moment
 
 CONSTANTS = ("exact", "paper")
@@ -107,16 +107,16 @@ class Distance(ABC):
     def log_moment(self, m: int, risk: ArrayLike) -> FloatArray:
         r"""Log moment :math:`\ln E e^{n \phi(k/m,\, l)}` for `k` binomial with parameters `m` and `l` = `risk`."""
         m = check_sample_size(m)
-        risk = check_between("risk", risk, 0.0, 1.0)
+        risk = check_in_range("risk", risk, 0.0, 1.0)
         k = np.arange(m + 1) / m
-        with usual_float_errors():
+        with default_errstate():
             return log_moment(m, self.factor(m) * self.value(k, risk[..., None]), risk)
 
     def log_constant(self, m: int, constant: str = "exact") -> float:
         """Log of the exact or the paper's constant I(m); see `pacbayes.log_constant`."""
         m = check_sample_size(m)
         exact = check_choice("constant", constant, CONSTANTS) == "exact"
-        with usual_float_errors():
+        with default_errstate():
             return self.exact_log_constant(m) if exact else self.paper_log_constant(m)
 
     def bound_function(self, m: int, delta: float = 0.05, constant: str = "exact") -> "BoundFunction":

@@ -18,13 +18,13 @@ from pacbayes._utils.arrays import (
     SMALLEST_NORMAL,
     FloatArray,
     Number,
-    difference_down,
+    default_errstate,
     round_up,
-    usual_float_errors,
+    subtract_down,
 )
 from pacbayes._utils.checks import (
-    check_between,
     check_choice,
+    check_in_range,
     check_level,
     check_number,
     check_sample_size,
@@ -162,7 +162,7 @@ class Linear(Distance):
 
     def log_moment(self, m: int, risk: ArrayLike) -> FloatArray:
         """Log moment m (l + ln(1 - l + l/e)), the closed form of the binomial sum."""
-        risk = check_between("risk", risk, 0.0, 1.0)
+        risk = check_in_range("risk", risk, 0.0, 1.0)
         return np.asarray(check_sample_size(m) * (risk + np.log1p(risk * math.expm1(-1.0))))
 
     def upper(self, empirical: float, x: float) -> float:
@@ -208,7 +208,7 @@ class Squared(Distance):
 
     def lower(self, empirical: float, x: float) -> float:
         """Compute L - sqrt(x/c), rounded down."""
-        return difference_down(empirical, math.sqrt(x / self.c))
+        return subtract_down(empirical, math.sqrt(x / self.c))
 
     def slopes(self, empirical: float, x: float) -> tuple[float, float]:
         """Slopes 1 and 1 / (2 sqrt(c x))."""
@@ -334,7 +334,7 @@ class CH(Distance):
 
     def lower(self, empirical: float, x: float) -> float:
         """Compute L - sqrt(r_CH(x)), rounded down."""
-        return difference_down(empirical, math.sqrt(ch_root(x)[0]))
+        return subtract_down(empirical, math.sqrt(ch_root(x)[0]))
 
     def slopes(self, empirical: float, x: float) -> tuple[float, float]:
         """Slopes 1 and r_CH'(x) / (2 sqrt(r_CH(x)))."""
@@ -499,10 +499,10 @@ class Catoni(Distance):
         >>> Catoni.expecting(0.05, 250)
         Catoni(C=0.643)
         """
-        expected = float(check_between("risk", risk, 0.0, 1.0))
+        expected = float(check_in_range("risk", risk, 0.0, 1.0))
         if not 0.0 < expected < 1.0:
             raise ValueError(f"risk must lie strictly between 0 and 1, got {risk!r}")
-        with usual_float_errors():
+        with default_errstate():
             C = KL().ratio(expected, -math.log(check_level(delta)) / check_sample_size(m))
         return cls(float(f"{min(max(C, 1.0 / _LARGEST_C), _LARGEST_C):.{_DIGITS}g}"))
 

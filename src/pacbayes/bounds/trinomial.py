@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import betaincc, ndtri
 
-from pacbayes._utils.arrays import EPS, FloatArray, round_down, round_up, usual_float_errors
-from pacbayes._utils.checks import check_between, check_sample_size
+from pacbayes._utils.arrays import EPS, FloatArray, default_errstate, round_down, round_up
+from pacbayes._utils.checks import check_in_range, check_sample_size
 from pacbayes.bounds.bets import DEFAULT_BET, bet_upper
 from pacbayes.bounds.binary_kl import kl_divergence
 from pacbayes.bounds.binomial import binomial_upper
@@ -75,10 +75,10 @@ def difference_upper(only_a: int, only_b: int, m: int, delta: float) -> float:
     m = check_sample_size(m)
     if not (only_a >= 0 and only_b >= 0 and only_a + only_b <= m):
         raise ValueError(f"only_a and only_b must be counts of at most m = {m} rows together, got {only_a}, {only_b}")
-    level = float(check_between("delta", delta, 0.0, 0.5))
+    level = float(check_in_range("delta", delta, 0.0, 0.5))
     if level < _SMALLEST_LEVEL:
         return 1.0
-    with usual_float_errors():
+    with default_errstate():
         return _DifferenceBound(int(only_a), int(only_b), m, level).compute()
 
 
@@ -112,7 +112,7 @@ def group_difference_upper(more: ArrayLike, sizes: ArrayLike, delta: float) -> f
     same_shape = rows.ndim == 1 and rows.size > 0 and excess.shape == rows.shape
     if not same_shape or (rows < 1).any() or (np.abs(excess) > rows).any():
         raise ValueError("more and sizes must be counts of rows for at least one group, with |more| <= sizes")
-    level = float(check_between("delta", delta, 0.0, 1.0))
+    level = float(check_in_range("delta", delta, 0.0, 1.0))
     # A correctly rounded quotient, moved up by one unit.
     losses = np.nextafter((rows + excess) / (2.0 * rows), 1.0)
     # The best bet if all differences are -1 or 1; smaller bets are not worth their fraction of the level.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pacbayes._utils.arrays import cached_property
-from pacbayes._utils.checks import check_level, need, need_whole
+from pacbayes._utils.checks import check_level, require, require_int
 from pacbayes.bounds.binomial import hypergeometric_upper
 from pacbayes.certificates import sentences
 from pacbayes.certificates.plan import Plan
@@ -59,13 +59,13 @@ class Batch:
 
     def __post_init__(self) -> None:
         """Raise unless the numbers are consistent."""
-        need_whole(self.rows, "Batch.rows", 0)
-        need_whole(self.m, "Batch.m", 1)
-        need_whole(self.errors, "Batch.errors", 0, self.m)
-        need_whole(self.not_covered, "Batch.not_covered", 0, self.rows)
-        need_whole(self.seen, "Batch.seen", 0, self.rows)
+        require_int(self.rows, "Batch.rows", 0)
+        require_int(self.m, "Batch.m", 1)
+        require_int(self.errors, "Batch.errors", 0, self.m)
+        require_int(self.not_covered, "Batch.not_covered", 0, self.rows)
+        require_int(self.seen, "Batch.seen", 0, self.rows)
         check_level(self.delta)
-        need(0.0 <= self.level <= self.delta, "Batch.level", "must be at most delta")
+        require(0.0 <= self.level <= self.delta, "Batch.level", "must be at most delta")
 
     @cached_property
     def wrong(self) -> int:

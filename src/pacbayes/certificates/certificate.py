@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pacbayes._utils.values import fingerprint
-from pacbayes._utils.words import PLURAL, card, format_level, format_up, percent_up
+from pacbayes._utils.words import PLURAL, format_level, format_rounded_up, html_card, percent_up
 from pacbayes.certificates import sentences
 from pacbayes.certificates.decisions import SelectiveResult, ThresholdResult
 from pacbayes.certificates.metric_bounds import MetricBound, slices_below, with_class_shares, with_slice_shares
@@ -445,18 +445,18 @@ class Certificate:
 
     def __repr__(self) -> str:
         baseline = self.majority_class
-        compared = "" if baseline is None else f"; {MAJORITY_CLASS} {format_up(baseline.bound or 0.0, 4)}"
+        compared = "" if baseline is None else f"; {MAJORITY_CLASS} {format_rounded_up(baseline.bound or 0.0, 4)}"
         classifier = f"covered predictions of a refit, {self.holds_for}" if self.refit else self.holds_for
         return (
-            f"Certificate(bound={format_up(self.bound, 4)}, {classifier}; {self.distance}, m={self.m}, "
+            f"Certificate(bound={format_rounded_up(self.bound, 4)}, {classifier}; {self.distance}, m={self.m}, "
             f"delta={self.delta:g}{compared})"
         )
 
     def _repr_html_(self) -> str:
         facts = {
             f"validation {PLURAL[self.unit]} m": str(self.m),
-            "validation risk L": format_up(self.empirical_risk, 4),
-            "divergence K": format_up(self.kl, 4),
+            "validation risk L": format_rounded_up(self.empirical_risk, 4),
+            "divergence K": format_rounded_up(self.kl, 4),
             "δ": f"{self.delta:g}",
             "source": self.theorem,
         }
@@ -466,7 +466,7 @@ class Certificate:
             facts["rule"] = f"{self.rule}, {self.origin}"
             facts["alternatives"] = "; ".join(map(str, self.alternatives))
         facts |= {name: str(baseline) for name, baseline in self.baselines.items()}
-        return card(self.headline, (*self.lines, *(metric.sentence for metric in self.metrics)), facts)
+        return html_card(self.headline, (*self.lines, *(metric.sentence for metric in self.metrics)), facts)
 
     def explain(self) -> str:
         """Explain the certificate: its source, assumptions, alternatives and baselines, one per line.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pacbayes._utils.arrays import Rows
 from pacbayes._utils.checks import check_level, check_not_masked, warn_caller
-from pacbayes._utils.words import card
+from pacbayes._utils.words import html_card
 from pacbayes.bounds.trinomial import difference_upper, group_difference_upper
 from pacbayes.certificates import sentences
 from pacbayes.certificates.levels import plain
@@ -131,7 +131,7 @@ class Difference:
             f"{b} errs on": f"{self.both + self.only_b} ({self.only_b} alone)",
             "δ": f"{self.delta:g}",
         } | ({} if self.groups is None else {"groups": str(self.groups)})
-        return card(sentences.difference_title(self), [str(self), *self.assumptions], facts)
+        return html_card(sentences.difference_title(self), [str(self), *self.assumptions], facts)
 
 
 def certify_difference(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes._utils.arrays import FloatArray, round_down, round_up, usual_float_errors
+from pacbayes._utils.arrays import FloatArray, default_errstate, round_down, round_up
 from pacbayes._utils.checks import check_number
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.ensemble.validation import ErrorCounts
@@ -124,7 +124,7 @@ def occam_levels(number: int, delta: float, prior: FloatArray | None) -> FloatAr
     >>> occam_levels(2, 0.05, None).round(4)
     array([0.025, 0.025])
     """
-    with usual_float_errors():
+    with default_errstate():
         # Rounded down: a smaller level gives a larger bound.
         return np.maximum(round_down(delta * prior_shares(number, prior), 64.0), 0.0)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes._utils.arrays import FloatArray, Labels, round_down, round_up
-from pacbayes._utils.checks import check_distribution, check_number, check_numbers, read_only
+from pacbayes._utils.checks import check_distribution, check_number, check_numbers, make_read_only
 from pacbayes.bounds.bets import joint_upper
 from pacbayes.certificates import sentences
 from pacbayes.certificates.levels import level_per_bound, plain, upper_of
@@ -206,7 +206,7 @@ class Cost:
                 f"matrix must hold costs from 0 to {_LARGEST_COST:g}, at least one of them positive; got "
                 f"{table.min():g} to {table.max():g}"
             )
-        read_only(table)
+        make_read_only(table)
         object.__setattr__(self, "matrix", table)
         object.__setattr__(self, "classes", named)
 

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import EPS, FloatArray, Labels, Rows, round_down, round_up
-from pacbayes._utils.checks import check_number, did_you_mean, need
-from pacbayes._utils.seeds import Purpose, generator
+from pacbayes._utils.checks import check_number, did_you_mean, require
+from pacbayes._utils.seeds import Purpose, make_rng
 from pacbayes.bounds.auc import auc_lower, observed_auc
 from pacbayes.bounds.bets import DEFAULT_BET, best_bet, best_bets, bet_upper
 from pacbayes.certificates.levels import level_per_bound, lower_of, plain, upper_of
@@ -92,9 +92,9 @@ class MetricSpec:
         if self.cost is not None:
             self.cost.check(classes)
         known = [plain(name) for name in classes]
-        need(self.of is None or self.of in known, "MetricSpec.of", f"must be one of the classes {known}")
+        require(self.of is None or self.of in known, "MetricSpec.of", f"must be one of the classes {known}")
         fits = len(self.bets) in (0, len(known)) or self.name == COST
-        need(fits, "MetricSpec.bets", "must be one for each class")
+        require(fits, "MetricSpec.bets", "must be one for each class")
 
     def n_bounds(self, classes: Sequence[Any] | Labels) -> int:
         """Count the bounds that share the metric's level, without slices."""
@@ -369,7 +369,7 @@ def _bound_auc(rule: RulePredictions) -> list[MetricBound]:
     for code, name in enumerate(names):
         if of in (None, name):
             positive, negative = (scores[mask, code] for mask in (y_true == code, y_true != code))
-            rng = generator(rule.plan.split.seed, Purpose.PAIRS)
+            rng = make_rng(rule.plan.split.seed, Purpose.PAIRS)
             bound = auc_lower(positive, negative, level, rng)
             ordered, pairs = observed_auc(positive, negative), positive.size * negative.size
             bounds.append(MetricBound(AUC, name, LOWER, bound, ordered, pairs, CLASS, unit=rule.unit, level=level))

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pacbayes._utils.arrays import EPS, FloatArray, round_up
-from pacbayes._utils.checks import check_not_masked, check_number, need, need_choice, need_whole
+from pacbayes._utils.checks import check_not_masked, check_number, require, require_choice, require_int
 from pacbayes._utils.files import write_file
-from pacbayes._utils.progress import compiled
-from pacbayes._utils.words import PLURAL, card
+from pacbayes._utils.progress import cached_njit
+from pacbayes._utils.words import PLURAL, html_card
 from pacbayes.certificates import sentences
 from pacbayes.data.dataset import check_complete, check_groups, check_same_kind, check_same_order, one_label_each
 from pacbayes.data.split import GROUP
@@ -212,7 +212,7 @@ class Monitor:
         self.alpha = check_number("alpha", alpha, "a number between 0 and 1")
         if not 0.0 < self.alpha < 1.0:
             raise ValueError(f"alpha must be strictly between 0 and 1, got {alpha!r}")
-        need_choice(unit, "unit", PLURAL)
+        require_choice(unit, "unit", PLURAL)
         self.unit, self.about, self._wrong, self.fingerprint = unit, about, wrong, fingerprint
         self.alarm_at: int | None = None
         self._process = EProcess(self.bound)
@@ -336,7 +336,7 @@ class Monitor:
         last = float(self.e_values[-1]) if self.rows else 1.0
         facts = {PLURAL[self.unit]: str(self.rows), "errors": f"{self.errors:g}", "e-value": f"{last:.3g}"}
         facts["alarm at"], facts["α"] = f"{self.needed:.6g}", f"{self.alpha:g}"
-        return card("Alarm" if self.alarm else "No alarm", [str(self)], facts)
+        return html_card("Alarm" if self.alarm else "No alarm", [str(self)], facts)
 
     # -- in a file ---------------------------------------------------------------------------------------------------
 
@@ -394,21 +394,25 @@ class Monitor:
     @classmethod
     def _from_dict(cls, state: Any) -> Self:
         known = isinstance(state, dict) and state.get("format") == _FORMAT
-        need(known, "format", f"must be {_FORMAT!r}; files of version 0.2 cannot be read: start again at the first row")
+        require(
+            known, "format", f"must be {_FORMAT!r}; files of version 0.2 cannot be read: start again at the first row"
+        )
         texts = {name: state[name] for name in ("about", "fingerprint")}
         for name, text in texts.items():
-            need(isinstance(text, str), name, "must be text")
-        need_choice(state["unit"], "unit", PLURAL)
+            require(isinstance(text, str), name, "must be text")
+        require_choice(state["unit"], "unit", PLURAL)
         monitor = cls(state["bound"], state["alpha"], unit=state["unit"], **texts)
-        need_whole(state["rows"], "rows", 0, _MAX_ROWS)
+        require_int(state["rows"], "rows", 0, _MAX_ROWS)
         places, values = state["errors_at"], state["losses"]
         whole = isinstance(places, list) and all(type(place) is int for place in places)
         increasing = whole and all(a < b for a, b in zip([-1, *places], [*places, state["rows"]], strict=True))
-        need(increasing, "errors_at", "must be increasing row numbers")
+        require(increasing, "errors_at", "must be increasing row numbers")
         losses = np.zeros(state["rows"])
         losses[places] = 1.0 if values is None else values
-        need(values is None or (state["unit"] == GROUP and len(values) == len(places)), "losses", "must be of groups")
-        need(bool(((losses >= 0.0) & (losses <= 1.0)).all()), "losses", "must lie in [0, 1]")
+        require(
+            values is None or (state["unit"] == GROUP and len(values) == len(places)), "losses", "must be of groups"
+        )
+        require(bool(((losses >= 0.0) & (losses <= 1.0)).all()), "losses", "must lie in [0, 1]")
         return monitor._accumulate(losses)
 
     def resume(self, path: str | os.PathLike[str]) -> Self:
@@ -479,4 +483,4 @@ def _compiled() -> Any:
 
     Without fastmath: batches of any size give the same bits.
     """
-    return compiled()(_update_e_values)
+    return cached_njit()(_update_e_values)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import FloatArray, cached_property
-from pacbayes._utils.checks import read_only
+from pacbayes._utils.checks import make_read_only
 from pacbayes._utils.seeds import draw_key
 from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.decisions import NEEDS_SOFT, Decision, PredictionSet
@@ -78,7 +78,7 @@ class Plan:
     schema: Schema | None = None
 
     def __post_init__(self) -> None:
-        read_only(self.prior, self.row_fingerprints)
+        make_read_only(self.prior, self.row_fingerprints)
 
     @property
     def needs_soft(self) -> bool:

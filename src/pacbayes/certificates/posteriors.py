@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes._utils.arrays import FloatArray, usual_float_errors
+from pacbayes._utils.arrays import FloatArray, default_errstate
 from pacbayes._utils.checks import check_level
 from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.levels import divide_delta
@@ -129,7 +129,7 @@ def restored_posterior(
     optimal = _optimal_rounded(risks, m, distance, delta, prior, constant)
     if np.array_equal(optimal.weights, weights):
         return optimal
-    with usual_float_errors():
+    with default_errstate():
         problem = Problem.checked(risks, m, distance, delta, prior, constant)
         return problem.posterior(
             weights,
@@ -146,7 +146,7 @@ def _optimal_rounded(
 ) -> Posterior:
     """Optimise the posterior, and round its weights to multiples of 2^-52."""
     copied = ("lower_bound", "beta", "method", "converged", "n_iter", "message", "details")
-    with usual_float_errors():
+    with default_errstate():
         problem = Problem.checked(risks, m, distance, delta, prior, constant)
         optimal = certified(problem, DEFAULT_TOL)
         weights = float_weights(integer_weights(optimal.weights))

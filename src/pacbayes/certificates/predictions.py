@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pacbayes._utils.arrays import BoolArray, FloatArray, Labels, Rows
-from pacbayes._utils.checks import LARGEST_M, check_between, check_level, check_not_masked
+from pacbayes._utils.checks import MAX_SAMPLE_SIZE, check_in_range, check_level, check_not_masked
 from pacbayes.bounds.bets import DEFAULT_BET
 from pacbayes.certificates import sentences
 from pacbayes.certificates.certificate import PRESPECIFIED, Certificate
@@ -339,7 +339,7 @@ def _certified(
 def _check_scores(y_score: ArrayLike, classes: Labels, m: int, pos_label: Any) -> FloatArray:
     """Convert scores to shape (m, n_classes), or raise."""
     _check_columns("y_score", y_score, classes)
-    scores = check_between("y_score", y_score, -np.inf, np.inf)
+    scores = check_in_range("y_score", y_score, -np.inf, np.inf)
     if scores.shape == (m,) and classes.size == 2:
         return np.stack([scores, -scores] if plain(classes[0]) == plain(pos_label) else [-scores, scores], axis=1)
     if scores.shape != (m, classes.size):
@@ -385,7 +385,7 @@ def _checked_table(confusion: ArrayLike, classes: Sequence[Any] | Labels) -> tup
         raise TypeError(f"confusion must hold numbers of rows, got dtype {table.dtype}")
     # The sum of integers of 64 bits may overflow.
     total = sum(table.ravel().tolist())
-    if table.min() < 0 or not 1 <= total <= LARGEST_M:
+    if table.min() < 0 or not 1 <= total <= MAX_SAMPLE_SIZE:
         raise ValueError(
             f"confusion must hold numbers of rows, none below 0, with a sum from 1 to 2**53; got {table.min()} as the "
             f"smallest and a sum of {total}"

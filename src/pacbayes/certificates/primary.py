@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import FloatArray, Rows, usual_float_errors
-from pacbayes._utils.checks import MOST, check_distribution
+from pacbayes._utils.arrays import FloatArray, Rows, default_errstate
+from pacbayes._utils.checks import MAX_STORED_INT, check_distribution
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.distances import CATONI, Catoni, get_distance
 from pacbayes.certificates.rules import Draws, FixedRule, Single, SoftVote, Vote
@@ -46,7 +46,7 @@ def vote_weights(errors: ArrayLike, strength: float) -> FloatArray:
     array([1.    , 0.3679, 0.0183])
     """
     k = np.asarray(errors, dtype=np.float64)
-    with usual_float_errors():
+    with default_errstate():
         return np.asarray(np.exp(-strength * (k - k.min()) / np.sqrt(k.min() + 1.0)))
 
 
@@ -62,7 +62,7 @@ def draw_weights(errors: ArrayLike) -> FloatArray:
     array([1.    , 0.1353, 0.    ])
     """
     k = np.asarray(errors, dtype=np.float64)
-    with usual_float_errors():
+    with default_errstate():
         return np.asarray(np.exp(-DRAW_STRENGTH * (k - k.min())))
 
 
@@ -156,7 +156,7 @@ def soft_weights(log_losses: FloatArray, families: Rows, n: int) -> IntegerWeigh
     for family in np.unique(families):
         members = np.flatnonzero(families == family)
         best[members[np.argmin(log_losses[members])]] = True
-    with usual_float_errors():
+    with default_errstate():
         weights = np.where(best, np.exp(-(log_losses - log_losses.min()) / math.sqrt(n)), 0.0)
     return integer_weights(np.where(weights < LEAST_WEIGHT, 0.0, weights))
 
@@ -219,7 +219,7 @@ def prefit_rules(primary: Any, number: int) -> tuple[FixedRule, ...]:
 def prefit_soft_vote(weights: IntegerWeights, codes: Rows) -> SoftVote:
     """Soft vote of the probabilities of prefit classifiers, as they are; `codes` are those of the trained classes."""
     # With this many rows, smoothing changes probabilities by less than their rounding.
-    identity = Calibration(PROBABILITIES, MOST, 1.0, np.zeros(codes.size), np.zeros(codes.size))
+    identity = Calibration(PROBABILITIES, MAX_STORED_INT, 1.0, np.zeros(codes.size), np.zeros(codes.size))
     return SoftVote(
         PRIMARY, weights, soft=Calibrations(codes, dict.fromkeys(np.flatnonzero(weights).tolist(), identity))
     )
@@ -342,7 +342,7 @@ def cross_validation_prior(cross_validation: CrossValidation, number: int, scale
     array([0.658, 0.05 , 0.242, 0.05 ])
     """
     candidates, errors = cross_validation.candidates, cross_validation.totals
-    with usual_float_errors():
+    with default_errstate():
         weights = np.exp(-scale * (errors - errors.min()))
         weights /= weights.sum()
     prior = np.zeros(number)

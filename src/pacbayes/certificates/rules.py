@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes._utils.arrays import Codes, FloatArray, Labels, cached_property, round_down, usual_float_errors
-from pacbayes._utils.checks import need, read_only
+from pacbayes._utils.arrays import Codes, FloatArray, Labels, cached_property, default_errstate, round_down
+from pacbayes._utils.checks import make_read_only, require
 from pacbayes.bounds.bets import bet_upper
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.distances import get_distance
@@ -111,7 +111,7 @@ class FixedRule(Rule):
     bet: float | None = None
 
     def __post_init__(self) -> None:
-        read_only(self.weights)
+        make_read_only(self.weights)
 
     @abstractmethod
     def predict(self, members: Members, X: Any, hashes: Hashes, coding: Coding) -> Codes:
@@ -332,9 +332,9 @@ class PosteriorDraws(Rule):
         """
         posterior, distances, m = inputs.posterior, {one.name: one for one in self.distances}, inputs.split.m
         assert posterior is not None
-        need(posterior.distance in distances, "Posteriors.posterior", "must be for a distance of the plan")
+        require(posterior.distance in distances, "Posteriors.posterior", "must be for a distance of the plan")
         distance = distances[posterior.distance]
-        with usual_float_errors(), warnings.catch_warnings():
+        with default_errstate(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid constant was warned of when it was requested
             problem = Problem.checked(inputs.error_counts.risks, m, distance, level, self.prior, self.constant)
             bound, risk, kl = problem.evaluate(float_weights(integer_weights(posterior.weights)))

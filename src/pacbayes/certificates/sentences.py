@@ -12,12 +12,12 @@ import numpy as np
 
 from pacbayes._utils.words import (
     PLURAL,
-    confidence,
-    digits_up,
-    failure,
+    format_confidence,
+    format_delta,
     format_level,
     format_params,
     format_share,
+    format_significant_up,
     percent_down,
     percent_up,
 )
@@ -58,7 +58,7 @@ def capitalise(text: str) -> str:
 
 
 def _with_confidence(delta: float) -> str:
-    return f"With {confidence(delta)} confidence"
+    return f"With {format_confidence(delta)} confidence"
 
 
 def _once(unit: str, end: str = "") -> str:
@@ -332,7 +332,11 @@ def requirements(required: dict[str, float], positive: Any) -> str:
 def threshold_headline(result: Any) -> str:
     """Outcome of `Threshold` in short."""
     if result.cost_bound is not None:
-        return f"Mean cost at most {digits_up(result.cost_bound)}" if result.passed else "No useful bound of the cost"
+        return (
+            f"Mean cost at most {format_significant_up(result.cost_bound)}"
+            if result.passed
+            else "No useful bound of the cost"
+        )
     required = [(*THRESHOLD_METRICS[name], share) for name, share in result.decision.required.items()]
     text = " and ".join(f"{title} {side} {format_required(share)}" for title, side, share in required)
     return capitalise(text) if result.passed else f"Not certified: {text}"
@@ -341,12 +345,12 @@ def threshold_headline(result: Any) -> str:
 def threshold_claim(result: Any, delta: float, classifier: str) -> str:
     """Guarantee of `Threshold`."""
     if result.cost_bound is not None:
-        most, once = digits_up(result.cost_bound), _once(result.unit)
+        most, once = format_significant_up(result.cost_bound), _once(result.unit)
         if result.passed:
             return f"{_with_confidence(delta)}, the mean cost at the threshold {result.shown} is at most {most}{once}."
         return (
-            f"There is no useful bound of the mean cost: with {confidence(delta)} confidence, it is at most {most}. "
-            f"{capitalise(classifier)} uses the default threshold."
+            f"There is no useful bound of the mean cost: with {format_confidence(delta)} confidence, it is at most "
+            f"{most}. {capitalise(classifier)} uses the default threshold."
         )
     required = requirements(result.decision.required, result.positive)
     if result.passed:
@@ -514,7 +518,7 @@ def metric_label(metric: Any) -> str:
 def metric_value(metric: Any) -> str:
     """Bound of a metric, rounded conservatively."""
     if metric.name == "cost":
-        return f"at most {digits_up(metric.bound)}"
+        return f"at most {format_significant_up(metric.bound)}"
     return f"at most {percent_up(metric.bound)}" if metric.side == "upper" else f"at least {percent_down(metric.bound)}"
 
 
@@ -690,7 +694,7 @@ def _interpretation(monitor: Any) -> str:
     if monitor.alarm:
         return (
             "Either the data have changed, or the certificate was false from the start, or this is a false alarm: the "
-            f"probability of any false alarm, ever, is at most {failure(monitor.alpha)}."
+            f"probability of any false alarm, ever, is at most {format_delta(monitor.alpha)}."
         )
     if monitor.bound >= 1.0:
         return "There can be no alarm for a bound of 100 %."

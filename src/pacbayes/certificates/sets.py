@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pacbayes._utils.arrays import BoolArray, FloatArray, Rows
-from pacbayes._utils.checks import check_between
+from pacbayes._utils.checks import check_in_range
 from pacbayes.certificates import sentences
 from pacbayes.certificates.decisions import PredictionSet, max_error_rate, rows_to_reach
 from pacbayes.certificates.levels import divide_delta, plain, upper_of
@@ -279,7 +279,7 @@ def check_probabilities(probabilities: ArrayLike, n_classes: int, least: float =
     Traceback (most recent call last):
     ValueError: probabilities must lie in [0, 1], got 1.5
     """
-    table = check_between("probabilities", probabilities, least, 1.0)
+    table = check_in_range("probabilities", probabilities, least, 1.0)
     if table.ndim != 2 or table.shape[1] != n_classes or len(table) == 0:
         raise ValueError(
             f"probabilities must have a row for each example and a column for each of {n_classes} classes, got shape "

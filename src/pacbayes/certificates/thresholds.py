@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrik, betaincinv
 
-from pacbayes._utils.arrays import Codes, FloatArray, round_up, usual_float_errors
-from pacbayes._utils.checks import read_only
+from pacbayes._utils.arrays import Codes, FloatArray, default_errstate, round_up
+from pacbayes._utils.checks import make_read_only
 from pacbayes.bounds.bets import best_bet, bet_upper
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.decisions import SelectiveResult, Threshold, ThresholdResult, max_error_rate
@@ -82,7 +82,7 @@ def error_rate_quantiles(rows: Codes, wrong: Codes) -> FloatArray:
     >>> error_rate_quantiles(np.array([100]), np.array([10]))[[0, 7, 14], 0].round(3)
     array([0.055, 0.101, 0.165])
     """
-    with usual_float_errors():
+    with default_errstate():
         return np.asarray(betaincinv(wrong + 0.5, rows - wrong + 0.5, _QUANTILES[:, None]))
 
 
@@ -105,7 +105,7 @@ def chance_to_pass(
     array([0.79, 0.  ])
     """
     error_rates = error_rate_quantiles(rows, wrong) if quantiles is None else quantiles
-    with usual_float_errors():
+    with default_errstate():
         share = rows / max(n_train, 1)
         chance = np.zeros(share.size)
         for deviation in _DEVIATIONS:
@@ -248,7 +248,7 @@ class ThresholdGrid:
     true_positives: Codes
 
     def __post_init__(self) -> None:
-        read_only(self.values, self.predicted_positives, self.true_positives)
+        make_read_only(self.values, self.predicted_positives, self.true_positives)
 
     @classmethod
     def from_scores(cls, scores: FloatArray, positive: NDArray[np.bool_], label: Any) -> ThresholdGrid:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows, usual_float_errors
+from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows, default_errstate
 from pacbayes.data.rows import number_of_rows
 from pacbayes.ensemble.members import Coding, Members, Predictions, pick_preprocessed
 
@@ -24,7 +24,7 @@ def integer_weights(weights: FloatArray) -> IntegerWeights:
     >>> int(weights.sum()) == 2**52, int(weights[2])
     (True, 0)
     """
-    with usual_float_errors():
+    with default_errstate():
         rounded: IntegerWeights = np.rint(np.ldexp(weights / weights.sum(), BITS)).astype(np.int64)
     rounded[np.argmax(rounded)] += 2**BITS - int(rounded.sum())
     return rounded

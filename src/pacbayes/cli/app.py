@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn, TextIO, cast
 
 import typer
 
-from pacbayes._utils.words import printable
+from pacbayes._utils.words import escape_controls
 from pacbayes.cli import bounds, certify, compare, gate, predict, watch
 from pacbayes.cli.interrupted import (
     INTERRUPTED,
@@ -272,7 +272,7 @@ def _fail(message: str, error: BaseException, code: int = _INVALID_INPUT) -> NoR
     if os.environ.get("PACBAYES_DEBUG", "").strip().lower() not in _OFF:
         raise error
     finish_command()
-    line = f"pacbayes: {printable(with_option_names(' '.join(message.split())))}"
+    line = f"pacbayes: {escape_controls(with_option_names(' '.join(message.split())))}"
     if sys.stderr.isatty():
         # Options and names stay whole, to be copied.
         line = textwrap.fill(

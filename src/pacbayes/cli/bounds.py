@@ -84,7 +84,7 @@ def posterior(
     quiet: Quiet = False,
 ) -> None:
     """Print the posterior with the smallest PAC-Bayesian bound: name, risk and weight of each classifier."""
-    from pacbayes._utils.checks import check_choice, check_level, warn_of_level
+    from pacbayes._utils.checks import check_choice, check_level, warn_if_large_delta
     from pacbayes.bounds.distance import CONSTANTS
     from pacbayes.bounds.distances import get_distance
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
@@ -102,7 +102,7 @@ def posterior(
     weights = None if prior is None else table.numbers(prior, "--prior")
     note = Note(quiet)
     with warnings_as_notes(note):
-        warn_of_level(level)
+        warn_if_large_delta(level)
         result = optimal_posterior(
             values, size, distance=resolved_distance, delta=level, prior=weights, constant=constant, method=method
         )
@@ -130,8 +130,8 @@ def bound(
     quiet: Quiet = False,
 ) -> None:
     """Print PAC-Bayesian bounds on the risk of a posterior, rounded up."""
-    from pacbayes._utils.checks import check_choice, check_level, least_sample_size, warn_of_level
-    from pacbayes._utils.words import confidence, format_up
+    from pacbayes._utils.checks import check_choice, check_level, min_sample_size, warn_if_large_delta
+    from pacbayes._utils.words import format_confidence, format_rounded_up
     from pacbayes.bounds.bound import bound as bound_of
     from pacbayes.bounds.distance import CONSTANTS
     from pacbayes.bounds.distances import DISTANCES, get_distance
@@ -146,7 +146,7 @@ def bound(
     check_choice("--constant", constant, CONSTANTS)
     note = Note(quiet)
     with warnings_as_notes(note):
-        warn_of_level(level)
+        warn_if_large_delta(level)
         if weights is None:
             if risk is None or kl is None:
                 raise ValueError("a file with weights and risks, or both --risk and --kl are required")
@@ -164,7 +164,7 @@ def bound(
             q, risks = table.numbers("weight", "the file"), table.numbers("risk", "the file")
             prior = table.numbers("prior", "the file") if "prior" in table.frame.columns else None
             sizes = table.numbers(m, "--m") if size is None else size
-            size = least_sample_size(sizes, risks.size)
+            size = min_sample_size(sizes, risks.size)
             bounds = {
                 name: bound_of(q, risks, sizes, distance=name, delta=level, prior=prior, constant=constant)
                 for name in names
@@ -173,9 +173,10 @@ def bound(
         print_json({"m": size, "delta": level, "constant": constant, "bounds": bounds})
         return
     caption = (
-        f"Each bound holds on its own, with {confidence(level)} confidence: fix distance and delta before validation."
+        f"Each bound holds on its own, with {format_confidence(level)} confidence: fix distance and delta before "
+        "validation."
     )
-    rows = tuple((name, format_up(value, 6)) for name, value in bounds.items())
+    rows = tuple((name, format_rounded_up(value, 6)) for name, value in bounds.items())
     print_tables([TextTable("Bounds", ("distance", "risk at most"), rows, caption)], note)
 
 
@@ -256,7 +257,7 @@ def plan(
     The bound is that of one rule, fixed before validation and tested with all of delta, such as the soft vote. With the
     printed number of rows, or any larger one, it is reached with the given chance.
     """
-    from pacbayes._utils.checks import check_level, warn_of_level
+    from pacbayes._utils.checks import check_level, warn_if_large_delta
     from pacbayes.bounds.binomial import rows_needed
     from pacbayes.certificates.sentences import format_required
     from pacbayes.cli.options import check_outputs, write_plot
@@ -265,7 +266,7 @@ def plan(
     check_outputs({"--plot": plot}, ())
     note = Note(quiet)
     with warnings_as_notes(note):
-        warn_of_level(check_level(delta))
+        warn_if_large_delta(check_level(delta))
     rows = rows_needed(error, at_most, delta=delta, chance=chance)
     sentence = (
         f"With a true error rate of {format_required(error)}, {rows} validation rows, or any larger number, give a "

@@ -320,18 +320,18 @@ def _fit(args: SimpleNamespace, data: "Data", test_data: "TestData | None", note
     """Fit the model, and compute the numbers of its report."""
     from joblib import parallel_config
 
-    from pacbayes._utils.progress import quiet
+    from pacbayes._utils.progress import suppress_progress
     from pacbayes.cli.model import fit_estimator
     from pacbayes.cli.predictions import certify_columns
     from pacbayes.cli.show import warnings_as_notes
     from pacbayes.report.view import ReportView
 
     if args.checkpoint is not None:
-        from pacbayes._utils.checkpoint import kept_in
+        from pacbayes._utils.checkpoint import describe_stored_results
 
-        on_interrupt_report(partial(kept_in, args.checkpoint, "; the same command resumes from it"))
+        on_interrupt_report(partial(describe_stored_results, args.checkpoint, "; the same command resumes from it"))
     # Threads, because most grids take less time than starting processes, and the slow parts of scikit-learn release
     # the GIL.
-    with warnings_as_notes(note), quiet(note.quiet), parallel_config(backend="threading"):
+    with warnings_as_notes(note), suppress_progress(note.quiet), parallel_config(backend="threading"):
         model = fit_estimator(args, data) if args.predictions is None else certify_columns(args, data)
         return ReportView.of(model, test_data, (data.X, data.y), owner=args.owner)

@@ -64,7 +64,7 @@ def compare(
     Each model is a column of predictions (--a, --b) or a saved model (--model-a, --model-b): for example, the model in
     use and its candidate successor. The rows must be independent, and not used to train, tune or choose either model.
     """
-    from pacbayes._utils.checks import check_level, warn_of_level
+    from pacbayes._utils.checks import check_level, warn_if_large_delta
     from pacbayes.certificates.difference import certify_difference
     from pacbayes.cli.new_rows import TARGET, LabelColumns, in_spelling_of, no_class, read_options
     from pacbayes.cli.show import Note, print_json, print_lines, print_tables, warnings_as_notes
@@ -82,7 +82,7 @@ def compare(
     # Notes on the file are the same for both models.
     note_once = cache(note)
     with warnings_as_notes(note):
-        warn_of_level(level)
+        warn_if_large_delta(level)
         predicted = [
             (f"--{option}", labels[column])
             if column is not None

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import Rows
-from pacbayes._utils.checks import LARGEST_M
+from pacbayes._utils.checks import MAX_SAMPLE_SIZE
 from pacbayes.cli.costs import read_cost
 from pacbayes.cli.model import metric_names, parse_positive
 from pacbayes.cli.new_rows import in_spelling_of
@@ -26,11 +26,11 @@ _COLUMNS = ("true", "predicted", "count")
 
 def certify_counts_file(args: SimpleNamespace, note: Note) -> "Certificate":
     """Certify the classifier of a table of counts, and print its certificate."""
-    from pacbayes._utils.checks import check_level, warn_of_level
+    from pacbayes._utils.checks import check_level, warn_if_large_delta
     from pacbayes.certificates import certify_counts
 
     with warnings_as_notes(note):
-        warn_of_level(check_level(args.delta))
+        warn_if_large_delta(check_level(args.delta))
     confusion, classes = read_counts(args.counts, args.sep)
     cost = read_cost(args.cost, classes)
     metrics = (*metric_names(args), *(() if cost is None else (cost,)))
@@ -74,7 +74,7 @@ def read_counts(path: Path, sep: str | None) -> tuple[Rows, NDArray[Any]]:
     if counts.dtype.kind not in "iu" or counts.min() < 0:
         raise ValueError(f"column 'count' of {str(path)!r} must hold numbers of rows")
     # Sums of integers of 64 bits may overflow, even to small numbers.
-    if sum(counts.tolist()) > LARGEST_M:
+    if sum(counts.tolist()) > MAX_SAMPLE_SIZE:
         raise ValueError(f"column 'count' of {str(path)!r} must have a sum of at most 2**53")
     true = as_labels(frame["true"])
     check_spellings(set(true.tolist()), f"column 'true' of {str(path)!r}")

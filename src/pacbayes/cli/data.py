@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes._utils.checks import check_choice, did_you_mean, narrow_labels
+from pacbayes._utils.checks import check_choice, convert_long_labels, did_you_mean
 from pacbayes.cli.new_rows import FeatureReader, lacking
 from pacbayes.data.bundled import DATASETS
 from pacbayes.data.dataset import looks_like_regression
@@ -360,7 +360,7 @@ def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, 
             f"column {data.target!r} of the test file {str(path)!r} must hold classes like {data.y[0]!s}, got "
             f"{texts[0]!s}"
         )
-    labels = np.asarray(narrow_labels(aligned(texts, known.values(), str(path)).tolist()))
+    labels = np.asarray(convert_long_labels(aligned(texts, known.values(), str(path)).tolist()))
     X = reader.read(frame)
     if data.plain and X.isna().to_numpy().any():
         raise ValueError(lacking(X, str(path)))

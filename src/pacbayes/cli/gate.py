@@ -268,9 +268,9 @@ def _one_attempt(statement: "Statement", rows: _Rows, delta: float) -> dict[str,
 
 
 def _meaning(delta: float, ledger: Path | None) -> str:
-    from pacbayes._utils.words import confidence
+    from pacbayes._utils.words import format_confidence
 
-    sure = f"With probability at least {confidence(delta)},"
+    sure = f"With probability at least {format_confidence(delta)},"
     if ledger is None:
         return f"{sure} a false statement does not pass. This holds for one attempt on these rows: for more, --ledger."
     return f"{sure} no statement that passes in this ledger is false. Assumes independent rows, used for nothing else."

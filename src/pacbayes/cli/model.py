@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pacbayes._utils.checks import did_you_mean
-from pacbayes._utils.words import printable
+from pacbayes._utils.words import escape_controls
 from pacbayes.certificates.metric_bounds import Cost
 from pacbayes.cli.options import option_name
 from pacbayes.cli.presets import check_paper_options, paper_parameters, scale_of, stochastic_svc
@@ -209,7 +209,7 @@ def parse_positive(positive: str | None, classes: Sequence[Any]) -> Any:
         return None
     by_name = {str(label): label for label in classes}
     cells = as_cells(np.array([*by_name], dtype=object))
-    printed = dict(zip(map(printable, by_name), by_name.values(), strict=True))
+    printed = dict(zip(map(escape_controls, by_name), by_name.values(), strict=True))
     spellings = dict(zip(cells, by_name.values(), strict=True)) | printed | by_name
     # Numbers and booleans in any spelling: 02 for 2, true for True.
     name = positive if positive in spellings else aligned([positive], [*by_name], "--positive")[0]

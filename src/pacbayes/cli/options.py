@@ -209,13 +209,13 @@ def named_columns(options: dict[str, str | None]) -> dict[str, str]:
 
 def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path | None]) -> None:
     """Raise before any work if an output cannot be written, or would overwrite an input or another output."""
-    from pacbayes._utils.files import check_can_write
+    from pacbayes._utils.files import check_writable
 
     taken = [path for path in inputs if path is not None]
     for name, path in outputs.items():
         if path is None:
             continue
-        check_can_write(name, path)
+        check_writable(name, path)
         # Several outputs may go to one device.
         if (path.is_file() or not path.exists()) and any(other.resolve() == path.resolve() for other in taken):
             raise ValueError(
@@ -240,10 +240,10 @@ def write_plot(path: Path, draw: "Callable[[Axes], object]") -> None:
 def write_figure(path: Path, draw: "Callable[[Figure], object]") -> None:
     """Save a figure atomically, in the format of the file extension."""
     from pacbayes._utils.checks import import_optional
-    from pacbayes._utils.files import writing
+    from pacbayes._utils.files import open_atomic
 
     # Without pyplot, which would look for a display.
     figure = import_optional("matplotlib.figure", "a plot").Figure(layout="constrained")
     draw(figure)
-    with writing(path) as file:
+    with open_atomic(path) as file:
         figure.savefig(file, format=path.suffix[1:])

@@ -70,7 +70,7 @@ def predict(
     On a terminal, control characters in names are shown as \x1b or \u202e; files and pipes contain names unchanged.
     """
     from pacbayes._utils.checks import check_choice
-    from pacbayes._utils.files import spooled, writing
+    from pacbayes._utils.files import open_atomic, spooled_file
     from pacbayes.certificates.voting import VOTINGS
     from pacbayes.cli.interrupted import on_interrupt_report
     from pacbayes.cli.new_rows import NewRows, load_saved, read_options
@@ -93,7 +93,7 @@ def predict(
     except ValueError:  # no bound for a batch is proved
         batch = None
     # No prediction is written before all of them are computed.
-    with spooled() if out is None else writing(out) as file:
+    with spooled_file() if out is None else open_atomic(out) as file:
         with warnings_as_notes(note):
             n_rows, n_abstained = _write_predictions(loaded, rows, shares, file, out, batch)
         if out is None:
@@ -127,7 +127,7 @@ def _write_predictions(
     model: Any, rows: "NewRows", shares: bool, file: BinaryIO, out: Path | None, batch: "CountedBatch | None"
 ) -> tuple[int, int]:
     """Write the predictions as CSV, block by block; return the numbers of rows and of abstentions."""
-    from pacbayes._utils.files import naming
+    from pacbayes._utils.files import name_file_in_errors
     from pacbayes._utils.progress import progress
 
     n_rows = done = n_abstained = 0
@@ -137,7 +137,7 @@ def _write_predictions(
             text, abstained = _predict_block(model, X, rows.labels, shares, header=n_rows == 0)
             if batch is not None:
                 batch.add(X)
-            with nullcontext() if out is None else naming(out):
+            with nullcontext() if out is None else name_file_in_errors(out):
                 file.write(text.encode())
             n_rows += len(X)
             n_abstained += abstained

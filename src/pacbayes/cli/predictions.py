@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes._utils.checks import did_you_mean, narrow_labels
+from pacbayes._utils.checks import convert_long_labels, did_you_mean
 from pacbayes.cli.data import TARGET_HINT, Choices, Data, left_out
 from pacbayes.cli.model import check, make_estimator, parse_positive
 from pacbayes.cli.new_rows import CodedColumn, no_class
@@ -75,7 +75,7 @@ def read_predictions(path: Path, choices: Choices) -> Data:
     present = [None if code < 0 else values[code] for code in np.unique(codes[labelled])] or [None]
     check_classes(labels_of(pd.Series(present, name=target, dtype=object), str(path), in_shell), target)
     # Strings of one width are compared many times faster than objects.
-    y = np.asarray(narrow_labels(values.tolist()))[codes[labelled]]
+    y = np.asarray(convert_long_labels(values.tolist()))[codes[labelled]]
     classes = sorted(values[np.unique(codes[labelled])].tolist())
     classifiers = "one classifier" if len(names) == 1 else f"{len(names)} classifiers"
     notes = [f"{path}: {y.size} rows, predictions of {classifiers}, {len(classes)} classes."]
@@ -155,4 +155,6 @@ def _parse_predictions(
     labels = aligned(cells, classes, where)
     if not set(labels.tolist()).intersection(classes):
         raise ValueError(f"{where} has none of the classes {listed(classes)}, but {cells[0]!r}; --drop leaves it out")
-    return np.asarray(narrow_labels(labels.tolist())), no_class(labels[codes], np.array(classes, dtype=object), name)[1]
+    return np.asarray(convert_long_labels(labels.tolist())), no_class(
+        labels[codes], np.array(classes, dtype=object), name
+    )[1]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from pacbayes._utils.words import printable, printable_lines
+from pacbayes._utils.words import escape_controls, escape_lines
 from pacbayes.cli.options import with_option_names
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class BestEffortStream:
 def print_lines(*lines: str) -> None:
     """Print lines to stdout, wrapped at words on a terminal; empty lines are skipped, except at the end."""
     last = len(lines) - 1
-    _write("\n".join(printable(line) for i, line in enumerate(lines) if line or i == last), sys.stdout)
+    _write("\n".join(escape_controls(line) for i, line in enumerate(lines) if line or i == last), sys.stdout)
 
 
 def _write(text: str, stream: TextIO, style: str = "") -> None:
@@ -65,7 +65,7 @@ def print_file(file: BinaryIO) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     is_terminal = sys.stdout.isatty()
     while part := text.read(2**20):
-        sys.stdout.write(printable_lines(part) if is_terminal else part)
+        sys.stdout.write(escape_lines(part) if is_terminal else part)
     text.detach()
 
 
@@ -79,7 +79,7 @@ def print_tables(tables: "Iterable[TextTable]", note: "Note") -> None:
             _draw(table)
             continue
         lines = [table.columns, *table.rows]
-        print(("\n" if i else "") + "\n".join("\t".join(map(printable, line)) for line in lines))
+        print(("\n" if i else "") + "\n".join("\t".join(map(escape_controls, line)) for line in lines))
         if table.caption:
             note(f"{table.title}: {table.caption}")
 
@@ -95,10 +95,10 @@ def _draw(table: "TextTable") -> None:
         drawn.add_column(Text(name), justify="right" if numeric else "left")
     for row in table.rows:
         # As Text, so that names from the data are not parsed as markup.
-        drawn.add_row(*(Text(printable(cell)) for cell in row))
+        drawn.add_row(*(Text(escape_controls(cell)) for cell in row))
     Console(highlight=False).print(drawn)
     if table.caption:
-        _write(f"{printable(table.caption)}\n", sys.stdout, "dim")
+        _write(f"{escape_controls(table.caption)}\n", sys.stdout, "dim")
 
 
 def print_json(values: Any) -> None:
@@ -131,7 +131,7 @@ class Note:
             return
         # Keep the order of both streams on one terminal.
         sys.stdout.flush()
-        _write(printable(text), sys.stderr)
+        _write(escape_controls(text), sys.stderr)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
 from pacbayes._utils.arrays import Codes, Labels, Rows, cached_property
-from pacbayes._utils.checks import check_not_masked, narrow_labels
+from pacbayes._utils.checks import check_not_masked, convert_long_labels
 from pacbayes.data.duplicates import equal_labelled_rows
 from pacbayes.data.rows import csr_rows, pick_rows, row_hashes, row_hashes_or_none
 from pacbayes.data.spelling import check_spellings
@@ -272,7 +272,7 @@ def check_rows(X: Any, y: ArrayLike, name: str = "") -> tuple[Any, Labels]:
     >>> check_rows(["good", "bad", "fine"], ["a", "b", "a"])[1]
     array(['a', 'b', 'a'], dtype='<U1')
     """
-    labels = column_or_1d(check_complete(narrow_labels(y), f"{name}y"), warn=True)
+    labels = column_or_1d(check_complete(convert_long_labels(y), f"{name}y"), warn=True)
     if labels.size == 0:
         raise ValueError(f"{name}y must not be empty")
     assert_all_finite(labels, input_name=f"{name}y")

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from pacbayes._utils.checks import import_optional
-from pacbayes._utils.memory import memory_limit, readable
+from pacbayes._utils.memory import format_bytes, memory_limit
 from pacbayes._utils.progress import progress
 from pacbayes.data.rejections import Hint, in_python, listed
 from pacbayes.data.schema import (
@@ -498,8 +498,8 @@ class MemoryBudget:
         self._taken += size
         if self._limit is not None and self._taken > self._limit:
             raise MemoryError(
-                f"reading {str(self._path)!r} needs more than {self._name} {readable(self._limit)}: use a machine with "
-                "more memory, or a file of fewer rows or columns"
+                f"reading {str(self._path)!r} needs more than {self._name} {format_bytes(self._limit)}: use a machine "
+                "with more memory, or a file of fewer rows or columns"
             )
 
     def clear(self) -> None:

@@ -27,7 +27,7 @@ from sklearn.utils.validation import _num_samples
 
 from pacbayes._utils.arrays import FloatArray, Rows
 from pacbayes._utils.checks import check_not_masked, warn_caller
-from pacbayes._utils.threads import one_thread
+from pacbayes._utils.threads import limit_to_one_thread
 
 
 def check_table(X: Any) -> None:
@@ -394,7 +394,7 @@ def warn_if_batch_dependent(
         if i % ONE_OF == 0 or kind not in kinds:
             kinds.add(kind)
             selected.append(i)
-    with one_thread():
+    with limit_to_one_thread():
         names = [depends_on_batch(estimators[i], rows(i), method) for i in selected]
     for name in dict.fromkeys(names):
         if name is not None:

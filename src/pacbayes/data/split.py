@@ -10,7 +10,7 @@ import pandas as pd
 
 from pacbayes._utils.arrays import BoolArray, Labels, Rows
 from pacbayes._utils.checks import check_choice
-from pacbayes._utils.seeds import Purpose, generator
+from pacbayes._utils.seeds import Purpose, make_rng
 from pacbayes.data.dataset import Dataset, check_training_labels
 from pacbayes.data.duplicates import more_equal_than_chance, overlap, warn_of_copies
 from pacbayes.data.leakage import warn_of_columns
@@ -66,7 +66,7 @@ class Split:
         """Sorted training and validation rows of the i-th classifier."""
         if self.shared is not None:
             return self.shared
-        order = generator(self.seed, Purpose.INDEPENDENT, i).permutation(self.n_train + self.m)
+        order = make_rng(self.seed, Purpose.INDEPENDENT, i).permutation(self.n_train + self.m)
         return rows_of_units(order[self.m :], order[: self.m], self.unit, self.units)
 
     def samples(self, number: int) -> Iterator[tuple[Rows, Rows]]:
@@ -132,7 +132,7 @@ def plan_split(
         )
     if kind == INDEPENDENT:
         return Split(kind, n_train, m, n_rows, seed, None, unit, units)
-    order = generator(seed, Purpose.SHARED).permutation(n)
+    order = make_rng(seed, Purpose.SHARED).permutation(n)
     return _shared_division(order[m:], order[:m], n_rows, seed, unit, units)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes._utils.checks import did_you_mean, narrow_labels
+from pacbayes._utils.checks import convert_long_labels, did_you_mean
 from pacbayes.data.leakage import is_unnamed
 from pacbayes.data.rejections import Hint, in_python, listed
 from pacbayes.data.spelling import check_spellings
@@ -70,7 +70,7 @@ def labels_of(series: "pd.Series[Any]", path: str, hint: Hint = in_python, as_te
     tables = (convert(distinct) for convert in converters)
     table = next((table for table in tables if table is not None), None)
     # One long label makes an array of objects, not a wide one.
-    return np.asarray(np.asarray(narrow_labels(distinct) if table is None else table)[codes])
+    return np.asarray(np.asarray(convert_long_labels(distinct) if table is None else table)[codes])
 
 
 def _integers(distinct: list[str]) -> NDArray[Any] | None:

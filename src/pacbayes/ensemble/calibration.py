@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes._utils.arrays import FloatArray, Labels, Rows, usual_float_errors
-from pacbayes._utils.checks import need_array, read_only
+from pacbayes._utils.arrays import FloatArray, Labels, Rows, default_errstate
+from pacbayes._utils.checks import make_read_only, require_array
 from pacbayes.data.dataset import one_label_each
 from pacbayes.data.rows import copy_rows, number_of_rows
 
@@ -89,7 +89,7 @@ class Calibration:
     table: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        read_only(self.shift, self.bias, self.table)
+        make_read_only(self.shift, self.bias, self.table)
 
     @property
     def n_classes(self) -> int:
@@ -107,7 +107,7 @@ class Calibration:
         The bits of a row do not depend on the other rows.
         """
         scores = _check_scores(self.kind, scores, self.n_classes)
-        with usual_float_errors():
+        with default_errstate():
             if self.table is not None:
                 probabilities = self.table[_predicted_codes(scores, self.n_classes)]
             else:
@@ -166,7 +166,7 @@ def calibrate(kind: str, scores: FloatArray, codes: Rows, n_classes: int) -> tup
     """
     scores = _check_scores(kind, scores, n_classes)
     counts = np.bincount(codes, minlength=n_classes).astype(np.float64)
-    with usual_float_errors():
+    with default_errstate():
         fit = _fit_table if kind == LABELS else _fit_map
         calibration = fit(kind, scores, codes, counts)
         return calibration, calibration._log_loss(scores, codes)
@@ -383,7 +383,7 @@ def n_score_columns(kind: str, n_classes: int) -> int:
 def _check_scores(kind: str, scores: FloatArray, n_classes: int) -> FloatArray:
     """Convert scores to float64; raise unless they have the shape of their kind."""
     checked: FloatArray = np.asarray(scores, dtype=np.float64)
-    need_array(checked, "scores", "f", (None, n_score_columns(kind, n_classes)), finite=False)
+    require_array(checked, "scores", "f", (None, n_score_columns(kind, n_classes)), finite=False)
     return checked
 
 

@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 
 from pacbayes._utils.arrays import Rows, cached_property
 from pacbayes._utils.checks import check_choice, check_count
-from pacbayes._utils.seeds import Purpose, generator
+from pacbayes._utils.seeds import Purpose, make_rng
 from pacbayes._utils.values import fingerprint
 from pacbayes.data.preprocessing import check_trained_here
 
@@ -68,7 +68,7 @@ class Candidates:
             if value is None and (name == "random_state" or name.endswith("__random_state"))
         )
         if names:
-            numbers = generator(self.seed, Purpose.FITTING, i).integers(2**31 - 1, size=len(names))
+            numbers = make_rng(self.seed, Purpose.FITTING, i).integers(2**31 - 1, size=len(names))
             classifier.set_params(**dict(zip(names, numbers.tolist(), strict=True)))
         return classifier
 
@@ -162,7 +162,7 @@ def _list_settings(grid: GridFamily, seed: int) -> list[dict[str, Any]]:
             if hasattr(values, "rvs"):
                 raise ValueError(f"n_iter must be set to draw from the distribution param_grid[{name!r}]: {values!r}")
         return [dict(setting) for setting in ParameterGrid(param_grid)]
-    sampler_seed = int(generator(seed, Purpose.SAMPLING).integers(2**32))
+    sampler_seed = int(make_rng(seed, Purpose.SAMPLING).integers(2**32))
     sampler = ParameterSampler(param_grid, check_count("n_iter", n_iter), random_state=sampler_seed)
     return [dict(setting) for setting in sampler]
 

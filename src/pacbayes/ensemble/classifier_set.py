@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pacbayes._utils.arrays import BoolArray, FloatArray, Rows, cached_property
-from pacbayes._utils.checks import check_between, check_not_masked
+from pacbayes._utils.checks import check_in_range, check_not_masked
 from pacbayes.data.dataset import Dataset, check_complete, check_same_kind, check_same_order
 from pacbayes.data.rows import csr_rows, few_rows, number_of_rows, pick_rows, warn_if_batch_dependent
 from pacbayes.data.split import (
@@ -199,7 +199,7 @@ class ClassifierSet:
         >>> ClassifierSet.from_losses([[0.5, 0.25], [0.0, 1.0]]).risks.round(6)
         array([0.375, 0.5  ])
         """
-        table = check_between("losses", losses, 0.0, 1.0)
+        table = check_in_range("losses", losses, 0.0, 1.0)
         if table.ndim != 2 or 0 in table.shape:
             raise ValueError(f"losses must have shape (H, m) with H >= 1 and m >= 1, got shape {table.shape}")
         return cls(None, None, None, table)

@@ -13,8 +13,8 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from pacbayes._utils.memory import readable
-from pacbayes._utils.progress import notice
+from pacbayes._utils.memory import format_bytes
+from pacbayes._utils.progress import print_notice
 from pacbayes.ensemble.candidates import GridFamily
 from pacbayes.ensemble.portfolio import Size
 from pacbayes.ensemble.svm_pilot import LANDMARKS, exact_kernels, too_many_rows
@@ -71,7 +71,7 @@ def announce(families: Sequence[SvmFamily | GridFamily], size: Size, refits: flo
     if cost.seconds > _LONG_SECONDS:
         long = f"{cost.seconds / 60:.0f} minutes" if cost.seconds > 100 else f"{cost.seconds:.0f} seconds"
         number = f"{size.rows} rows, {size.columns} columns and {size.classes} classes"
-        notice(f"training on {number} will take about {long} and {readable(int(cost.size))} of memory")
+        print_notice(f"training on {number} will take about {long} and {format_bytes(int(cost.size))} of memory")
 
 
 def _boosting(model: Any, size: Size) -> Cost:

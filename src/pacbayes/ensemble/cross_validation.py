@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import FloatArray, Rows
-from pacbayes._utils.checks import read_only
+from pacbayes._utils.checks import make_read_only
 from pacbayes.ensemble.members import Predictions
 
 # Maximum number of classifiers to cross-validate if each of them is refitted for every fold.
@@ -81,7 +81,7 @@ class CrossValidation:
     families: Rows | None = None
 
     def __post_init__(self) -> None:
-        read_only(self.candidates, self.errors, self.sizes, self.log_losses, self.families)
+        make_read_only(self.candidates, self.errors, self.sizes, self.log_losses, self.families)
 
     def scored(self, n: int) -> int:
         """Count the rows with out-of-fold predictions among `n` training rows: those of a single fold, or all."""

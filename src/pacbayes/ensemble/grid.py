@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pacbayes._utils.arrays import FloatArray, Labels, Rows
-from pacbayes._utils.checkpoint import UNIT, describe_run, open_checkpoint, pickled, seed_of_run
+from pacbayes._utils.checkpoint import CHUNK_SIZE, describe_run, open_checkpoint, pickle_codec, resolve_run_seed
 from pacbayes._utils.checks import warn_caller
-from pacbayes._utils.threads import one_thread
-from pacbayes._utils.units import jobs_of, run_units
+from pacbayes._utils.threads import limit_to_one_thread
+from pacbayes._utils.units import resolve_n_jobs, run_units
 from pacbayes.data.dataset import Dataset, check_rows, check_same_order
 from pacbayes.data.rows import few_rows, pick_rows, warn_if_batch_dependent
 from pacbayes.data.split import Split, SplitOptions, split_rows
@@ -122,7 +122,7 @@ def grid_set(
     check_same_order(X=X, y=y, groups=groups)
     rows, labels = check_rows(X, y)
     data = Dataset.checked(rows, labels, groups)
-    candidates = plan_candidates([family], seed_of_run(random_state, checkpoint))
+    candidates = plan_candidates([family], resolve_run_seed(random_state, checkpoint))
     row_split = split_rows(data, options, len(candidates), candidates.seed)
     job = TrainingJob(data, row_split, n_jobs, checkpoint, options.as_dict())
     return train_grids(candidates, job).as_set(data, n_jobs)
@@ -133,7 +133,7 @@ def train_grids(candidates: Candidates, job: TrainingJob) -> TrainedMembers:
     data, split, grids = job.data, job.split, candidates.grids
     # scikit-learn's own classifiers of the named families release the GIL.
     threads = all(grid.builtin for grid in grids)
-    workers = (jobs_of(job.n_jobs), "threads") if threads else (job.n_jobs, None)
+    workers = (resolve_n_jobs(job.n_jobs), "threads") if threads else (job.n_jobs, None)
     what = ", ".join(grid.name for grid in grids) if threads else "classifiers of the grid"
     check_predictions_fit(len(candidates), split.validating.size)
     # With a shared split, only training rows are sent to the workers.
@@ -194,7 +194,7 @@ def _train_units(task: _Task, job: TrainingJob, what: str, workers: tuple[int | 
     """Train all candidates, with a checkpoint if the job has one."""
     candidates, data = task.candidates, job.data
     # A few classifiers are probably large and stored one by one.
-    per_chunk = 1 if len(candidates) < UNIT else UNIT
+    per_chunk = 1 if len(candidates) < CHUNK_SIZE else CHUNK_SIZE
 
     def check(i: int, result: _Fitted) -> None:
         if result.error is not None and candidates.grids[candidates.families[i]].error_score == "raise":
@@ -202,7 +202,7 @@ def _train_units(task: _Task, job: TrainingJob, what: str, workers: tuple[int | 
             error.add_note(result.traceback)
             raise error
 
-    codec = pickled(lambda result: isinstance(result, _Fitted), "classifiers of a grid", per_chunk)
+    codec = pickle_codec(lambda result: isinstance(result, _Fitted), "classifiers of a grid", per_chunk)
     if job.checkpoint is not None:
         try:
             pickle.dumps(candidates)
@@ -219,7 +219,7 @@ def _train_units(task: _Task, job: TrainingJob, what: str, workers: tuple[int | 
 def _fit(task: _Task, i: int) -> _Fitted:
     """Fit classifier i; errors are returned, not raised."""
     try:
-        with one_thread():
+        with limit_to_one_thread():
             # A separate copy, because a classifier may write into its rows.
             training, classifier = task.data.pick(task.train_rows(i)), task.candidates[i]
             if task.out_of_bag and leaves_rows_out(classifier):

@@ -10,9 +10,9 @@ from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 
 from pacbayes._utils.arrays import FloatArray, Rows
-from pacbayes._utils.checkpoint import describe_run, open_checkpoint, part_of, pickled
+from pacbayes._utils.checkpoint import checkpoint_subdirectory, describe_run, open_checkpoint, pickle_codec
 from pacbayes._utils.checks import warn_caller
-from pacbayes._utils.threads import one_thread
+from pacbayes._utils.threads import limit_to_one_thread
 from pacbayes._utils.units import run_units
 from pacbayes.data.dataset import Dataset, check_same_kind, one_label_each
 from pacbayes.data.rows import few_rows, pick_rows
@@ -67,8 +67,8 @@ class GridFolds:
         classifiers = tuple((i, clone(self.estimators[i]), self.params[i], kinds[i]) for i in refitted)
         task = _FoldTask(classifiers, self.training, fold, used)
         n_units = len(classifiers) * used.size
-        directory = None if n_units == 0 else part_of(self.checkpoint, "folds")
-        with open_checkpoint(directory, pickled(_is_result, "predictions of classifiers", used.size)) as store:
+        directory = None if n_units == 0 else checkpoint_subdirectory(self.checkpoint, "folds")
+        with open_checkpoint(directory, pickle_codec(_is_result, "predictions of classifiers", used.size)) as store:
             if store is not None:
                 files = {"X": self.training.rows, "y": self.training.labels, "fold": fold, "which": indices}
                 files["estimator and param_grid"] = self.all_candidates.fingerprints()
@@ -144,7 +144,7 @@ def _fit_and_predict_fold(task: _FoldTask, unit: int) -> tuple[Predictions, Floa
     training, train, test = task.training, np.flatnonzero(task.fold != k), np.flatnonzero(task.fold == k)
     classes = training.classes
     train_classes, dtype = classes[np.unique(training.codes)], smallest_code_dtype(classes.size)
-    with one_thread():
+    with limit_to_one_thread():
         # Clone again: without workers, all fitted classifiers would stay in memory until the end.
         classifier = clone(unfitted)
         try:

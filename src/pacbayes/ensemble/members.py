@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows
-from pacbayes._utils.checks import need, read_only
+from pacbayes._utils.checks import make_read_only, require
 from pacbayes._utils.progress import progress
-from pacbayes._utils.threads import one_core, one_thread
+from pacbayes._utils.threads import limit_to_one_core, limit_to_one_thread
 from pacbayes.data.dataset import check_same_kind, one_label_each
 from pacbayes.data.rows import copy_rows, csr_rows, number_of_rows, pick_rows
 from pacbayes.ensemble.calibration import DECISIONS, LABELS, PROBABILITIES, Calibration, calibration_scores
@@ -32,7 +32,7 @@ class Calibrations:
     maps: dict[int, Calibration]
 
     def __post_init__(self) -> None:
-        read_only(self.classes)
+        make_read_only(self.classes)
 
     def subset(self, start: int, n_members: int) -> Calibrations:
         """Select the maps of `n_members` consecutive members, indexed from `start`."""
@@ -167,7 +167,7 @@ class Estimators:
     prefit: bool = False
 
     def __post_init__(self) -> None:
-        read_only(self.classes)
+        make_read_only(self.classes)
 
     def __len__(self) -> int:
         return len(self.estimators)
@@ -199,12 +199,12 @@ class Estimators:
         """
 
         def predict_one(i: int) -> Labels:
-            with one_core():
+            with limit_to_one_core():
                 X = rows(i)
                 with naming_classifier(i, self.params[i]) if validating and not self.prefit else nullcontext():
                     return self._predict(i, X, coding.classes)
 
-        with one_thread(), progress("predictions", len(indices)) as advance:
+        with limit_to_one_thread(), progress("predictions", len(indices)) as advance:
             for y_pred in _map_threads(predict_one, indices, n_jobs):
                 yield coding.codes(y_pred).astype(smallest_code_dtype(coding.labels.size))
                 advance(1)
@@ -212,7 +212,7 @@ class Estimators:
     def predict_assigned(self, X: Any, assigned: Codes, coding: Coding) -> Codes:
         """Predict row j with classifier ``assigned[j]``."""
         codes = np.empty(assigned.size, dtype=np.intp)
-        with one_thread(), progress("predictions", assigned.size) as advance:
+        with limit_to_one_thread(), progress("predictions", assigned.size) as advance:
             for i in np.unique(assigned).tolist():
                 rows = np.flatnonzero(assigned == i)
                 codes[rows] = coding.codes(self._predict(i, pick_rows(X, rows), coding.classes))
@@ -225,7 +225,7 @@ class Estimators:
         total = np.zeros((number_of_rows(X), classes.size))
         # The columns of prefit classifiers, which users may have fitted on different ones, are left to scikit-learn.
         table = None if self.prefit else numeric_table(X)
-        with one_thread(), progress("probabilities", used.size) as advance:
+        with limit_to_one_thread(), progress("probabilities", used.size) as advance:
             for i in used.tolist():
                 calibration, classifier, rows = calibrations.maps[i], self.estimators[i], X
                 if table is not None and calibration.kind == PROBABILITIES:
@@ -240,7 +240,7 @@ class Estimators:
         methods = {PROBABILITIES: "predict_proba", DECISIONS: "decision_function", LABELS: "predict"}
         for i, calibration in calibrations.maps.items():
             has_scores = calibration.kind in methods and hasattr(self.estimators[i], methods[calibration.kind])
-            need(has_scores, "Calibration.kind", f"must be a kind of scores that classifier {i} has")
+            require(has_scores, "Calibration.kind", f"must be a kind of scores that classifier {i} has")
 
     def _predict(self, i: int, X: Any, classes: Labels) -> Labels:
         """Predict with classifier i on a copy of the rows, which it may overwrite (StandardScaler(copy=False))."""

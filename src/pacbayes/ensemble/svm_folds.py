@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes._utils.arrays import FloatArray, Labels, Rows, cached_property, usual_float_errors
+from pacbayes._utils.arrays import FloatArray, Labels, Rows, cached_property, default_errstate
 from pacbayes._utils.checkpoint import Codec, describe_run, npz_codec, open_checkpoint
-from pacbayes._utils.checks import need
+from pacbayes._utils.checks import require
 from pacbayes._utils.memory import memory_limit
-from pacbayes._utils.seeds import Purpose, generator
-from pacbayes._utils.threads import one_thread
+from pacbayes._utils.seeds import Purpose, make_rng
+from pacbayes._utils.threads import limit_to_one_thread
 from pacbayes._utils.units import run_units, shares_memory
 from pacbayes.ensemble.calibration import PAIRS, calibrate
 from pacbayes.ensemble.cross_validation import OutOfFold, assign_folds, evenly_spaced, trainable_folds
@@ -90,10 +90,10 @@ def prepare_folds(
     """Scaling, expansion rows and untrained SVMs of all widths."""
     scaling = fit_scaling(rows, scale)
     scaled = expansion_rows = scaling(rows)
-    kernels = fit_kernels(scaled, settings.kernel, settings.gamma, generator(settings.seed, Purpose.WIDTH))
+    kernels = fit_kernels(scaled, settings.kernel, settings.gamma, make_rng(settings.seed, Purpose.WIDTH))
     widths: list[KernelFolds | LandmarkFolds]
     if settings.kernel == NYSTROEM:
-        landmarks = choose_landmarks(len(scaled), settings.n_components, generator(settings.seed, Purpose.LANDMARKS))
+        landmarks = choose_landmarks(len(scaled), settings.n_components, make_rng(settings.seed, Purpose.LANDMARKS))
         expansion_rows = scaled[landmarks]
         widths = [LandmarkFolds(kernel, scaled, codes, nystroem_map(expansion_rows, kernel)) for kernel in kernels]
     else:
@@ -120,9 +120,9 @@ def choose_scale(
     if varying.size < 2 or np.quantile(varying, 0.75) > _SCALE_RANGE_RATIO * np.quantile(varying, 0.25):
         return True
     if len(rows) > _SCALE_ROWS:
-        sample = np.sort(generator(seed, Purpose.SCALING).choice(len(rows), _SCALE_ROWS, replace=False))
+        sample = np.sort(make_rng(seed, Purpose.SCALING).choice(len(rows), _SCALE_ROWS, replace=False))
         rows, codes, units = rows[sample], codes[sample], None if units is None else units[sample]
-    fold = assign_folds(codes, _SCALE_FOLDS, generator(seed, Purpose.FOLDS), units)
+    fold = assign_folds(codes, _SCALE_FOLDS, make_rng(seed, Purpose.FOLDS), units)
     if np.unique(codes).size < 2:
         return True
     train_codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
@@ -218,7 +218,7 @@ class SVMFolds:
                 description |= {"widths": [width.described for width in self.widths], "codes": self.codes}
                 description["lambdas"] = self.lambdas
                 params = {"kernel": self.settings.kernel, "n_components": self.settings.n_components}
-                store.begin(describe_run(name, n_units, self.settings.seed, description, params, per_chunk=1))
+                store.begin(describe_run(name, n_units, self.settings.seed, description, params, chunk_size=1))
             what = "support vector machines"
             return run_units(task, common, n_units, what, jobs, "threads", checkpoint=store, restore=check, order=order)
 
@@ -254,7 +254,7 @@ _Part = tuple[int, FloatArray]
 
 def _train_width(folds: SVMFolds, i: int) -> OneVsOnePaths:
     """Train the SVMs of width i on all training rows."""
-    with one_thread():
+    with limit_to_one_thread():
         return folds.widths[i].train(folds.lambdas, None)
 
 
@@ -294,7 +294,7 @@ def _fit_and_predict_fold(work: _FoldWork, unit: int) -> tuple[Predictions, NDAr
     folds, ((width_index, lambdas), k) = work.folds, work.unit(unit)
     width, train_classes = folds.widths[width_index], np.unique(folds.codes)
     train, test = np.flatnonzero(work.fold != k), np.flatnonzero(work.fold == k)
-    with one_thread():
+    with limit_to_one_thread():
         svms = width.train(lambdas, train)
         n_pairs = train_classes.size * (train_classes.size - 1) // 2
         scores = np.empty((lambdas.size, test.size, n_pairs), dtype=np.float32)
@@ -302,7 +302,7 @@ def _fit_and_predict_fold(work: _FoldWork, unit: int) -> tuple[Predictions, NDAr
         for block in blocks(test.size, svms.n_rows + 2 * lambdas.size * n_pairs):
             decisions = svms.decisions(width.between(train, test[block]))
             y_pred[:, block] = svms.winners(decisions)
-            with usual_float_errors():
+            with default_errstate():
                 # Decision values of outliers may exceed single precision.
                 expanded = _expand_pairs(decisions, svms.codes, train_classes)
                 scores[:, block] = np.clip(expanded, -_FLOAT32_MAX, _FLOAT32_MAX)
@@ -316,9 +316,11 @@ def _check_fold(
     (y_pred, scores), ((_, lambdas), k) = stored, work.unit(unit)
     n_classes, shape = np.unique(work.folds.codes).size, (lambdas.size, np.count_nonzero(work.fold == k))
     valid = y_pred.dtype == smallest_code_dtype(work.folds.n_classes) and y_pred.shape == shape
-    need(bool(valid and (y_pred < work.folds.n_classes).all()), "predictions", f"must be classes, of shape {shape}")
+    require(bool(valid and (y_pred < work.folds.n_classes).all()), "predictions", f"must be classes, of shape {shape}")
     valid = scores.dtype == np.float32 and scores.shape == (*shape, n_classes * (n_classes - 1) // 2)
-    need(bool(valid and np.isfinite(scores).all()), "decision values", "must be finite, one for each pair of classes")
+    require(
+        bool(valid and np.isfinite(scores).all()), "decision values", "must be finite, one for each pair of classes"
+    )
     return stored
 
 

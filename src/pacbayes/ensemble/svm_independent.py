@@ -9,9 +9,9 @@ import numpy as np
 
 from pacbayes._utils.arrays import Labels, Rows
 from pacbayes._utils.checkpoint import Checkpoint, npz_codec
-from pacbayes._utils.checks import MOST, need, need_rows
-from pacbayes._utils.seeds import Purpose, generator
-from pacbayes._utils.threads import one_thread
+from pacbayes._utils.checks import MAX_STORED_INT, require, require_row_indices
+from pacbayes._utils.seeds import Purpose, make_rng
+from pacbayes._utils.threads import limit_to_one_thread
 from pacbayes._utils.units import run_units
 from pacbayes.data.dataset import Dataset
 from pacbayes.data.split import Split
@@ -86,8 +86,8 @@ def train_independent(task: IndependentTask, jobs: int, checkpoint: Checkpoint |
 def _train_one(task: IndependentTask, i: int) -> TrainedSVM:
     """Train SVM i."""
     settings, (train, _) = task.settings, task.split(i)
-    rngs = (generator(settings.seed, purpose, i) for purpose in (Purpose.WIDTH, Purpose.LANDMARKS))
-    with one_thread():
+    rngs = (make_rng(settings.seed, purpose, i) for purpose in (Purpose.WIDTH, Purpose.LANDMARKS))
+    with limit_to_one_thread():
         scaling, kernel, expansion_rows, svms = train_scaled(
             task.data.rows[train],
             task.data.codes[train],
@@ -106,16 +106,16 @@ def _train_one(task: IndependentTask, i: int) -> TrainedSVM:
 def _check_stored(task: IndependentTask, i: int, stored: TrainedSVM) -> TrainedSVM:
     """Check SVM i of a checkpoint, which must be one on its training rows, and return it."""
     for name, kind in {"svm": OneVsOneSVM, "scaling": Scaling, "kernel": Kernel}.items():
-        need(type(getattr(stored, name)) is kind, f"TrainedSVM.{name}", f"must be {kind.__name__}")
-    need_rows(stored.support, "TrainedSVM.support", MOST)
+        require(type(getattr(stored, name)) is kind, f"TrainedSVM.{name}", f"must be {kind.__name__}")
+    require_row_indices(stored.support, "TrainedSVM.support", MAX_STORED_INT)
     same_size = stored.support.size == stored.svm.coefs.shape[1]
-    need(same_size, "TrainedSVM.support", "must have a row for each coefficient")
+    require(same_size, "TrainedSVM.support", "must have a row for each coefficient")
     plain = type(stored.kkt_violation) is float and type(stored.converged) is bool
-    need(plain, "TrainedSVM", "must have a KKT violation and say if it converged")
+    require(plain, "TrainedSVM", "must have a KKT violation and say if it converged")
     width = task.data.rows.shape[1]
-    need(stored.scaling.shift.size == width, "Scaling.shift", f"must be for {width} columns")
+    require(stored.scaling.shift.size == width, "Scaling.shift", f"must be for {width} columns")
     kernel = task.settings.kernel
-    need((kernel == "linear") == (stored.kernel.name == "linear"), "Kernel.name", f"must be for {kernel!r}")
-    need(int(stored.svm.codes[-1]) < task.data.classes.size, "OneVsOneSVM.codes", "must be classes")
-    need(bool(np.isin(stored.support, task.split(i)[0]).all()), "TrainedSVM.support", "must be its training rows")
+    require((kernel == "linear") == (stored.kernel.name == "linear"), "Kernel.name", f"must be for {kernel!r}")
+    require(int(stored.svm.codes[-1]) < task.data.classes.size, "OneVsOneSVM.codes", "must be classes")
+    require(bool(np.isin(stored.support, task.split(i)[0]).all()), "TrainedSVM.support", "must be its training rows")
     return stored

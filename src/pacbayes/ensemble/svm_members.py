@@ -10,9 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_array
 
 from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows
-from pacbayes._utils.checks import need, read_only
+from pacbayes._utils.checks import make_read_only, require
 from pacbayes._utils.progress import progress
-from pacbayes._utils.threads import one_thread
+from pacbayes._utils.threads import limit_to_one_thread
 from pacbayes.data.preprocessing import apply_preprocessor
 from pacbayes.ensemble.calibration import PAIRS
 from pacbayes.ensemble.members import Calibrations, Coding, Predictions, smallest_code_dtype
@@ -42,7 +42,7 @@ class KernelSVMs:
     preprocessor: Any = None
 
     def __post_init__(self) -> None:
-        read_only(self.classes)
+        make_read_only(self.classes)
 
     def __len__(self) -> int:
         return len(self.kernels) * int(self.settings.lambdas.size)
@@ -92,7 +92,7 @@ class KernelSVMs:
     def predict(self, X: FloatArray, indices: Rows, coding: Coding) -> Predictions:
         """Predict rows with some SVMs; class codes of shape (indices, n)."""
         y_pred = np.empty((indices.size, len(X)), dtype=smallest_code_dtype(coding.labels.size))
-        with one_thread(), progress("predictions", indices.size * len(X)) as advance:
+        with limit_to_one_thread(), progress("predictions", indices.size * len(X)) as advance:
             for kernel, positions, svms, rows in self._by_kernel(indices):
 
                 def kernel_block(block: slice, kernel: Kernel = kernel, rows: FloatArray = rows) -> FloatArray:
@@ -106,7 +106,7 @@ class KernelSVMs:
     def predict_assigned(self, X: FloatArray, assigned: Codes, coding: Coding) -> Codes:
         """Predict row j with SVM ``assigned[j]``."""
         codes = np.empty(assigned.size, dtype=np.intp)
-        with one_thread(), progress("predictions", assigned.size) as advance:
+        with limit_to_one_thread(), progress("predictions", assigned.size) as advance:
             for i in np.unique(assigned).tolist():
                 k, position = divmod(i, self.settings.lambdas.size)
                 svm, rows = self.svms[k].svm(position), np.flatnonzero(assigned == i)
@@ -125,7 +125,7 @@ class KernelSVMs:
         """
         used = np.flatnonzero(weights)
         total = np.zeros((len(X), calibrations.classes.size))
-        with one_thread(), progress("probabilities", used.size * len(X)) as advance:
+        with limit_to_one_thread(), progress("probabilities", used.size * len(X)) as advance:
             for kernel, positions, svms, rows in self._by_kernel(used):
                 for block in blocks(len(X), len(rows) + X.shape[1] + 2 * len(svms.pairs)):
                     K = kernel.between(rows, self.scaling(X[block]))
@@ -137,9 +137,9 @@ class KernelSVMs:
     def check_calibrations(self, calibrations: Calibrations) -> None:
         """Raise unless all maps take decision values of the pairs of trained classes."""
         of_pairs = all(calibration.kind == PAIRS for calibration in calibrations.maps.values())
-        need(of_pairs, "Calibration.kind", f"must be {PAIRS} for support vector machines")
+        require(of_pairs, "Calibration.kind", f"must be {PAIRS} for support vector machines")
         same = np.array_equal(calibrations.classes, self.trained_classes)
-        need(same, "Calibrations.classes", "must be those of the support vector machines")
+        require(same, "Calibrations.classes", "must be those of the support vector machines")
 
     def _by_kernel(self, indices: Rows) -> Iterator[tuple[Kernel, Rows, OneVsOnePaths, FloatArray]]:
         """Yield for each kernel with SVMs among `indices`: it, their positions, the SVMs, and their support vectors."""

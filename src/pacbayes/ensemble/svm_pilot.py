@@ -8,9 +8,9 @@ import numpy as np
 
 from pacbayes._utils.arrays import FloatArray, Rows
 from pacbayes._utils.progress import progress
-from pacbayes._utils.seeds import Purpose, generator
-from pacbayes._utils.threads import one_thread
-from pacbayes._utils.units import jobs_of
+from pacbayes._utils.seeds import Purpose, make_rng
+from pacbayes._utils.threads import limit_to_one_thread
+from pacbayes._utils.units import resolve_n_jobs
 from pacbayes.ensemble.calibration import PROBABILITIES, calibrate
 from pacbayes.ensemble.classifier_set import TrainingJob
 from pacbayes.ensemble.cross_validation import assign_folds
@@ -69,14 +69,14 @@ def choose_svms(family: SvmFamily, job: TrainingJob) -> SvmFamily | None:
         return None
     kernel = "rbf" if exact else NYSTROEM
     if train.size > _SUBSAMPLE:
-        train = np.sort(generator(seed, Purpose.SUBSAMPLE).choice(train, _SUBSAMPLE, replace=False))
-    with one_thread(), progress("support vector machines on a subsample", None):
+        train = np.sort(make_rng(seed, Purpose.SUBSAMPLE).choice(train, _SUBSAMPLE, replace=False))
+    with limit_to_one_thread(), progress("support vector machines on a subsample", None):
         rows, _ = family.preprocess(job.data, train)
         classes, codes = np.unique(job.data.codes[train], return_inverse=True)
         if classes.size < 2:
             return None if family.optional else replace(family, kernel=kernel, gamma="sigest")
         units = job.split.units_of(train)
-        loss, settings = _best_setting(rows, codes.astype(np.int64), units, seed, jobs_of(job.n_jobs))
+        loss, settings = _best_setting(rows, codes.astype(np.int64), units, seed, resolve_n_jobs(job.n_jobs))
         if family.optional and units is None and loss > _forest_loss(rows, codes, seed) + _HOPELESS:
             return None
     assert isinstance(settings.gamma, float)
@@ -92,7 +92,7 @@ def _best_setting(rows: FloatArray, codes: Rows, units: Rows | None, seed: int, 
     costs = _COSTS if n_classes <= MANY_CLASSES else _COSTS[2::2]
     settings = SVMSettings(1.0 / costs, "rbf", THREE_WIDTHS, scale, 1, seed)
     folds = prepare_folds(settings, scale, rows, codes, n_classes, jobs, None)[2]
-    fold = assign_folds(codes, _FOLDS, generator(seed, Purpose.FOLDS), units)
+    fold = assign_folds(codes, _FOLDS, make_rng(seed, Purpose.FOLDS), units)
     results = folds.out_of_fold(folds.families, fold)
     losses = np.array([calibrate(svm.kind, svm.scores, codes, n_classes)[1] for svm in results])
     width, cost = divmod(int(losses.argmin()), costs.size)

@@ -13,11 +13,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _get_feature_names
 
 from pacbayes._utils.arrays import FloatArray, Labels, Rows
-from pacbayes._utils.checkpoint import describe_run, open_checkpoint, part_of, seed_of_run
-from pacbayes._utils.checks import check_choice, check_count, narrow_labels
-from pacbayes._utils.memory import BLOCK_BYTES, check_fits
-from pacbayes._utils.threads import at_most_cores, one_thread
-from pacbayes._utils.units import jobs_of
+from pacbayes._utils.checkpoint import checkpoint_subdirectory, describe_run, open_checkpoint, resolve_run_seed
+from pacbayes._utils.checks import check_choice, check_count, convert_long_labels
+from pacbayes._utils.memory import BLOCK_BYTES, check_memory
+from pacbayes._utils.threads import limit_cores, limit_to_one_thread
+from pacbayes._utils.units import resolve_n_jobs
 from pacbayes.data.dataset import Dataset, check_complete, check_rows, check_same_order
 from pacbayes.data.preprocessing import check_preprocessor, fit_preprocessor
 from pacbayes.data.rows import check_table, pick_rows
@@ -152,10 +152,10 @@ def svm_set(
     check_same_order(X=X, y=y, groups=groups)
     features, labels = _check_data(X, y) if preprocessor is None else check_rows(X, y)
     data = Dataset.checked(features, labels, groups)
-    with at_most_cores(jobs_of(n_jobs)):
-        row_split = split_rows(data, options, family.number, seed_of_run(random_state, checkpoint))
+    with limit_cores(resolve_n_jobs(n_jobs)):
+        row_split = split_rows(data, options, family.number, resolve_run_seed(random_state, checkpoint))
         job = TrainingJob(data, row_split, n_jobs, checkpoint, options.as_dict())
-        return family.train(job, max_bytes).as_set(data, jobs_of(n_jobs))
+        return family.train(job, max_bytes).as_set(data, resolve_n_jobs(n_jobs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,11 +208,11 @@ class SvmFamily:
 
     def train(self, job: TrainingJob, max_bytes: int | None = None) -> TrainedMembers:
         """Train the SVMs on training rows only."""
-        data, split, jobs = job.data, job.split, jobs_of(job.n_jobs)
+        data, split, jobs = job.data, job.split, resolve_n_jobs(job.n_jobs)
         settings = SVMSettings(self.lambdas, self.kernel, self.gamma, self.scale, self.n_components, split.seed)
         check_predictions_fit(self.number, split.validating.size, max_bytes)
         # One thread each: the bits of a matrix product depend on the number of threads, and the workers use the cores.
-        with one_thread():
+        with limit_to_one_thread():
             if split.shared is None:
                 # Training sets are picked from one array, also if the rows are a data frame.
                 numeric = replace(data, rows=check_array(data.rows, dtype=np.float64))
@@ -226,7 +226,7 @@ class SvmFamily:
             rows, preprocessor = self.preprocess(data, train)
             _check_memory(settings, self.number, split, data, rows.shape[1], jobs, max_bytes)
             units, codes = split.units_of(train), data.codes[train]
-            directory = part_of(job.checkpoint, self.name or "svm")
+            directory = checkpoint_subdirectory(job.checkpoint, self.name or "svm")
             members, folds = train_shared(
                 settings, rows, codes, data.classes, preprocessor, jobs, units, max_bytes, directory
             )
@@ -248,7 +248,7 @@ class SvmFamily:
 def _check_data(X: Any, y: Any) -> tuple[FloatArray, Labels]:
     """Validate rows of finite numbers and labels of classes."""
     check_table(X)
-    features, labels = check_X_y(X, check_complete(narrow_labels(y)), dtype=np.float64)
+    features, labels = check_X_y(X, check_complete(convert_long_labels(y)), dtype=np.float64)
     check_classification_targets(labels)
     return features, labels
 
@@ -280,4 +280,4 @@ def _check_memory(
         advice += "; fewer n_jobs"
     # Estimators have no parameter max_bytes.
     advice += "." if max_bytes is None else "; or a larger max_bytes."
-    check_fits(needed, max_bytes, what, advice)
+    check_memory(needed, max_bytes, what, advice)

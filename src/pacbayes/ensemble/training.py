@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pacbayes._utils.progress import notice
-from pacbayes._utils.units import jobs_of
+from pacbayes._utils.progress import print_notice
+from pacbayes._utils.units import resolve_n_jobs
 from pacbayes.ensemble.candidates import GridFamily, plan_candidates
 from pacbayes.ensemble.classifier_set import TrainedMembers, TrainingJob
 from pacbayes.ensemble.cost import expected_cost
@@ -54,7 +54,7 @@ def train_in_time(
     ordered = sorted(families, key=lambda family: order.index(family.name) if order else 0)
     for family in ordered:
         start = time.monotonic()
-        expected = expected_cost([family], size, refits, jobs_of(job.n_jobs)).seconds
+        expected = expected_cost([family], size, refits, resolve_n_jobs(job.n_jobs)).seconds
         if parts and start + later + expected > deadline:
             left_out.append(family.name)
             continue
@@ -64,7 +64,7 @@ def train_in_time(
             parts.append((family.name, train_grids(plan_candidates([family], job.split.seed), job)))
         later += (time.monotonic() - start) * refits
     if left_out:
-        notice(f"no time for {', '.join(left_out)}")
+        print_notice(f"no time for {', '.join(left_out)}")
     return _concatenate(parts, job)
 
 

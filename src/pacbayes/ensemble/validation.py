@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pacbayes._utils.arrays import BoolArray, FloatArray, Labels, Rows, cached_property
-from pacbayes._utils.checks import need, read_only
-from pacbayes._utils.memory import check_fits
+from pacbayes._utils.checks import make_read_only, require
+from pacbayes._utils.memory import check_memory
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 from pacbayes.data.dataset import Dataset
 from pacbayes.data.rows import pick_rows
@@ -54,7 +54,7 @@ class ErrorCounts:
     m: int
 
     def __post_init__(self) -> None:
-        read_only(self.errors, self.sizes)
+        make_read_only(self.errors, self.sizes)
 
     @property
     def exact(self) -> bool:
@@ -205,8 +205,8 @@ class ValidationPredictions:
     probabilities: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        read_only(self.labels, self.y_pred, self.y_true, self.rule_predictions, self.scores, self.slices)
-        read_only(self.probabilities)
+        make_read_only(self.labels, self.y_pred, self.y_true, self.rule_predictions, self.scores, self.slices)
+        make_read_only(self.probabilities)
 
     def __len__(self) -> int:
         return len(self.y_pred)
@@ -264,7 +264,9 @@ def member_blocks(n_members: int, n: int) -> Iterator[slice]:
 
 def _count(errors: BoolArray, split: Split) -> Rows:
     """Count the errors of each classifier, shape (R, 1), or by group, shape (R, G)."""
-    need(errors.shape[1] == split.n_validating, "ValidationPredictions", "must have a column for each validation row")
+    require(
+        errors.shape[1] == split.n_validating, "ValidationPredictions", "must have a column for each validation row"
+    )
     if split.unit != GROUP:
         return np.count_nonzero(errors, axis=1, keepdims=True).astype(np.int64)
     assert split.units is not None
@@ -282,7 +284,9 @@ def unit_losses(losses: FloatArray, split: Split) -> FloatArray:
     >>> unit_losses(np.array([1.0, 0.0, 0.5]), validation_split(3, GROUP, np.array([0, 0, 1])))
     array([0.5, 0.5])
     """
-    need(losses.shape == (split.n_validating,), "ValidationPredictions", "must have a column for each validation row")
+    require(
+        losses.shape == (split.n_validating,), "ValidationPredictions", "must have a column for each validation row"
+    )
     if split.unit != GROUP:
         return losses
     assert split.units is not None
@@ -313,7 +317,7 @@ def check_predictions_fit(n_members: int, n: int, max_bytes: int | None = None) 
     """
     # Predictions, and temporary arrays of counts and votes.
     what = f"storing the predictions of {n_members} classifiers for {n} rows"
-    check_fits(3 * n_members * n, max_bytes, what, "Give fewer classifiers or rows.")
+    check_memory(3 * n_members * n, max_bytes, what, "Give fewer classifiers or rows.")
 
 
 def collect_predictions(

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.progress import progress
-from pacbayes._utils.threads import at_most_cores
-from pacbayes._utils.units import jobs_of
+from pacbayes._utils.threads import limit_cores
+from pacbayes._utils.units import resolve_n_jobs
 from pacbayes.certificates.compatibility import Words, python_words
 from pacbayes.certificates.posteriors import fit_posteriors, predict_validation
 from pacbayes.certificates.voting import float_weights
@@ -108,7 +108,7 @@ class CertifiedModel(PredictionMixin):
     def _fit(self, recipe: Recipe, rows: FitInput) -> Fitted:
         data = make_dataset(self, rows, recipe.numeric, self._advice)
         recipe.check_classes(data)
-        advice, cores = self._advice, at_most_cores(jobs_of(recipe.n_jobs))
+        advice, cores = self._advice, limit_cores(resolve_n_jobs(recipe.n_jobs))
         with naming_remedy(data.rows, advice.fill), naming_column(data.rows, advice.encode), cores:
             # Uses training rows only.
             trained = recipe.train(data, rows)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from pacbayes._utils.checks import narrow_labels, warn_caller
-from pacbayes._utils.seeds import seed_of
+from pacbayes._utils.checks import convert_long_labels, warn_caller
+from pacbayes._utils.seeds import resolve_seed
 from pacbayes.certificates.decisions import PredictionSet
 from pacbayes.certificates.levels import AUTO
 from pacbayes.certificates.plan import without_hedge
@@ -55,7 +55,7 @@ def certify_fitted(
     # A single classifier involves no choice: it is fixed before validation and uses all of delta.
     rules, recipe = _check_choices(model, fitted, 0 if alone else primary, groups is not None)
     check_same_order(X_val=rows, y_val=y_val, groups=groups)
-    labels = check_complete(narrow_labels(y_val), "y_val")
+    labels = check_complete(convert_long_labels(y_val), "y_val")
     if np.ndim(labels) == 1 and number_of_rows(rows) != len(labels):
         raise ValueError(f"X_val and y_val must have the same length, got {number_of_rows(rows)} and {len(labels)}")
     rows, labels = check_rows(rows, labels)
@@ -78,7 +78,7 @@ def certify_fitted(
     copies, messages = _deep_copies(fitted, pick_rows(rows, few_rows(labels)))
     members = check_prefit(copies, data)
     check_predictions_fit(len(members), data.number)
-    split = replace(all_validate(data, model.duplicates), seed=seed_of(model.random_state))
+    split = replace(all_validate(data, model.duplicates), seed=resolve_seed(model.random_state))
     plan = build_plan(
         recipe,
         data,

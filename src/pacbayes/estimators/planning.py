@@ -9,8 +9,8 @@ import numpy as np
 
 from pacbayes._utils.arrays import FloatArray, Rows
 from pacbayes._utils.progress import progress
-from pacbayes._utils.seeds import Purpose, draw_key, generator
-from pacbayes._utils.threads import one_thread
+from pacbayes._utils.seeds import Purpose, draw_key, make_rng
+from pacbayes._utils.threads import limit_to_one_thread
 from pacbayes.bounds.bets import DEFAULT_BET
 from pacbayes.certificates.decisions import PredictionSet, Threshold, positive_class
 from pacbayes.certificates.levels import main_level, plain, primary_level
@@ -152,7 +152,7 @@ def _cross_validate(choices: Recipe, trained: TrainedMembers, hedge: float) -> C
     # A path of SVMs costs little more with all lambdas, but the holdout baseline alone needs only some of them.
     which = members.candidates(needs_rules or (isinstance(choices.prior, str) and choices.prior == CROSS_VALIDATION))
     units, codes = split.units_of(split(0)[0]), members.codes
-    folds = assign_cv(choices.cv, codes, generator(split.seed, Purpose.FOLDS), units)
+    folds = assign_cv(choices.cv, codes, make_rng(split.seed, Purpose.FOLDS), units)
     scored, train_classes = np.flatnonzero(folds >= 0), np.unique(codes)
     train_codes = np.searchsorted(train_classes, codes[scored]).astype(np.int64)
     losses, maps = np.zeros(which.size), {}
@@ -161,7 +161,7 @@ def _cross_validate(choices: Recipe, trained: TrainedMembers, hedge: float) -> C
     needs_probabilities = choices.decision is not None or len(choices.metrics) > 0 or split.unit == GROUP
     y_pred = np.empty((which.size, scored.size), dtype=smallest_code_dtype(members.n_classes))
     # The bits of a fitted map depend on the number of BLAS threads.
-    with one_thread(), progress("cross-validation", which.size) as advance:
+    with limit_to_one_thread(), progress("cross-validation", which.size) as advance:
         for k, (i, member) in enumerate(zip(which.tolist(), members.out_of_fold(which, folds), strict=True)):
             y_pred[k] = member.y_pred
             if needs_rules:

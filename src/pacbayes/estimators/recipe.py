@@ -10,9 +10,9 @@ from typing import Any
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from pacbayes._utils.arrays import Rows
-from pacbayes._utils.checkpoint import part_of, seed_of_run
-from pacbayes._utils.checks import warn_of_level
-from pacbayes._utils.units import jobs_of
+from pacbayes._utils.checkpoint import checkpoint_subdirectory, resolve_run_seed
+from pacbayes._utils.checks import warn_if_large_delta
+from pacbayes._utils.units import resolve_n_jobs
 from pacbayes.bounds.distance import CONSTANTS, Distance
 from pacbayes.bounds.distances import Catoni
 from pacbayes.certificates.compatibility import Choices, Words, python_words
@@ -146,7 +146,7 @@ class Recipe:
 
     def check_classes(self, data: Dataset) -> None:
         """Raise if metrics or decisions refer to unknown classes; warn if delta looks like a confidence."""
-        warn_of_level(self.delta)
+        warn_if_large_delta(self.delta)
         check_classes(self.metrics, self.pos_label, data.classes)
         if isinstance(self.decision, Threshold):
             positive_class(self.pos_label, data.classes)
@@ -165,12 +165,12 @@ class Recipe:
         # Independent splits support SVMs only, whose number does not depend on the number of rows.
         svms = [family for family in self._families(data, data.codes[:2])[1] if isinstance(family, SvmFamily)]
         n_splits = 1 if self.split == SHARED else sum(family.number for family in svms)
-        split = split_rows(data, spec, n_splits, seed_of_run(self.random_state, self.checkpoint))
+        split = split_rows(data, spec, n_splits, resolve_run_seed(self.random_state, self.checkpoint))
         return self._train(TrainingJob(data, split, self.n_jobs, self.checkpoint, spec.as_dict()))
 
     def train_all(self, data: Dataset, split: Split) -> TrainedMembers:
         """Train the candidates on all rows."""
-        checkpoint = part_of(self.checkpoint, "refit")
+        checkpoint = checkpoint_subdirectory(self.checkpoint, "refit")
         return self._train(TrainingJob(data, training_split(split), self.n_jobs, checkpoint, {"refit": True}))
 
     def _train(self, work: TrainingJob) -> TrainedMembers:
@@ -179,7 +179,7 @@ class Recipe:
         size, families = self._families(work.data, work.data.codes[train])
         refits = training_share(self.cv, train.size)
         if self.time_limit is None:
-            announce(families, size, refits, jobs_of(self.n_jobs))
+            announce(families, size, refits, resolve_n_jobs(self.n_jobs))
             return train_families(families, work)
         # The rest is for predictions and the posterior.
         share = 0.45 if self.refit else 0.9

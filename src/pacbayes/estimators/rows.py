@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from pacbayes._utils.arrays import BoolArray, Rows
-from pacbayes._utils.checks import check_not_masked, narrow_labels
+from pacbayes._utils.checks import check_not_masked, convert_long_labels
 from pacbayes.data.dataset import Dataset, check_complete, check_rows, check_same_kind, check_same_order, numpy_labels
 from pacbayes.data.preprocessing import check_finite, naming_column
 from pacbayes.data.rows import check_table, check_values, number_of_rows, numpy_columns, pick_rows, pickable_rows
@@ -81,7 +81,7 @@ def fit_input(
 
 def make_dataset(estimator: Any, rows: FitInput, numeric: bool, advice: Advice) -> Dataset:
     """Validate X and y and set ``n_features_in_`` and ``feature_names_in_``; convert `numeric` rows to numbers."""
-    X, y = rows.X, numpy_labels(check_complete(narrow_labels(rows.y)))
+    X, y = rows.X, numpy_labels(check_complete(convert_long_labels(rows.y)))
     if numeric:
         X, y = _numbers(estimator, X, advice, y=y, ensure_min_samples=2)
         check_classification_targets(y)

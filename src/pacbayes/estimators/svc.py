@@ -12,7 +12,7 @@ from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
-from pacbayes._utils.units import jobs_of
+from pacbayes._utils.units import resolve_n_jobs
 from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.compatibility import python_words
 from pacbayes.certificates.decisions import Abstain
@@ -333,7 +333,7 @@ class StochasticSVC(CertifiedModel):
             decision=None if max_error is None else Abstain(max_error),
             refit=False,
             numeric=self.preprocessor is None,
-            **params | {"n_jobs": jobs_of(self.n_jobs)},
+            **params | {"n_jobs": resolve_n_jobs(self.n_jobs)},
         )
 
     @staticmethod

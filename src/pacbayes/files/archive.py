@@ -22,7 +22,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from pacbayes._utils.files import write_file
-from pacbayes._utils.memory import memory_limit, readable
+from pacbayes._utils.memory import format_bytes, memory_limit
 
 MANIFEST, VALUES, OBJECTS, SCHEMA = "manifest.json", "values.json", "objects.skops", "schema.json"
 ARRAY = "arrays/{}.npy"
@@ -142,8 +142,8 @@ def _check_memory(needed: int, max_bytes: int | None) -> None:
     limit, name = memory_limit(max_bytes)
     if limit is not None and needed > limit:
         raise ValueError(
-            f"loading it needs {readable(needed)}, more than {name} {readable(limit)}; if you trust its origin, "
-            "pass a larger max_bytes"
+            f"loading it needs {format_bytes(needed)}, more than {name} {format_bytes(limit)}; if you trust its "
+            "origin, pass a larger max_bytes"
         )
 
 

@@ -17,7 +17,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from pacbayes._utils.arrays import Rows
-from pacbayes._utils.checks import MOST, check_distribution, need
+from pacbayes._utils.checks import MAX_STORED_INT, check_distribution, require
 from pacbayes.bounds.distance import CONSTANTS
 from pacbayes.certificates.compatibility import Choices
 from pacbayes.certificates.decisions import Abstain, PredictionSet, Threshold
@@ -66,7 +66,7 @@ def check(value: Any) -> None:
     """
     kind: Any = type(value)
     for name, hint in _hints(kind).items():
-        need(_has_type(getattr(value, name), hint), f"{kind.__name__}.{name}", "is not of its type")
+        require(_has_type(getattr(value, name), hint), f"{kind.__name__}.{name}", "is not of its type")
     for name, is_valid in RULES[kind].items():
         message = f"{kind.__name__}.{name} is not valid"
         try:
@@ -110,7 +110,7 @@ def _in_range(values: Any, shape: tuple[int, ...], low: float = -_FINITE, high: 
     return values.shape == shape and bool(((values >= low) & (values <= high)).all())
 
 
-def _increases(values: Rows, end: int = MOST) -> bool:
+def _increases(values: Rows, end: int = MAX_STORED_INT) -> bool:
     """Whether values are indices below `end`, strictly increasing."""
     return values.ndim == 1 and _in_range(values, values.shape, 0, end - 1) and bool((values[1:] > values[:-1]).all())
 
@@ -193,7 +193,7 @@ RULES: dict[type, _Rules] = {
     },
     Calibration: {
         "kind": lambda c: c.kind in KINDS and (c.kind == LABELS) == (c.table is not None),
-        "n": lambda c: 1 <= c.n <= MOST,
+        "n": lambda c: 1 <= c.n <= MAX_STORED_INT,
         "slope": lambda c: 0.0 <= c.slope < math.inf,
         "shift": lambda c: c.shift.size >= 2 and _in_range(c.shift, (c.shift.size,), -c.limit, c.limit),
         "pair_slope": lambda c: 0.0 <= c.pair_slope < math.inf,
@@ -205,7 +205,7 @@ RULES: dict[type, _Rules] = {
     },
     CrossValidation: {
         "candidates": lambda c: c.candidates.size > 0 and _increases(c.candidates),
-        "sizes": lambda c: _in_range(c.sizes, (c.sizes.size,), 0) and sum(c.sizes.tolist()) <= MOST,
+        "sizes": lambda c: _in_range(c.sizes, (c.sizes.size,), 0) and sum(c.sizes.tolist()) <= MAX_STORED_INT,
         "errors": lambda c: c.errors.size > 0 and _in_range(c.errors, (c.candidates.size, c.sizes.size), 0, c.sizes),
         "errors_of_votes": lambda c: (
             len(c.errors_of_votes) == len(STRENGTHS)
@@ -224,7 +224,7 @@ RULES: dict[type, _Rules] = {
     Split: {
         "kind": lambda d: d.kind in SPLITS and (d.kind == "shared") == (d.shared is not None),
         "unit": lambda d: d.unit in (EXAMPLE, DISTINCT, GROUP) and (d.unit == EXAMPLE) == (d.units is None),
-        "n_rows": lambda d: 1 <= d.n_rows <= MOST,
+        "n_rows": lambda d: 1 <= d.n_rows <= MAX_STORED_INT,
         "n_train": lambda d: d.n_train >= (1 if d.shared is None else 0),
         "seed": lambda d: 0 <= d.seed < 2**4096,
         "units": lambda d: _in_range(d.units, (d.n_rows,), 0, d.n_rows - 1) and np.bincount(d.units).all(),
@@ -337,12 +337,12 @@ def _check_plan(plan: Plan) -> None:
         prefit=split.prefit,
         primary=True,
     ).check()
-    need(len(plan.distances) > 0, "Plan.distance", "must be a tuple of known distances")
+    require(len(plan.distances) > 0, "Plan.distance", "must be a tuple of known distances")
     n_train = 0 if split.shared is None else split.shared[0].size
     if cross_validation is not None:
-        need(0 < n_train >= int(cross_validation.sizes.sum()), "CrossValidation.sizes", "must be training rows")
+        require(0 < n_train >= int(cross_validation.sizes.sum()), "CrossValidation.sizes", "must be training rows")
     _check_prior(plan)
-    need(
+    require(
         (plan.hedge == 1.0) == (not plan.fixed_rules),
         "Plan.fixed_rules",
         "must be empty if hedge is 1, and only then",
@@ -350,20 +350,20 @@ def _check_plan(plan: Plan) -> None:
     if plan.fixed_rules:
         _check_fixed_rules(plan, n_train)
     has_bet = any(rule.bet is not None for rule in plan.fixed_rules)
-    need(split.unit == GROUP or not has_bet, "Rule.bet", "must be None without groups")
+    require(split.unit == GROUP or not has_bet, "Rule.bet", "must be None without groups")
     kind = {Abstain: ConfidenceGrid, Threshold: ThresholdGrid}.get(type(plan.decision), type(None))
-    need(type(plan.thresholds) is kind, "Plan.thresholds", "must be those of the decision")
-    need(not plan.needs_soft or plan.hedge == 0.0, "Plan.hedge", "must be 0 with a decision of the soft vote")
+    require(type(plan.thresholds) is kind, "Plan.thresholds", "must be those of the decision")
+    require(not plan.needs_soft or plan.hedge == 0.0, "Plan.hedge", "must be 0 with a decision of the soft vote")
     if plan.thresholds is not None:
         name = "predicted_positives" if kind is ThresholdGrid else "accepted"
         rows = int(getattr(plan.thresholds, name)[-1])
         scored = n_train if cross_validation is None else cross_validation.scored(n_train)
-        need(rows == scored, f"{kind.__name__}.{name}", "must end with all cross-validated training rows")
+        require(rows == scored, f"{kind.__name__}.{name}", "must end with all cross-validated training rows")
 
 
 def _check_prior(plan: Plan) -> None:
     known = plan.prior_kind in PRIORS and (plan.prior_kind == "uniform") == (plan.prior is None)
-    need(known, "Plan.prior", "must match the stored kind")
+    require(known, "Plan.prior", "must match the stored kind")
     if plan.prior is None:
         return
     check_distribution("Plan.prior", plan.prior, plan.prior.size)
@@ -372,7 +372,7 @@ def _check_prior(plan: Plan) -> None:
         result = plan.cross_validation
         expected = None if result is None else resolve_prior(CROSS_VALIDATION, params, None, result, plan.split)
         same = expected is not None and np.allclose(plan.prior, expected, rtol=_TOLERANCE, atol=0.0)
-        need(same, "Plan.prior", "must follow from cross-validation")
+        require(same, "Plan.prior", "must follow from cross-validation")
 
 
 _WeightsByName = dict[tuple[str, str], IntegerWeights]
@@ -381,15 +381,15 @@ _WeightsByName = dict[tuple[str, str], IntegerWeights]
 def _check_fixed_rules(plan: Plan, n_train: int) -> None:
     """Raise unless the weights of the rules follow from the cross-validation, or from a user's primary rule."""
     rules, result = plan.fixed_rules, plan.cross_validation
-    need(result is not None or plan.split.prefit, "Plan.cross_validation", "is required for a primary rule")
+    require(result is not None or plan.split.prefit, "Plan.cross_validation", "is required for a primary rule")
     n_classifiers = rules[0].weights.size
     if result is None:
         expected = _weights_by_name(prefit_rules(float_weights(rules[0].weights), n_classifiers))
         if isinstance(plan.decision, PredictionSet):
             expected[SOFT, PRIMARY] = rules[0].weights
     else:
-        need(result.log_losses is not None, "CrossValidation.log_losses", "is required for a primary rule")
-        need(int(result.candidates[-1]) < n_classifiers, "CrossValidation.candidates", "must be classifiers")
+        require(result.log_losses is not None, "CrossValidation.log_losses", "is required for a primary rule")
+        require(int(result.candidates[-1]) < n_classifiers, "CrossValidation.candidates", "must be classifiers")
         votes = primary_weights(result.candidates, result.totals, n_classifiers, result.errors_of_votes)
         soft = cross_validated_soft_weights(result, n_classifiers, result.scored(n_train))
         expected = {(SOFT, PRIMARY): soft} | _weights_by_name(votes)
@@ -398,7 +398,7 @@ def _check_fixed_rules(plan: Plan, n_train: int) -> None:
     if plan.hedge == 0.0:
         expected = {name: weights for name, weights in expected.items() if name[1] == PRIMARY}
     same = len(stored) == len(rules) and _same_weights(stored, expected)
-    need(same, "Rule.weights", f"must follow from {source}")
+    require(same, "Rule.weights", f"must follow from {source}")
 
 
 def _weights_by_name(rules: tuple[FixedRule, ...]) -> _WeightsByName:
@@ -427,67 +427,71 @@ def check_fitted(fitted: Fitted) -> None:
     """Raise unless the values of a fit are about the same classifiers, rows and rules."""
     plan, predictions, members = fitted.plan, fitted.predictions, fitted.members
     n_members, classes, split = len(members), members.classes, plan.split
-    need(len(predictions) == n_members, "ValidationPredictions.y_pred", f"must be those of {n_members} classifiers")
+    require(len(predictions) == n_members, "ValidationPredictions.y_pred", f"must be those of {n_members} classifiers")
     # The labels have a wider type if a prediction outside the classes is longer, or not an integer.
     same = np.can_cast(classes.dtype, predictions.labels.dtype) and np.array_equal(classes, predictions.classes)
-    need(same, "ValidationPredictions.labels", "must begin with the classes of the classifiers")
+    require(same, "ValidationPredictions.labels", "must begin with the classes of the classifiers")
     _check_validation_rows(split, predictions)
     applies = all(_applies_to(rule, members) for rule in plan.fixed_rules)
-    need(applies, "Plan.fixed_rules", "must be for the classifiers")
-    need(plan.prior is None or plan.prior.size == n_members, "Plan.prior", f"must be for {n_members} classifiers")
+    require(applies, "Plan.fixed_rules", "must be for the classifiers")
+    require(plan.prior is None or plan.prior.size == n_members, "Plan.prior", f"must be for {n_members} classifiers")
     result = plan.cross_validation
     are_members = result is None or int(result.candidates[-1]) < n_members
-    need(are_members, "CrossValidation.candidates", "must be classifiers")
+    require(are_members, "CrossValidation.candidates", "must be classifiers")
     has_posterior = fitted.posteriors.posterior is not None
-    need(has_posterior == (plan.hedge > 0.0), "posterior", "must be present if hedge is positive, and only then")
+    require(has_posterior == (plan.hedge > 0.0), "posterior", "must be present if hedge is positive, and only then")
     has_scores = predictions.scores is not None
-    need(has_scores == (plan.thresholds is not None), "ValidationPredictions.scores", "must be present with thresholds")
+    require(
+        has_scores == (plan.thresholds is not None), "ValidationPredictions.scores", "must be present with thresholds"
+    )
     _check_probabilities(plan, predictions)
     if isinstance(plan.thresholds, ThresholdGrid):
         is_binary = classes.size == 2 and plan.thresholds.positive in classes.tolist()
-        need(is_binary, "ThresholdGrid.positive", "must be one of two classes")
+        require(is_binary, "ThresholdGrid.positive", "must be one of two classes")
         cost = getattr(plan.decision, "cost", None)
-        need(cost is None or set(cost.classes) >= set(classes.tolist()), "Threshold.cost", "must name both classes")
+        require(cost is None or set(cost.classes) >= set(classes.tolist()), "Threshold.cost", "must name both classes")
     for metric in plan.metrics:
         metric.check(classes)
     sliced = plan.slices if predictions.slices is None else int(predictions.slices.max()) >= len(plan.slices)
-    need(not sliced, "ValidationPredictions.slices", "must be those of the plan")
-    need((fitted.refit is None) == (plan.refit is None), "Fitted.refit", "must be present if it was planned")
+    require(not sliced, "ValidationPredictions.slices", "must be those of the plan")
+    require((fitted.refit is None) == (plan.refit is None), "Fitted.refit", "must be present if it was planned")
     same = fitted.refit is None or np.array_equal(fitted.refit.members.classes, classes)
-    need(same, "Refit.members", "must have the same classes")
+    require(same, "Refit.members", "must have the same classes")
     is_class = split.prefit if plan.majority_class is None else plan.majority_class in classes.tolist()
     is_class = is_class and (plan.positive is None or plan.positive in classes.tolist())
-    need(is_class, "Plan.majority_class", "must be a class")
+    require(is_class, "Plan.majority_class", "must be a class")
     rule_predictions = () if predictions.rule_predictions is None else predictions.rule_predictions
     n_rules = len(plan.fixed_rules)
-    need(
+    require(
         len(rule_predictions) == n_rules, "ValidationPredictions.rule_predictions", "must be those of every fixed rule"
     )
     # For draws, only that one of their classifiers made each prediction: which one depends on the rows.
     pairs = zip(plan.fixed_rules, rule_predictions, strict=True)
     follows = all(rule.is_consistent(codes, predictions.y_pred, predictions.labels) for rule, codes in pairs)
-    need(follows, "ValidationPredictions.rule_predictions", "must follow from predictions and weights of each rule")
+    require(follows, "ValidationPredictions.rule_predictions", "must follow from predictions and weights of each rule")
 
 
 def _check_probabilities(plan: Plan, predictions: ValidationPredictions) -> None:
     """Raise unless probabilities are those of the soft vote, and of its classes."""
     probabilities, name = predictions.probabilities, "ValidationPredictions.probabilities"
     needed = plan.needs_probabilities
-    need((probabilities is not None) == needed, name, "must be present for prediction sets and the AUC, and only then")
+    require(
+        (probabilities is not None) == needed, name, "must be present for prediction sets and the AUC, and only then"
+    )
     if probabilities is None or predictions.rule_predictions is None:
         return
     trained = np.isin(np.arange(predictions.n_classes), plan.soft.soft.classes)
-    need(bool(((probabilities == NEVER_SEEN) == ~trained).all()), name, "must be those of the trained classes")
-    need(bool((probabilities[:, trained] >= 0.0).all()), name, "must not be negative")
+    require(bool(((probabilities == NEVER_SEEN) == ~trained).all()), name, "must be those of the trained classes")
+    require(bool((probabilities[:, trained] >= 0.0).all()), name, "must not be negative")
     y_pred = predictions.rule_predictions[plan.fixed_rules.index(plan.soft)]
     most = np.take_along_axis(probabilities, y_pred[:, None].astype(np.intp), axis=1)[:, 0]
-    need(bool((most == probabilities.max(axis=1)).all()), name, "must be largest for the predicted classes")
+    require(bool((most == probabilities.max(axis=1)).all()), name, "must be largest for the predicted classes")
 
 
 def _check_validation_rows(split: Split, predictions: ValidationPredictions) -> None:
     """Raise unless each classifier has predictions of its validation rows, and of no others."""
     y_pred, not_evaluated = predictions.y_pred, predictions.not_evaluated
-    need(
+    require(
         y_pred.shape[1] == split.n_validating,
         "ValidationPredictions.y_pred",
         "must have a column for each validation row",
@@ -498,4 +502,4 @@ def _check_validation_rows(split: Split, predictions: ValidationPredictions) -> 
         matches = all(
             np.array_equal(np.flatnonzero(codes != not_evaluated), split(i)[1]) for i, codes in enumerate(y_pred)
         )
-    need(matches, "ValidationPredictions.y_pred", "must be of the validation rows of each classifier")
+    require(matches, "ValidationPredictions.y_pred", "must be of the validation rows of each classifier")

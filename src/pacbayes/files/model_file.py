@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import pacbayes
-from pacbayes._utils.checks import check_choice, need, need_array, need_whole, warn_caller
+from pacbayes._utils.checks import check_choice, require, require_array, require_int, warn_caller
 from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.posteriors import Posteriors, restored_posterior
@@ -203,23 +203,23 @@ def _state(model: CertifiedModel) -> dict[str, Any]:
 
 def _model(state: dict[str, Any]) -> CertifiedModel:
     """Create the estimator from checked values; everything else is computed."""
-    need(isinstance(state, dict) and set(state) == set(STATE), "model", f"must have the entries {', '.join(STATE)}")
+    require(isinstance(state, dict) and set(state) == set(STATE), "model", f"must have the entries {', '.join(STATE)}")
     plan, predictions = state["plan"], state["predictions"]
     valid = isinstance(plan, Plan) and isinstance(predictions, ValidationPredictions)
-    need(
+    require(
         valid and isinstance(state["members"], KernelSVMs | Estimators | CompositeMembers),
         "model",
         "must have members, a plan and validation predictions",
     )
     model = ESTIMATORS[state["class"]](**state["params"] | {"n_jobs": None})
-    need(type(model.voting) is str, "voting", "must be a string")
+    require(type(model.voting) is str, "voting", "must be a string")
     for name, value in _check_input_attributes(state["input_attributes"]).items():
         setattr(model, name, value)
     valid_labels = predictions.labels.dtype.kind in "biufUO" and predictions.labels.size <= _MAX_LABELS
-    need(valid_labels, "ValidationPredictions.labels", f"must be at most {_MAX_LABELS} numbers or strings")
+    require(valid_labels, "ValidationPredictions.labels", f"must be at most {_MAX_LABELS} numbers or strings")
     posteriors = Posteriors(_posterior(state["posterior"], plan, predictions))
-    need(state["refit"] is None or isinstance(state["refit"], Refit), "refit", "must be a Refit")
-    need(re.fullmatch(r"\d{4}-\d\d-\d\d", state["date"]) is not None, "date", "must be a date")
+    require(state["refit"] is None or isinstance(state["refit"], Refit), "refit", "must be a Refit")
+    require(re.fullmatch(r"\d{4}-\d\d-\d\d", state["date"]) is not None, "date", "must be a date")
     fitted = Fitted(state["members"], plan, predictions, posteriors, state["refit"], state["date"])
     check_fitted(fitted)
     return model._set_fitted(fitted)
@@ -229,10 +229,10 @@ def _posterior(stored: Any, plan: Plan, predictions: ValidationPredictions) -> P
     if stored is None:
         return None
     weights, distance = stored
-    need_array(weights, "weights", "f", (len(predictions),))
+    require_array(weights, "weights", "f", (len(predictions),))
     is_distribution = bool((weights >= 0.0).all()) and math.fsum(weights.tolist()) == 1.0
-    need(is_distribution, "weights", "must sum to one")
-    need(np.array_equal(float_weights(integer_weights(weights)), weights), "weights", "must be multiples of 2^-52")
+    require(is_distribution, "weights", "must sum to one")
+    require(np.array_equal(float_weights(integer_weights(weights)), weights), "weights", "must be multiples of 2^-52")
     distances = {planned.name: planned for planned in plan.distances}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fit has warned about an invalid constant
@@ -250,14 +250,14 @@ def _posterior(stored: Any, plan: Plan, predictions: ValidationPredictions) -> P
 def _check_input_attributes(attributes: dict[str, Any]) -> dict[str, Any]:
     """Check the number and names of features, by which scikit-learn rejects X with other columns."""
     is_known = isinstance(attributes, dict) and set(attributes) <= set(INPUT_ATTRIBUTES)
-    need(is_known, "input_attributes", f"must be among {', '.join(INPUT_ATTRIBUTES)}")
+    require(is_known, "input_attributes", f"must be among {', '.join(INPUT_ATTRIBUTES)}")
     n_features = attributes.get("n_features_in_")
     if "n_features_in_" in attributes:
-        need_whole(n_features, "n_features_in_", 1)
+        require_int(n_features, "n_features_in_", 1)
     if "feature_names_in_" in attributes:
         names = attributes["feature_names_in_"]
-        need_array(names, "feature_names_in_", "O", (n_features,))
-        need(all(type(name) is str for name in names.tolist()), "feature_names_in_", "must be strings")
+        require_array(names, "feature_names_in_", "O", (n_features,))
+        require(all(type(name) is str for name in names.tolist()), "feature_names_in_", "must be strings")
     return attributes
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pacbayes._utils.values import Decoder, Encoder, Known, check_place
+from pacbayes._utils.values import Decoder, Encoder, KnownTypes, check_part_index
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.distances import get_distance
 from pacbayes.certificates.decisions import Abstain, PredictionSet, Threshold
@@ -21,7 +21,7 @@ _CHECKED = (
     Threshold,
 )
 # Classes that a file may contain, with their checks; all others are rejected.
-KNOWN: Known = dict.fromkeys(_CHECKED) | dict.fromkeys(RULES, check)
+KNOWN: KnownTypes = dict.fromkeys(_CHECKED) | dict.fromkeys(RULES, check)
 
 
 class ModelEncoder(Encoder):
@@ -66,7 +66,7 @@ class ModelDecoder(Decoder):
         if kind not in ("Distance", "object"):
             return super().decode_other(kind, inner)
         (only,) = inner.values()
-        return _distance(only) if kind == "Distance" else self._objects[check_place(only)]
+        return _distance(only) if kind == "Distance" else self._objects[check_part_index(only)]
 
 
 def _distance(name: Any) -> Distance:

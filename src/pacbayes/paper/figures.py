@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import FloatArray, Rows
-from pacbayes._utils.seeds import generator
+from pacbayes._utils.seeds import make_rng
 from pacbayes.bounds import log_constant
 from pacbayes.data import load_dataset
 from pacbayes.paper.numbers import printed
@@ -144,12 +144,12 @@ def no_best_lambda(space: Workspace) -> Output:
 def rank_samples(seed: int, samples: int = _SAMPLES) -> list[Row]:
     """Rank, lambda and errors of each sample and each of its top values: ties go to the smaller lambda."""
     data = load_dataset("mammographic")
-    order = generator(seed).permutation(len(data.target))
+    order = make_rng(seed).permutation(len(data.target))
     test = order[_SAMPLES * SIZE :]
     rows = []
     for sample in range(samples):
         train = order[sample * SIZE : (sample + 1) * SIZE]
-        errors, test_errors = errors_on(data.data, data.target, train, (train, test), _POWERS, generator(seed, sample))
+        errors, test_errors = errors_on(data.data, data.target, train, (train, test), _POWERS, make_rng(seed, sample))
         for rank, i in enumerate(np.lexsort((_POWERS, errors))[:_TOP]):
             rows.append({
                 "sample": sample + 1, "rank": rank + 1, "lambda": float(f"{_POWERS[i]:.0e}"),
@@ -228,7 +228,7 @@ def robustness(space: Workspace) -> Output:
 def measured_sides(seed: int) -> list[Row]:
     """Train on each sample of 33, measure risk there and on the next sample, and the true risk on all other rows."""
     data = load_dataset("transfusion")
-    order = generator(seed).permutation(len(data.target))
+    order = make_rng(seed).permutation(len(data.target))
     number_of = len(order) // SIZE
     samples = [order[i * SIZE : (i + 1) * SIZE] for i in range(number_of)]
     rows = []
@@ -237,7 +237,7 @@ def measured_sides(seed: int) -> list[Row]:
             continue
         held_out = samples[(i + 1) % number_of]
         rest = np.setdiff1d(order, np.concatenate([train, held_out]))
-        errors = errors_on(data.data, data.target, train, (train, held_out, rest), _LAMBDAS, generator(seed, i))
+        errors = errors_on(data.data, data.target, train, (train, held_out, rest), _LAMBDAS, make_rng(seed, i))
         true = errors[2] / len(rest)
         for kind, empirical in zip(METRICS, errors[:2] / SIZE, strict=True):
             rows += [_sides(i + 1, kind, distance, empirical, true) for distance in ("linear", "squared")]

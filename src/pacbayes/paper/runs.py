@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.files import write_file
-from pacbayes._utils.seeds import Purpose, generator
+from pacbayes._utils.seeds import Purpose, make_rng
 from pacbayes.data import load_dataset
 from pacbayes.ensemble import svm_set
 from pacbayes.ensemble.validation import risks_of_errors
@@ -138,9 +138,9 @@ def _compute(data: Any, lambdas: FloatArray, protocol: Protocol, seed: int, jobs
     rows, scale = protocol.prepare(data.data)
     gamma: float | str = "sigest"
     if protocol.sigma == "once":
-        gamma = sigest(protocol.width_rows(data.data), random_state=generator(seed, Purpose.WIDTH_ONCE))
+        gamma = sigest(protocol.width_rows(data.data), random_state=make_rng(seed, Purpose.WIDTH_ONCE))
     # The test rows are put aside first; the others are divided for every classifier, or once for all.
-    order = generator(seed, Purpose.TEST).permutation(len(rows))
+    order = make_rng(seed, Purpose.TEST).permutation(len(rows))
     test, rest = np.sort(order[: sizes.test]), np.sort(order[sizes.test :])
     start = time.perf_counter()
     with warnings.catch_warnings():
@@ -158,6 +158,6 @@ def _compute(data: Any, lambdas: FloatArray, protocol: Protocol, seed: int, jobs
         "unconverged": np.array(np.count_nonzero(~np.asarray(classifiers.converged))),
     }
     if shared:
-        sample = generator(seed, Purpose.OVERLAPPING).choice(rest, classifiers.m, replace=False)
+        sample = make_rng(seed, Purpose.OVERLAPPING).choice(rest, classifiers.m, replace=False)
         arrays["overlapping"] = np.count_nonzero(classifiers.predict(rows[sample]) != data.target[sample], axis=1)
     return arrays | {"seconds": np.array(time.perf_counter() - start)}

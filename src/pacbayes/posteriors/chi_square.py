@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes._utils.arrays import EPS, FloatArray, round_down
-from pacbayes._utils.checks import check_risks, least_sample_size
-from pacbayes._utils.words import format_up
+from pacbayes._utils.checks import check_risks, min_sample_size
+from pacbayes._utils.words import format_rounded_up
 from pacbayes.bounds.bound import average_risk, chi_square_divergence, kullback_leibler
 from pacbayes.bounds.chi_square import ChiSquareBound
 from pacbayes.bounds.distance import Distance
@@ -56,7 +56,7 @@ class ChiSquarePosterior(Posterior):
 
     def _facts(self) -> tuple[str, dict[str, str], dict[str, str]]:
         line, first, last = super()._facts()
-        return f"chi2, {line}", first | {"chi-square divergence": format_up(self.chi2, 4)}, last
+        return f"chi2, {line}", first | {"chi-square divergence": format_rounded_up(self.chi2, 4)}, last
 
 
 class _Node(NamedTuple):
@@ -205,7 +205,7 @@ def optimal_chi_square(
         Maximum number of points on the curve.
     """
     values = check_risks(risks)
-    function = ChiSquareBound(get_distance(distance), least_sample_size(m, values.size), delta, constant)
+    function = ChiSquareBound(get_distance(distance), min_sample_size(m, values.size), delta, constant)
     p, total = check_prior(prior, values.size)
     groups = group_risks(values, function.m, p, total)
     curve = _Curve(groups)

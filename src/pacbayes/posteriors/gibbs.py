@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pacbayes._utils.arrays import EPS, FloatArray, usual_float_errors
+from pacbayes._utils.arrays import EPS, FloatArray, default_errstate
 from pacbayes._utils.checks import check_distribution, check_number, check_risks
 
 # Number of prior weights summed sequentially.
@@ -259,7 +259,7 @@ def gibbs_posterior(risks: ArrayLike, beta: float, prior: ArrayLike | None = Non
     inverse_temperature = check_number("beta", beta, "a number")
     if not inverse_temperature >= 0.0:
         raise ValueError(f"beta must be at least 0 (infinity is allowed), got {beta!r}")
-    with usual_float_errors():
+    with default_errstate():
         groups = group_risks(risks, None, *check_prior(prior, risks.size))
         curve = GibbsCurve.of(groups)
         return groups.spread(curve.shares(curve.at(inverse_temperature)))

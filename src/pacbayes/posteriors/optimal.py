@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import usual_float_errors
+from pacbayes._utils.arrays import default_errstate
 from pacbayes._utils.checks import check_choice, check_tolerance
 from pacbayes.bounds.chi_square import CHI2, DIVERGENCES
 from pacbayes.bounds.distance import Distance
@@ -144,9 +144,9 @@ def optimal_posterior(
     if check_choice("divergence", divergence, DIVERGENCES) == CHI2:
         if name != "certified":
             raise ValueError(f"divergence='chi2' has the method 'certified' only, got {method!r}")
-        with usual_float_errors():
+        with default_errstate():
             return optimal_chi_square(
                 risks, m, accuracy, distance=distance, delta=delta, prior=prior, constant=constant, **options
             )
-    with usual_float_errors():
+    with default_errstate():
         return solve(Problem.checked(risks, m, distance, delta, prior, constant), accuracy, **options)

@@ -31,9 +31,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import FloatArray, usual_float_errors
+from pacbayes._utils.arrays import FloatArray, default_errstate
 from pacbayes._utils.checks import check_choice, check_tolerance
-from pacbayes._utils.words import format_up
+from pacbayes._utils.words import format_rounded_up
 from pacbayes.bounds.binary_kl import lower_root
 from pacbayes.bounds.distance import BoundFunction
 from pacbayes.posteriors.optimal import check_options, optimal_posterior
@@ -82,7 +82,10 @@ class VotePosterior(Result):
 
     def _facts(self) -> tuple[str, dict[str, str], dict[str, str]]:
         line = f"{self.method}, m={self.m}, delta={self.delta:g}"
-        first = {"tandem risk T": format_up(self.tandem_risk, 4), "validation risk G": format_up(self.gibbs_risk, 4)}
+        first = {
+            "tandem risk T": format_rounded_up(self.tandem_risk, 4),
+            "validation risk G": format_rounded_up(self.gibbs_risk, 4),
+        }
         return line, first, {"inequality": f"{self.method}, {self.constant} constant"}
 
 
@@ -366,6 +369,6 @@ def optimal_vote(
         solve = _own_rows  # the tandem risk need not be convex
     check_options(f"bound {bound!r}", solve, options)
     accuracy = check_tolerance(tol)
-    with usual_float_errors():
+    with default_errstate():
         problem = VoteProblem.checked(error_rows, m, bound, delta, prior, constant, validated)
         return solve(problem, accuracy, **options)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import FloatArray, cached_property, usual_float_errors
-from pacbayes._utils.checks import check_risks, least_sample_size
-from pacbayes._utils.words import card, format_up
+from pacbayes._utils.arrays import FloatArray, cached_property, default_errstate
+from pacbayes._utils.checks import check_risks, min_sample_size
+from pacbayes._utils.words import format_rounded_up, html_card
 from pacbayes.bounds.bound import average_risk, kullback_leibler
 from pacbayes.bounds.distance import BoundFunction, Distance
 from pacbayes.bounds.distances import get_distance
@@ -57,7 +57,7 @@ class Result:
     @property
     def hhi(self) -> float:
         r"""Herfindahl-Hirschman index :math:`\sum_i q_i^2`, between 1/H (uniform) and 1 (one classifier)."""
-        with usual_float_errors():
+        with default_errstate():
             return float(np.square(self.weights).sum())
 
     @property
@@ -94,15 +94,15 @@ class Result:
 
     def __repr__(self) -> str:
         ending = "" if self.converged else f", not converged: {self.message}"
-        bound = format_up(self.bound, 4)
+        bound = format_rounded_up(self.bound, 4)
         return f"{type(self).__name__}(bound={bound}, {self._optimality()}; {self._facts()[0]}{ending})"
 
     def _repr_html_(self) -> str:
         _, first, last = self._facts()
         facts = {
-            "bound": format_up(self.bound, 4),
+            "bound": format_rounded_up(self.bound, 4),
             **first,
-            "divergence K": format_up(self.kl, 4),
+            "divergence K": format_rounded_up(self.kl, 4),
             "classifiers with weight": f"{self.support_size} of {self.weights.size}",
             "effective number of classifiers": f"{self.n_effective:.4g}",
             "validation examples m": str(self.m),
@@ -110,7 +110,7 @@ class Result:
             **last,
         }
         status = self._optimality() + ("" if self.converged else f"; not converged: {self.message}")
-        return card(f"{self._title} {self.weights.size} classifiers", [f"{status[0].upper()}{status[1:]}."], facts)
+        return html_card(f"{self._title} {self.weights.size} classifiers", [f"{status[0].upper()}{status[1:]}."], facts)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -153,7 +153,7 @@ class Posterior(Result):
     def _facts(self) -> tuple[str, dict[str, str], dict[str, str]]:
         line = f"{self.distance}, m={self.m}, delta={self.delta:g}, {self.method}"
         last = {"distance": f"{self.distance}, {self.constant} constant", "method": self.method}
-        return line, {"validation risk L": format_up(self.empirical_risk, 4)}, last
+        return line, {"validation risk L": format_rounded_up(self.empirical_risk, 4)}, last
 
 
 def _plain(value: Any) -> Any:
@@ -197,7 +197,7 @@ class Problem:
     ) -> Problem:
         """Check the arguments; of unequal sample sizes the smallest is used, equation (least-m)."""
         risks = check_risks(risks)
-        function = get_distance(distance).bound_function(least_sample_size(m, risks.size), delta, constant)
+        function = get_distance(distance).bound_function(min_sample_size(m, risks.size), delta, constant)
         return cls(risks, *check_prior(prior, risks.size), function)
 
     @cached_property

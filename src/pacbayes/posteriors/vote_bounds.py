@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import EPS, BoolArray, FloatArray, cached_property, round_up, usual_float_errors
+from pacbayes._utils.arrays import EPS, BoolArray, FloatArray, cached_property, default_errstate, round_up
 from pacbayes._utils.checks import check_choice, check_distribution
 from pacbayes.bounds.binary_kl import lower_root
 from pacbayes.bounds.bound import kullback_leibler
@@ -276,7 +276,7 @@ def vote_bound(
     cantelli: 0.3034
     first-order: 0.4948
     """
-    with usual_float_errors():
+    with default_errstate():
         problem = VoteProblem.checked(error_rows, m, bound, delta, prior, constant, validated)
         checked, _ = check_distribution("weights", weights, problem.errors.shape[0])
         return problem.evaluate(checked).bound

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from pacbayes._utils.checks import check_choice
-from pacbayes._utils.words import PLURAL, printable_lines
+from pacbayes._utils.words import PLURAL, escape_lines
 from pacbayes.certificates.certificate import MAJORITY_CLASS, Certificate
 from pacbayes.certificates.decisions import SelectiveResult
 from pacbayes.estimators.base import CertifiedModel
@@ -65,12 +65,12 @@ def model_card(model: CertifiedModel, format: str = "markdown", *, owner: str | 
         }
         text = json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False)
         # Keep names from the data as they are, but escape characters that would control a terminal.
-        return text if text == printable_lines(text) else json.dumps(card, indent=2, allow_nan=False)
+        return text if text == escape_lines(text) else json.dumps(card, indent=2, allow_nan=False)
     parts = [
         f"## {title}\n\n" + "".join(_to_markdown(*entry) for entry in section.items())
         for title, section in sections.items()
     ]
-    return printable_lines(f"# Model card: {type(model).__name__}\n\n" + "\n".join(parts))
+    return escape_lines(f"# Model card: {type(model).__name__}\n\n" + "\n".join(parts))
 
 
 def _model_sections(view: ReportView) -> dict[str, dict[str, Any]]:

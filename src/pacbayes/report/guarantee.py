@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import BoolArray, FloatArray
-from pacbayes._utils.words import PLURAL, cut, failure, format_share, percent_up
+from pacbayes._utils.words import PLURAL, format_delta, format_share, percent_up, truncate
 from pacbayes.certificates.certificate import MAJORITY_CLASS, Baseline, Missed
 from pacbayes.certificates.decisions import SelectiveResult, ThresholdResult
 from pacbayes.certificates.sentences import format_label
@@ -109,7 +109,7 @@ def observed(view: ReportView) -> str:
 
 def assumptions(view: ReportView) -> list[tuple[str, str]]:
     """Assumptions in short, each with typical violations."""
-    failures = f"It does for up to {failure(view.certificate.delta)} of samples, even if all assumptions hold."
+    failures = f"It does for up to {format_delta(view.certificate.delta)} of samples, even if all assumptions hold."
     long_run = "The bound is for the long run: a small number of new examples may have more errors."
     return [
         _SAMPLING[view.certificate.unit],
@@ -170,7 +170,7 @@ class Confusion:
         else:
             counts = count(_predict_validation_set(view)).astype(np.float64)
         rejected = None if accepted.all() else np.bincount(y_true[~accepted], minlength=predictions.n_classes)
-        names = tuple(cut(" ".join(str(label).split()), _MAX_LABEL_LENGTH) for label in labels)
+        names = tuple(truncate(" ".join(str(label).split()), _MAX_LABEL_LENGTH) for label in labels)
         return cls(names, counts, rejected, "rows" if unit == GROUP else PLURAL[unit])
 
     @property

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pacbayes._utils.checks import import_optional
-from pacbayes._utils.files import check_can_write, write_file
-from pacbayes._utils.words import PLURAL, format_share, percent_up, printable_lines
+from pacbayes._utils.files import check_writable, write_file
+from pacbayes._utils.words import PLURAL, escape_lines, format_share, percent_up
 from pacbayes.certificates.decisions import ThresholdResult
 from pacbayes.certificates.sentences import format_label
 from pacbayes.certificates.sets import SetResult
@@ -127,7 +127,7 @@ def write_report(
     >>> "error rate at most" in page
     True
     """
-    check_can_write("path", path)
+    check_writable("path", path)
     write_file(path, report_html(model, title=title, test=test, data=data, notes=notes, owner=owner).encode("utf-8"))
     return Path(path)
 
@@ -185,7 +185,7 @@ def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
         record=[data_table(view), parameter_table(view), version_table()],
     )
     # Names from the data may hold characters that HTML does not allow, or that change the text direction.
-    return printable_lines(page)
+    return escape_lines(page)
 
 
 def render_svg(ident: str, height: int, draw: Callable[[Axes], Any]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.checks import import_optional
-from pacbayes._utils.words import PLURAL, confidence, format_up, percent_up
+from pacbayes._utils.words import PLURAL, format_confidence, format_rounded_up, percent_up
 from pacbayes.bounds.binomial import binomial_upper, chances, rows_needed
 from pacbayes.certificates.certify import abstention_counts, threshold_counts
 from pacbayes.certificates.decisions import Abstain, SelectiveResult, Threshold, ThresholdResult
@@ -92,7 +92,7 @@ def plot_certificate(clf: Model, ax: "Axes | None" = None, *, test: Any = None) 
         color = RISK if y else ACCENT
         lower = view.certificate.lower or 0.0 if y == 0 else 0.0
         interval = [[max(risk - lower, 0.0)], [max(bound - risk, 0.0)]]
-        name = f"validation error and {confidence(view.plan.delta)} upper bound"
+        name = f"validation error and {format_confidence(view.plan.delta)} upper bound"
         axes.errorbar([risk], [y], xerr=interval, fmt="o", color=color, capsize=5.0, linewidth=2.0, label=name)
         if bound > end:
             axes.plot([end], [y], ">", color=color, markersize=8.0, clip_on=False)
@@ -208,7 +208,7 @@ def plot_bounds(clf: Model, ax: "Axes | None" = None) -> "Axes":
     bounds = np.array([min(posterior.bound, 1.0) for posterior in view.posteriors])
     risks = np.array([posterior.empirical_risk for posterior in view.posteriors])
     positions = np.arange(bounds.size)
-    name = f"validation error and {confidence(view.plan.delta)} upper bound"
+    name = f"validation error and {format_confidence(view.plan.delta)} upper bound"
     interval = [risks, np.maximum(bounds - risks, 0.0)]
     axes.errorbar(positions, risks, yerr=interval, fmt="o", color=RISK, capsize=5.0, linewidth=2.0, label=name)
     for x, height in zip(positions, bounds.tolist(), strict=True):
@@ -260,7 +260,7 @@ def plot_gibbs_curve(clf: Model, ax: "Axes | None" = None) -> "Axes":
         axes.plot(betas, [problem.function(point.risk, point.kl) for point in points], dashes, label=distance.name)
     # If the optimum is at infinity, the curve is flat at its end.
     beta = min(best.beta, betas[-1])
-    label = f"optimum: β = {best.beta:.4g}, B = {format_up(best.bound, 4)}"
+    label = f"optimum: β = {best.beta:.4g}, B = {format_rounded_up(best.bound, 4)}"
     axes.plot([beta], [best.bound], "o", color=ACCENT, label=label)
     _logarithmic(axes)
     return set_labels(axes, "inverse temperature β", "bound on the error rate")

@@ -10,7 +10,7 @@ import numpy as np
 
 import pacbayes
 from pacbayes._utils.values import fingerprint
-from pacbayes._utils.words import PLURAL, cut, format_value
+from pacbayes._utils.words import PLURAL, format_value, truncate
 from pacbayes.data.split import DISTINCT
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.report.tables import TextTable
@@ -46,7 +46,7 @@ def column_table(view: ReportView) -> TextTable | None:
     caption = "Gradient boosting gets missing values, and categories of up to 250 values, as they are."
     if len(summary) > _MAX_NAMES:
         caption += f" The first {_MAX_NAMES} of {len(summary)} columns."
-    rows = [(cut(name, _MAX_NAME_LENGTH), kind, text) for name, kind, text in summary[:_MAX_NAMES]]
+    rows = [(truncate(name, _MAX_NAME_LENGTH), kind, text) for name, kind, text in summary[:_MAX_NAMES]]
     return TextTable("What was made of each column", ("column", "kind", "used as"), rows, caption)
 
 
@@ -129,7 +129,7 @@ def format_names(names: Sequence[Any], notes: Sequence[str] = ()) -> str:
     >>> format_names(["a", "b" * 500], [" (3 rows)", " (4 rows)"])[:20], format_names(range(1000))[-26:]
     ('a (3 rows), bbbbbbbb', '198, 199, … and 800 others')
     """
-    listed = [cut(str(name), _MAX_NAME_LENGTH) for name in names[:_MAX_NAMES]]
+    listed = [truncate(str(name), _MAX_NAME_LENGTH) for name in names[:_MAX_NAMES]]
     annotated = [name + note for name, note in zip(listed, notes or [""] * len(listed), strict=False)]
     return ", ".join(annotated) + (f", … and {len(names) - len(listed)} others" if len(listed) < len(names) else "")
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from pacbayes._utils.words import (
     PLURAL,
-    confidence,
+    format_confidence,
     format_level,
     format_params,
+    format_rounded_up,
     format_share,
-    format_up,
     percent_down,
     percent_up,
 )
@@ -204,8 +204,8 @@ def _certificate_row(view: ReportView, voting: str, full: bool) -> dict[str, str
 def _certificate_caption(view: ReportView) -> str:
     certificates, hedge = view.model.certificates_, view.plan.hedge
     parts = [
-        f"Each certificate holds on its own, with {confidence(view.plan.delta)} confidence: decide before validation "
-        "which classifier to use."
+        f"Each certificate holds on its own, with {format_confidence(view.plan.delta)} confidence: decide before "
+        "validation which classifier to use."
     ]
     if certificates["majority"].rule == POSTERIOR:
         parts.append(
@@ -250,9 +250,9 @@ def bounds_table(view: ReportView) -> TextTable:
         for name, classifier, bound, risk in bounds
     ]
     caption = (
-        f"Each bound holds on its own, with {confidence(view.plan.delta)} confidence. Fix distance and delta before "
-        "validation: picking the smallest of several bounds afterwards is not covered. A list of distances is, with "
-        "delta divided among them."
+        f"Each bound holds on its own, with {format_confidence(view.plan.delta)} confidence. Fix distance and delta "
+        "before validation: picking the smallest of several bounds afterwards is not covered. A list of distances is, "
+        "with delta divided among them."
     )
     if view.plan.hedge < 1.0:
         notes.append("The bounds of the distances are for a posterior with all of delta.")
@@ -325,7 +325,9 @@ def part_table(view: ReportView) -> TextTable | None:
         if metric.name == "error" and metric.unit == GROUP:
             count = format_share(metric.count / metric.rows) if metric.rows else "–"
         rows.append((label, bound, count, str(metric.rows)))
-    jointly = f"These bounds and that of the overall error rate hold jointly, with {confidence(certificate.delta)}"
+    jointly = (
+        f"These bounds and that of the overall error rate hold jointly, with {format_confidence(certificate.delta)}"
+    )
     cost = _cost_of_metrics(certificate, plan.share) + _DUPLICATES_ONCE.get(certificate.unit, "")
     return TextTable(title, columns, rows, f"{jointly} confidence. {cost}")
 
@@ -372,7 +374,7 @@ def format_bound(value: float | None, digits: int = 5) -> str:
     """
     if value is None:
         return "–"
-    return "∞" if value == math.inf else format_up(value, digits)
+    return "∞" if value == math.inf else format_rounded_up(value, digits)
 
 
 def format_number(value: float) -> str:

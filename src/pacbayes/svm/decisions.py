@@ -26,7 +26,7 @@ import math
 from numba import types
 
 from pacbayes._utils.arrays import EPS
-from pacbayes._utils.progress import compiled
+from pacbayes._utils.progress import cached_njit
 
 _LOG2E = 1.0 / math.log(2.0)
 # ln 2 in two parts; integer multiples of the first below 2^11 are exact.
@@ -41,7 +41,7 @@ _UNCHANGED = 4.0 * EPS
 _TINY = 1e-290
 
 
-@compiled(inner=True)
+@cached_njit(internal=True)
 def _exp_row(x, power, bits):
     """Replace x <= 0 by exp(x); `power` is a buffer and `bits` the same memory as integers."""
     for t in range(x.size):
@@ -70,7 +70,7 @@ def _exp_row(x, power, bits):
         x[t] *= power[t]
 
 
-@compiled()
+@cached_njit()
 def gaussian_of_distances(distances, rows, columns, gamma, out, power, bits):
     """Set out[i, j] = exp(-gamma distances[rows[i], columns[j]])."""
     for i in range(rows.size):
@@ -80,7 +80,7 @@ def gaussian_of_distances(distances, rows, columns, gamma, out, power, bits):
         _exp_row(row, power, bits)
 
 
-@compiled()
+@cached_njit()
 def gaussian_in_single(distances, rows, columns, gamma, out, row, power, bits):
     """Set out[i, j] = exp(-gamma distances[rows[i], columns[j]]), rounded to single precision; `row` is a buffer."""
     for i in range(rows.size):
@@ -95,7 +95,7 @@ def gaussian_in_single(distances, rows, columns, gamma, out, row, power, bits):
 # Two rows and four columns at a time, so that each loaded value is used eight times.
 
 
-@compiled(inner=True)
+@cached_njit(internal=True)
 def _set_distances(first, second, columns, start, out, other):
     """Set out[t] and other[t] to the squared distances of two rows and the row in column start + t of `columns`."""
     stop = start + out.size
@@ -122,7 +122,7 @@ def _set_distances(first, second, columns, start, out, other):
         j += 1
 
 
-@compiled(inner=True)
+@cached_njit(internal=True)
 def _set_products(first, second, columns, start, out, other):
     """Set out[t] and other[t] to the inner products of two rows and the row in column start + t of `columns`."""
     stop = start + out.size
@@ -146,7 +146,7 @@ def _set_products(first, second, columns, start, out, other):
         j += 1
 
 
-@compiled(inner=True)
+@cached_njit(internal=True)
 def _to_gaussians(gamma, values, power, bits):
     for t in range(values.size):
         values[t] = -gamma * values[t]
@@ -156,7 +156,7 @@ def _to_gaussians(gamma, values, power, bits):
 # The last of an odd number of rows is computed a second time, in `spare`.
 
 
-@compiled()
+@cached_njit()
 def products_between(A, columns, out, spare, start, top, bottom):
     """Set out[i, j] to the product of row i of A and column j of `columns`, for a tile of columns and some rows."""
     stop = min(start + spare.size, out.shape[1])
@@ -166,7 +166,7 @@ def products_between(A, columns, out, spare, start, top, bottom):
         _set_products(A[i], A[second], columns, start, out[i, start:stop], other)
 
 
-@compiled()
+@cached_njit()
 def distances_between(A, columns, out, spare, start, top, bottom, gamma, power, bits):
     """Set out[i, j] to squared distances, like `products_between`, and for positive gamma to kernel values."""
     stop = min(start + spare.size, out.shape[1])
@@ -180,7 +180,7 @@ def distances_between(A, columns, out, spare, start, top, bottom, gamma, power, 
                 _to_gaussians(gamma, other, power, bits)
 
 
-@compiled()
+@cached_njit()
 def weighted_sums(used, coefs, K, sums):
     """Set `sums` to the weighted sums of all columns of K; four terms at a time, added in the same order.
 
@@ -203,7 +203,7 @@ def weighted_sums(used, coefs, K, sums):
         k += 1
 
 
-@compiled()
+@cached_njit()
 def absolute_sums(coefs, sums):
     """Set `sums` to the 1-norms of the rows of `coefs`, added from the first entry to the last.
 
@@ -226,7 +226,7 @@ def absolute_sums(coefs, sums):
         h += 1
 
 
-@compiled(inner=True, error_model="numpy", fastmath={"nnan", "nsz", "contract", "reassoc"})
+@cached_njit(internal=True, error_model="numpy", fastmath={"nnan", "nsz", "contract", "reassoc"})
 def _scaled(coefs, scale, s):
     """Set s = scale * coefs and return the sum of its absolute values."""
     total = 0.0
@@ -236,7 +236,7 @@ def _scaled(coefs, scale, s):
     return total
 
 
-@compiled(error_model="numpy")
+@cached_njit(error_model="numpy")
 def collect(dual_coef, order, scales, doubts, s, before, starts, columns, values):
     """Store the changes of s = y alpha / C along the path; return their number, or -1 if it exceeds `columns`.
 
@@ -279,13 +279,13 @@ def collect(dual_coef, order, scales, doubts, s, before, starts, columns, values
     return count
 
 
-@compiled(inner=True, fastmath={"nnan", "nsz", "contract"})
+@cached_njit(internal=True, fastmath={"nnan", "nsz", "contract"})
 def _add(scores, change, row):
     for t in range(scores.size):
         scores[t] += change * row[t]
 
 
-@compiled(inner=True)
+@cached_njit(internal=True)
 def _largest(K, largest):
     """Set `largest` to the largest absolute value of each column of K."""
     for t in range(largest.size):
@@ -297,7 +297,7 @@ def _largest(K, largest):
             largest[t] = size if size > largest[t] else largest[t]
 
 
-@compiled(inner=True)
+@cached_njit(internal=True)
 def _compare(scores, threshold, doubt, floor, largest, out):
     """Compare scores with the threshold; return the number of those that are too close to it or NaN."""
     uncertain = 0
@@ -308,7 +308,7 @@ def _compare(scores, threshold, doubt, floor, largest, out):
     return uncertain
 
 
-@compiled(inner=True)
+@cached_njit(internal=True)
 def _weighted_sum(coefs, K, column):
     """Weighted sum of a column of K."""
     total = 0.0
@@ -318,7 +318,7 @@ def _weighted_sum(coefs, K, column):
     return total
 
 
-@compiled(inner=True)
+@cached_njit(internal=True)
 def _decide(scores, scale, doubt, largest, coefs, K, intercept, tie, out):
     """Set `out` where decision values of an SVM are at least -tie; scores are about `scale` times their sums."""
     threshold = (-tie - intercept) * scale
@@ -331,7 +331,7 @@ def _decide(scores, scale, doubt, largest, coefs, K, intercept, tie, out):
             out[t] = _weighted_sum(coefs, K, t) + intercept >= -tie
 
 
-@compiled()
+@cached_njit()
 def accumulate(
     starts, columns, values, order, scales, doubts, dual_coef, intercepts, ties, K, scores, largest, positive
 ):
@@ -347,7 +347,7 @@ def accumulate(
         _decide(scores, scales[i], doubts[i], largest, dual_coef[h], K, intercepts[h], ties[h], positive[h])
 
 
-@compiled()
+@cached_njit()
 def compare_products(products, sizes, dual_coef, intercepts, ties, K, largest, positive):
     """Set `positive` by SVM and new row, from the matrix product of dual coefficients and K; `largest` is a buffer."""
     _largest(K, largest)

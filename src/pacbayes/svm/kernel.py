@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.checks import check_choice, check_number, need, need_array, need_choice
+from pacbayes._utils.checks import check_choice, check_number, require, require_array, require_choice
 from pacbayes._utils.progress import COMPILING, progress
-from pacbayes._utils.seeds import generator
-from pacbayes._utils.threads import one_core, parallel_for
+from pacbayes._utils.seeds import make_rng
+from pacbayes._utils.threads import limit_to_one_core, parallel_for
 
 KERNELS = ("rbf", "linear")
 # Nystroem approximation of rbf; see landmarks.py.
@@ -55,9 +55,9 @@ class Scaling:
     width: FloatArray
 
     def __post_init__(self) -> None:
-        need_array(self.shift, "Scaling.shift", "f", (None,))
-        need_array(self.width, "Scaling.width", "f", self.shift.shape)
-        need(bool((self.width > 0.0).all()), "Scaling.width", "must be positive")
+        require_array(self.shift, "Scaling.shift", "f", (None,))
+        require_array(self.width, "Scaling.width", "f", self.shift.shape)
+        require(bool((self.width > 0.0).all()), "Scaling.width", "must be positive")
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """Scale rows, as a copy.
@@ -169,11 +169,11 @@ class Kernel:
     gamma: float | None
 
     def __post_init__(self) -> None:
-        need_choice(self.name, "Kernel.name", KERNELS)
+        require_choice(self.name, "Kernel.name", KERNELS)
         if self.name == "linear":
-            need(self.gamma is None, "Kernel.gamma", "must be None for linear")
+            require(self.gamma is None, "Kernel.gamma", "must be None for linear")
         else:
-            need(type(self.gamma) is float and 0.0 < self.gamma < math.inf, "Kernel.gamma", "must be positive")
+            require(type(self.gamma) is float and 0.0 < self.gamma < math.inf, "Kernel.gamma", "must be positive")
 
     def between(self, A: FloatArray, B: FloatArray) -> FloatArray:
         """Kernel matrix of rows of A by rows of B.
@@ -215,7 +215,7 @@ class Kernel:
 
             def work(start: int) -> None:
                 band = slice(start, start + _BAND)
-                with one_core(), np.errstate(under="ignore", over="ignore"):
+                with limit_to_one_core(), np.errstate(under="ignore", over="ignore"):
                     values[band, : band.stop] = self.between(A[band], A[: band.stop])
                 values[:start, band] = values[band, :start].T
                 advance(1)
@@ -414,7 +414,7 @@ def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> floa
         raise ValueError(
             "X must contain different rows to estimate the kernel width: all are equal; set gamma to a number"
         )
-    rng, sigma = generator(random_state), np.nan
+    rng, sigma = make_rng(random_state), np.nan
     while np.isnan(sigma):  # no pair differs, but some rows do
         first, second = rng.integers(len(rows), size=(2, pairs))
         sigma = sigma_of_pairs(rows, first, second)

@@ -10,10 +10,10 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import FloatArray, Rows
-from pacbayes._utils.checks import MOST, need, need_array, need_number, need_rows
+from pacbayes._utils.checks import MAX_STORED_INT, require, require_array, require_number, require_row_indices
 from pacbayes._utils.memory import BLOCK_BYTES
 from pacbayes._utils.progress import progress
-from pacbayes._utils.threads import one_core, parallel_for
+from pacbayes._utils.threads import limit_to_one_core, parallel_for
 from pacbayes.svm.kernel import load_compiled
 from pacbayes.svm.path import SVMPath, solve_path
 
@@ -158,10 +158,10 @@ class Pair:
     kernel_size: float
 
     def __post_init__(self) -> None:
-        need(isinstance(self.path, SVMPath), "Pair.path", "must be an SVMPath")
-        need_rows(self.rows, "Pair.rows", MOST)
-        need(self.rows.size == self.path.dual_coef.shape[1], "Pair.rows", "must be one for each coefficient")
-        need_number(self.kernel_size, "Pair.kernel_size")
+        require(isinstance(self.path, SVMPath), "Pair.path", "must be an SVMPath")
+        require_row_indices(self.rows, "Pair.rows", MAX_STORED_INT)
+        require(self.rows.size == self.path.dual_coef.shape[1], "Pair.rows", "must be one for each coefficient")
+        require_number(self.kernel_size, "Pair.kernel_size")
 
 
 @dataclass(frozen=True)
@@ -175,21 +175,21 @@ class OneVsOnePaths:
         """Raise unless there is a path over the same lambdas for every pair of classes, in order."""
         _check_codes(self.codes, "OneVsOnePaths.codes")
         of_pairs = type(self.pairs) is tuple and all(isinstance(pair, Pair) for pair in self.pairs)
-        need(of_pairs, "OneVsOnePaths.pairs", "must be a tuple of Pair")
+        require(of_pairs, "OneVsOnePaths.pairs", "must be a tuple of Pair")
         pairs = [(pair.first, pair.second) for pair in self.pairs]
         whole = all(type(code) is int for pair in pairs for code in pair)  # 0.0 and False equal 0 but are no indices
         complete = whole and pairs == pairs_of(self.codes)
-        need(complete, "OneVsOnePaths.pairs", "must be all pairs of the classes, in order")
+        require(complete, "OneVsOnePaths.pairs", "must be all pairs of the classes, in order")
         lambdas = self.pairs[0].path.lambdas
         same = all(np.array_equal(pair.path.lambdas, lambdas) for pair in self.pairs)
-        need(same, "SVMPath.lambdas", "must be the same for all pairs")
+        require(same, "SVMPath.lambdas", "must be the same for all pairs")
 
     def check_rows(self, number: int) -> None:
         """Raise unless `rows` are among so many training rows, and all of them for a single pair."""
         for pair in self.pairs:
-            need(pair.rows.size > 0, "Pair.rows", "must not be empty")
-            need_rows(pair.rows, "Pair.rows", number)
-            need(len(self.pairs) > 1 or pair.rows.size == number, "Pair.rows", "must be all training rows")
+            require(pair.rows.size > 0, "Pair.rows", "must not be empty")
+            require_row_indices(pair.rows, "Pair.rows", number)
+            require(len(self.pairs) > 1 or pair.rows.size == number, "Pair.rows", "must be all training rows")
 
     def select(self, indices: Rows) -> tuple["OneVsOnePaths", NDArray[np.bool_]]:
         """Select SVMs of each path; return them on their support vectors, and the mask of these training rows."""
@@ -304,13 +304,13 @@ class OneVsOneSVM:
         """Raise unless there are coefficients for every pair of classes and every support vector."""
         _check_codes(self.codes, "OneVsOneSVM.codes")
         pairs = pairs_of(self.codes)
-        need_array(self.pairs, "OneVsOneSVM.pairs", "i", (len(pairs), 2))
-        need(np.array_equal(self.pairs, pairs), "OneVsOneSVM.pairs", "must be all pairs of the classes, in order")
-        need_rows(self.support, "OneVsOneSVM.support", MOST)
-        need_array(self.coefs, "OneVsOneSVM.coefs", "f", (len(pairs), self.support.size), finite=False)
-        need(self.coefs.flags.c_contiguous, "OneVsOneSVM.coefs", "must be stored by rows")
-        need_array(self.intercepts, "OneVsOneSVM.intercepts", "f", (len(pairs),), finite=False)
-        need_array(self.kernel_sizes, "OneVsOneSVM.kernel_sizes", "f", (len(pairs),), finite=False)
+        require_array(self.pairs, "OneVsOneSVM.pairs", "i", (len(pairs), 2))
+        require(np.array_equal(self.pairs, pairs), "OneVsOneSVM.pairs", "must be all pairs of the classes, in order")
+        require_row_indices(self.support, "OneVsOneSVM.support", MAX_STORED_INT)
+        require_array(self.coefs, "OneVsOneSVM.coefs", "f", (len(pairs), self.support.size), finite=False)
+        require(self.coefs.flags.c_contiguous, "OneVsOneSVM.coefs", "must be stored by rows")
+        require_array(self.intercepts, "OneVsOneSVM.intercepts", "f", (len(pairs),), finite=False)
+        require_array(self.kernel_sizes, "OneVsOneSVM.kernel_sizes", "f", (len(pairs),), finite=False)
 
     def decisions(self, K: FloatArray) -> FloatArray:
         """Decision values of shape (n, pairs) for support vectors by new rows, positive for the second class."""
@@ -367,7 +367,7 @@ def train_one_vs_one(
             return Pair(first, second, rows, path, size)
 
         def train_on_one_core(*job: Any) -> Pair:
-            with one_core():
+            with limit_to_one_core():
                 return train(*job)
 
         if n_jobs == 1:
@@ -401,8 +401,8 @@ def most_votes(codes: Rows, positive: Iterable[NDArray[np.bool_]]) -> NDArray[np
 
 
 def _check_codes(codes: Any, name: str) -> None:
-    need_rows(codes, name, MOST)
-    need(codes.size >= 2, name, "must be at least two classes")
+    require_row_indices(codes, name, MAX_STORED_INT)
+    require(codes.size >= 2, name, "must be at least two classes")
 
 
 def pairs_of(present: Rows) -> list[tuple[int, int]]:

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from pacbayes._utils.arrays import EPS, FloatArray, Rows
-from pacbayes._utils.checks import check_numbers, need, need_array, warn_caller
+from pacbayes._utils.checks import check_numbers, require, require_array, warn_caller
 from pacbayes._utils.progress import COMPILING, progress
-from pacbayes._utils.threads import one_thread
+from pacbayes._utils.threads import limit_to_one_thread
 
 # LIBSVM's maximum number of iterations per SVM.
 MAX_ITER = 10_000_000
@@ -79,14 +79,14 @@ class SVMPath:
 
     def __post_init__(self) -> None:
         """Check shapes, and the memory layout that compiled code requires."""
-        need_array(self.lambdas, "SVMPath.lambdas", "f", (None,))
+        require_array(self.lambdas, "SVMPath.lambdas", "f", (None,))
         number = self.lambdas.size
-        need_array(self.dual_coef, "SVMPath.dual_coef", "f", (number, None), finite=False)
-        need(self.dual_coef.flags.c_contiguous, "SVMPath.dual_coef", "must be stored by rows")
-        need_array(self.intercept, "SVMPath.intercept", "f", (number,), finite=False)
-        need_array(self.n_iter, "SVMPath.n_iter", "i", (number,))
-        need_array(self.kkt_violation, "SVMPath.kkt_violation", "f", (number,), finite=False)
-        need_array(self.converged, "SVMPath.converged", "b", (number,))
+        require_array(self.dual_coef, "SVMPath.dual_coef", "f", (number, None), finite=False)
+        require(self.dual_coef.flags.c_contiguous, "SVMPath.dual_coef", "must be stored by rows")
+        require_array(self.intercept, "SVMPath.intercept", "f", (number,), finite=False)
+        require_array(self.n_iter, "SVMPath.n_iter", "i", (number,))
+        require_array(self.kkt_violation, "SVMPath.kkt_violation", "f", (number,), finite=False)
+        require_array(self.converged, "SVMPath.converged", "b", (number,))
 
     def decision_function(self, K: ArrayLike) -> FloatArray:
         """Decision values of shape (H, n) for kernel values `K` of shape (n, m), new rows by training rows.
@@ -345,7 +345,7 @@ class _PathSolver:
                     else:
                         if self._active_set is None:
                             # The bits of a matrix product depend on the number of threads.
-                            stack.enter_context(one_thread())
+                            stack.enter_context(limit_to_one_thread())
                         self._solve_active_set(start, float(schedule.costs[start]))
                 if self._tried == start or start < self._suspended_until:
                     stop, patience = min(number, max(start + 1, self._suspended_until)), -1

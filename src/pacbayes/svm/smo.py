@@ -28,7 +28,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import EPS, FloatArray, Rows
-from pacbayes._utils.progress import compiled
+from pacbayes._utils.progress import cached_njit
 from pacbayes._utils.threads import parallel_for
 
 # Smallest curvature of a pair of rows: (nearly) equal rows have none, and take a step to a bound, as in LIBSVM.
@@ -60,7 +60,7 @@ _FACTORED = 11  # 1 if the active-set method has a factor already, which then co
 _SPENT = 12  # iterations in total
 _STATE_SIZE = 13
 
-_inner = compiled(inner=True, fastmath=_FAST, error_model="numpy")
+_inner = cached_njit(internal=True, fastmath=_FAST, error_model="numpy")
 
 # The loops over all variables below write one array and read few: with more, the compiler cannot prove that they
 # do not overlap and does not vectorise.  Hence `up` and `down`: the label where a variable can grow (shrink), minus
@@ -276,7 +276,7 @@ def _patience(s, ratio, patience, factored, spent):
     return np.float64(patience) if factored == 1.0 else max(np.float64(patience), _factorisation_work(s) - spent)
 
 
-@compiled(fastmath=_FAST, error_model="numpy")
+@cached_njit(fastmath=_FAST, error_model="numpy")
 def run_stages(
     problem, costs, rows, s, g, state, tol, max_iter, patience, budget, dual_coef, intercept, n_iter, violation
 ):
@@ -376,7 +376,7 @@ def resume(state: FloatArray, cost: float, iterations: int, updates: float) -> N
     state[_UPDATES] += updates
 
 
-@compiled(fastmath=_FAST)
+@cached_njit(fastmath=_FAST)
 def _add_range(matrix, rows, coefs, out, start, stop):
     """Add weighted rows to out[start:stop], four at a time, in one pass over memory."""
     sums = out[start:stop]

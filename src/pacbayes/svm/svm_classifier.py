@@ -10,9 +10,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pacbayes._utils.arrays import FloatArray, Rows
-from pacbayes._utils.checks import check_choice, check_count, narrow_labels, need, need_array, need_choice, need_whole
-from pacbayes._utils.seeds import generator
-from pacbayes._utils.threads import one_thread
+from pacbayes._utils.checks import (
+    check_choice,
+    check_count,
+    convert_long_labels,
+    require,
+    require_array,
+    require_choice,
+    require_int,
+)
+from pacbayes._utils.seeds import make_rng
+from pacbayes._utils.threads import limit_to_one_thread
 from pacbayes.svm.kernel import (
     AUTO_SCALE,
     NYSTROEM,
@@ -86,13 +94,13 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
             raise ValueError(
                 f"SVMClassifier needs one kernel width and a fixed scaling, got gamma={gamma!r}, scale={scale!r}"
             )
-        features, labels = validate_data(self, X, narrow_labels(y), dtype=np.float64, ensure_min_samples=2)
+        features, labels = validate_data(self, X, convert_long_labels(y), dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
         if classes.size < 2:
             raise ValueError(f"y must hold at least two classes, got class {classes[0].item()!r} only")
-        with one_thread():
-            rng = generator(self.random_state)
+        with limit_to_one_thread():
+            rng = make_rng(self.random_state)
             scaling, kernel, rows, svms = train_scaled(
                 features, codes, lambdas, self.kernel, gamma, scale, n_components, rng, rng
             )
@@ -114,16 +122,18 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         """Raise unless the fitted attributes, which skops sets without a constructor, are consistent."""
         if not hasattr(self, "_svm"):  # not fitted
             return
-        need(isinstance(self._labels, np.ndarray) and self._labels.ndim == 1, "SVMClassifier._labels", "must be labels")
+        require(
+            isinstance(self._labels, np.ndarray) and self._labels.ndim == 1, "SVMClassifier._labels", "must be labels"
+        )
         parts = ((self._svm, OneVsOneSVM), (self._scaling, Scaling), (self._kernel, Kernel))
         for part, kind in parts:
-            need(type(part) is kind, "SVMClassifier", f"must have a {kind.__name__}")
+            require(type(part) is kind, "SVMClassifier", f"must have a {kind.__name__}")
             part.__post_init__()
-        need(int(self._svm.codes[-1]) < self._labels.size, "OneVsOneSVM.codes", "must be classes")
+        require(int(self._svm.codes[-1]) < self._labels.size, "OneVsOneSVM.codes", "must be classes")
         size, width = self._svm.coefs.shape[1], self._scaling.shift.size
-        need_array(self.support_vectors_, "SVMClassifier.support_vectors_", "f", (size, width))
+        require_array(self.support_vectors_, "SVMClassifier.support_vectors_", "f", (size, width))
         same = type(self.n_features_in_) is int and self.n_features_in_ == width
-        need(same, "SVMClassifier.n_features_in_", "is wrong")
+        require(same, "SVMClassifier.n_features_in_", "is wrong")
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Decision values as in scikit-learn's `SVC`: shape (n,) for two classes, else (n, classes)."""
@@ -139,7 +149,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         check_is_fitted(self)
         new = validate_data(self, X, dtype=np.float64, reset=False)
         decisions = np.empty((len(new), len(self._svm.pairs)))
-        with one_thread():
+        with limit_to_one_thread():
             for block in blocks(len(new), self._svm.support.size + new.shape[1] + 4 * decisions.shape[1]):
                 K = self._kernel.between(self.support_vectors_, self._scaling(new[block]))
                 decisions[block] = self._svm.decisions(K)
@@ -182,14 +192,14 @@ class SVMSettings:
     seed: int
 
     def __post_init__(self) -> None:
-        need_array(self.lambdas, "SVMSettings.lambdas", "f", (None,))
+        require_array(self.lambdas, "SVMSettings.lambdas", "f", (None,))
         check_lambdas(self.lambdas)
-        need_choice(self.kernel, "SVMSettings.kernel", SVM_KERNELS)
+        require_choice(self.kernel, "SVMSettings.kernel", SVM_KERNELS)
         check_gamma(self.gamma)
-        need(type(self.scale) in (bool, str), "SVMSettings.scale", "must be True, False or a word")
+        require(type(self.scale) in (bool, str), "SVMSettings.scale", "must be True, False or a word")
         check_scale(self.scale)
-        need_whole(self.n_components, "SVMSettings.n_components", 1)
-        need(type(self.seed) is int and 0 <= self.seed < 2**4096, "SVMSettings.seed", "must be a seed")
+        require_int(self.n_components, "SVMSettings.n_components", 1)
+        require(type(self.seed) is int and 0 <= self.seed < 2**4096, "SVMSettings.seed", "must be a seed")
 
     def params(self, gamma: float | None) -> list[dict[str, Any]]:
         """Parameters that distinguish the classifiers of one width."""
