@@ -74,6 +74,12 @@ def test_invalid_scores(score):
         certify_predictions([0, 1, 0, 1], [0, 1, 1, 1], y_score=score, metrics=("auc",))
 
 
+def test_scores_in_another_order_than_the_labels():
+    y, score = pd.Series([0, 1, 0, 1]), pd.Series([0.1, 0.2, 0.3, 0.4])
+    with pytest.raises(ValueError, match="y_true and y_score have the same index in different orders"):
+        certify_predictions(y, y, y_score=score[::-1], metrics=("auc",))
+
+
 def test_scores_are_for_the_auc():
     with pytest.raises(ValueError, match=r"y_score is for metrics=\('auc',\)"):
         certify_predictions([0, 1], [0, 1], y_score=[0.0, 1.0])

@@ -104,7 +104,7 @@ def certify_predictions(
     """
     chosen = _Metrics(metrics, metrics_share, pos_label)
     chosen.check(groups=groups is not None, slices=slices is not None, scores=y_score is not None)
-    check_same_order(y_true=y_true, y_pred=y_pred, groups=groups, slices=slices)
+    check_same_order(y_true=y_true, y_pred=y_pred, y_score=y_score, groups=groups, slices=slices)
     labels, predicted = _check_labels(y_true, y_pred)
     classes = np.unique(np.concatenate([np.unique(labels), np.unique(predicted)]))
     # The features are never used.
