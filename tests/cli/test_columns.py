@@ -185,3 +185,14 @@ def test_dropped_subjects_are_named(tmp_path, capsys):
     assert "use --group patient instead of --drop" in remarks
     assert "'colour' was dropped" not in remarks
     assert "was dropped" not in in_process(["certify", path, "--group", "patient", *QUICK], capsys).err
+
+
+def test_tables_of_text_alone_are_named(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    words = np.array([f"word{i}" for i in range(300)])
+    texts = [" ".join(rng.choice(words, 6)) for _ in range(60)]
+    frame, remark = pd.DataFrame({"text": texts, "y": ["no", "yes"] * 30}), "All features are text"
+    command = ["certify", written(tmp_path, frame), "--candidates", "logistic"]
+    assert remark in in_process(command, capsys).err
+    written(tmp_path, frame.assign(x=rng.normal(size=60))[["x", "text", "y"]])
+    assert remark not in in_process(command, capsys).err

@@ -183,6 +183,11 @@ def _read_path(path: Path, choices: Choices) -> Data:
             f"The rows are in the order of {date!r}, and the validation rows are drawn from all of them: if the model "
             "will predict later rows, mark late rows by --validation-column."
         )
+    if schema.kinds(TEXT) == tuple(schema.names):
+        notes.append(
+            "All features are text, of which few components are used: in Python, CertifiedClassifier with a pipeline "
+            "of TfidfVectorizer and LogisticRegression uses all words."
+        )
     if groups is None:
         notes += _dropped_subjects(dropped)
     if groups is not None:
