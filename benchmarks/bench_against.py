@@ -231,7 +231,7 @@ def ours(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> tuple[Result, A
         clf = CertifiedClassifier(refit=True, delta=DELTA, n_jobs=1, random_state=seed)
         took, _ = timed(lambda: clf.fit(X, y))
     members = clf._fitted.refit.members
-    best, coding = np.array([counts[-1].middle]), Coding(members.classes)
+    best, coding = np.array([counts[-1].middle_best]), Coding(members.classes)
     of_best = coding.labels[members.predict(members.preprocess(X_test), best, coding)[0]]
     return {
         "limit": float(clf.certificate_.bound),

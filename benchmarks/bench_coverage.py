@@ -20,7 +20,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, load_dataset
-from pacbayes.ensemble.calibration import mean_margins
+from pacbayes.ensemble.calibration import compute_margins
 
 DATA = ("wdbc", "ionosphere", "mammographic", "haberman", "banknote", "bupa", "waveform", "spambase", "mushroom")
 # Data set and maximum error rate.
@@ -69,7 +69,7 @@ def areas(model: Any, X: Any, y: Any) -> tuple[float, float]:
     labels = model.predict(X)
     codes, rows = np.searchsorted(model.classes_, labels), np.arange(len(labels))
     used = model._fitted.confidence("majority", X)
-    votes = mean_margins(model.vote_share(X))[rows, codes]
+    votes = compute_margins(model.vote_share(X))[rows, codes]
     return area(used, labels != y), area(votes, labels != y)
 
 

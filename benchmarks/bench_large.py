@@ -130,7 +130,7 @@ def split(X: Any, y: Any) -> tuple[Any, Any]:
     from pacbayes.data.dataset import Dataset
     from pacbayes.data.split import SplitOptions, default_validation_size, split_rows
 
-    data = Dataset.checked(np.zeros((len(y), 1)), y)
+    data = Dataset.from_arrays(np.zeros((len(y), 1)), y)
     options = SplitOptions("shared", default_validation_size(len(y)), None, "keep", None)
     train, validation = split_rows(data, options, 1, 0)(0)
     return train, validation

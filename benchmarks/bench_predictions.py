@@ -50,7 +50,7 @@ def run(number: int, n: int) -> None:
     from pacbayes.certificates.posteriors import fit_posteriors, predict_validation
     from pacbayes.certificates.primary import prefit_rules
     from pacbayes.data.dataset import Dataset
-    from pacbayes.data.split import all_validate
+    from pacbayes.data.split import make_prefit_split
     from pacbayes.ensemble.members import Estimators
     from pacbayes.estimators.classifier import CertifiedClassifier
     from pacbayes.estimators.fitted import Fitted
@@ -61,9 +61,9 @@ def run(number: int, n: int) -> None:
     few = rng.integers(0, n, size=(number, 300))
     trees = [DecisionTreeClassifier(max_depth=3, random_state=i).fit(X[rows], y[rows]) for i, rows in enumerate(few)]
     print(f"{number} classifiers, {n} rows: {number * n / 1e6:.0f} MB stored, {3 * number * n / 1e6:.0f} MB checked")
-    data = Dataset.checked(X, y)
+    data = Dataset.from_arrays(X, y)
     members = Estimators(trees, [{"number": i} for i in range(number)], data.classes, prefit=True)
-    split = all_validate(data, "keep")
+    split = make_prefit_split(data, "keep")
     plan = Plan(split, hedge=0.1, fixed_rules=prefit_rules(np.full(number, 1.0 / number), number))
     predictions = measured("predict", lambda: predict_validation(members, plan, data))
     posteriors = measured("optimise", lambda: fit_posteriors(plan, predictions))

@@ -87,9 +87,9 @@ def svc_loop(classifiers, X, y):
 
 def cross_validation_seconds(X, y):
     """Return the time of 5-fold cross-validation of all lambdas within the training rows, as `fit` does it."""
-    family = SvmFamily.checked("svm", LAMBDAS, "rbf", "sigest", N_COMPONENTS, True)
-    data, choices = Dataset.checked(X, y), SplitOptions("shared", 0.5, None, "keep")
-    folds = family.train(TrainingJob(data, split_rows(data, choices, family.number, 0), None, None, {})).folds
+    family = SvmFamily.from_settings("svm", LAMBDAS, "rbf", "sigest", N_COMPONENTS, True)
+    data, choices = Dataset.from_arrays(X, y), SplitOptions("shared", 0.5, None, "keep")
+    folds = family.train(TrainingJob(data, split_rows(data, choices, family.n_svms, 0), None, None, {})).folds
     start = time.perf_counter()
     with limit_to_one_thread():
         fold = assign_folds(folds.codes, 5, np.random.default_rng(0), None)

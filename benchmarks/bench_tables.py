@@ -159,11 +159,11 @@ def error_rate(encoder: Any, X: pd.DataFrame, y: Any, train: Any, native: bool) 
 _OLD = """
 import sys
 import numpy as np, pandas as pd
-from pacbayes.data.preparing import resolve_prepare, with_categories
+from pacbayes.data.preparing import resolve_prepare, to_native_encoder
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 X, y, train = pd.read_pickle(sys.argv[1])
-prepared, names = with_categories(resolve_prepare("auto", X)) or ("passthrough", None)
+prepared, names = to_native_encoder(resolve_prepare("auto", X)) or ("passthrough", None)
 boosting = HistGradientBoostingClassifier(random_state=0, categorical_features=names)
 print(np.mean(make_pipeline(prepared, boosting).fit(X[train], y[train]).predict(X[~train]) != y[~train]))
 """
@@ -173,7 +173,7 @@ def error_of_old(checkout: Path, X: pd.DataFrame, y: Any, train: Any) -> float:
     """Error rate of version 0.2, without columns of dates."""
     from pacbayes.data.schema import DATE, Schema
 
-    others = X.drop(columns=list(Schema.of(X).kinds(DATE)))
+    others = X.drop(columns=list(Schema.infer(X).kinds(DATE)))
     others = others.assign(**{name: others[name].astype(object) for name in others.select_dtypes("str")})
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows"

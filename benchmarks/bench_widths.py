@@ -36,15 +36,15 @@ from sklearn.svm import SVC
 
 from pacbayes._utils.threads import limit_cores, limit_to_one_thread
 from pacbayes.ensemble.calibration import calibrate
-from pacbayes.ensemble.cross_validation import assign_folds, count_fold_errors, middle_of_minimum
-from pacbayes.ensemble.families import FEW_LAMBDAS
+from pacbayes.ensemble.cross_validation import assign_folds, count_fold_errors, find_middle_of_minimum
+from pacbayes.ensemble.families import SVM_FAMILY_LAMBDAS
 from pacbayes.ensemble.svm_folds import train_shared
 from pacbayes.svm import active_set, one_vs_one
 from pacbayes.svm.kernel import FACTORS, load_compiled
 from pacbayes.svm.svm_classifier import SVMSettings
 
 FOLDS = 5
-LAMBDAS = np.array(FEW_LAMBDAS)
+LAMBDAS = np.array(SVM_FAMILY_LAMBDAS)
 
 
 def made(n):
@@ -70,7 +70,7 @@ def ours(X, y, X_new, y_new, jobs=2):
             calibrate(heard.kind, heard.scores, folds.codes, 2)
             errors.append(count_fold_errors(heard.y_pred[None], folds.codes, fold)[0].sum())
     seconds = time.perf_counter() - start
-    best = members[middle_of_minimum(np.array(errors))]
+    best = members[find_middle_of_minimum(np.array(errors))]
     decisions = best.decision_function(X_new)
     widths = [kernel.gamma for kernel in members.kernels]
     worst = float(members.kkt_violation.max())

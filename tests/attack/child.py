@@ -61,7 +61,7 @@ class Child:
             self._process = None
 
 
-def numbers_of(model):
+def parse_numbers(model):
     """Collect all numbers in the certificates of a model by their places."""
     numbers = {}
 
@@ -104,7 +104,7 @@ def _load(path, columns, trusted):
             model.certificate_._repr_html_()
         model.classifiers_.predict(X)
         _read_attributes(model)
-        return "ok " + json.dumps(numbers_of(model))
+        return "ok " + json.dumps(parse_numbers(model))
     except Exception as error:
         return f"raised by predict: {type(error).__name__}: {error!s:.300}"
 

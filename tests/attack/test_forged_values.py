@@ -20,7 +20,7 @@ from tests.files.model_files import KIND, Forged, saved
 
 from pacbayes.files import values
 
-KNOWN = {kind.__name__: kind for kind in values.KNOWN}
+KNOWN = {kind.__name__: kind for kind in values.KNOWN_CLASSES}
 MODELS = (*SVM_MODELS, *CONFIGURED, "grid", "prefit")
 
 OBSERVED = "a validation prediction or label, from which all numbers are counted"

@@ -26,7 +26,7 @@ from pacbayes import (
 )
 from pacbayes.certificates import Plan, binomial_upper, certify, choose_posterior, fit_posteriors
 from pacbayes.certificates.certificate import Certificate
-from pacbayes.data.split import validation_split
+from pacbayes.data.split import make_validation_split
 
 MAX_SAMPLE_SIZE = 2**53
 # Close to zero, to one and to each other; subnormal numbers.
@@ -163,7 +163,7 @@ def test_certificates_ignore_the_floating_point_error_state(errors, delta, data)
     prior /= prior.sum()
     predictions = ClassifierSet.from_predictions(np.arange(m) < errors[:, None], np.arange(m) < 0).predictions
     with np.errstate(all="raise"):
-        plan = Plan(validation_split(m), delta=delta, prior=prior, prior_kind="given")
+        plan = Plan(make_validation_split(m), delta=delta, prior=prior, prior_kind="given")
         certificates = certify(plan, predictions, fit_posteriors(plan, predictions))
     assert all(isinstance(one, Certificate) and 0.0 <= one.bound <= 1.0 for one in certificates.values())
     best = certificates["best"]

@@ -8,7 +8,7 @@ from pacbayes import ClassifierSet
 from pacbayes.certificates import Plan, certify, fit_posteriors
 from pacbayes.certificates.primary import prefit_rules
 from pacbayes.certificates.voting import PRIMARY
-from pacbayes.data.split import GROUP, validation_split
+from pacbayes.data.split import GROUP, make_validation_split
 from pacbayes.ensemble.validation import ValidationPredictions
 
 
@@ -28,7 +28,7 @@ def grouped(copies=None):
         for size, count in zip((1, 2, 5), counts, strict=True):
             line[np.flatnonzero(row_sizes == size)[:count]] = 1
     predictions = ValidationPredictions(np.array([0, 1]), 2, y_pred, np.zeros(units.size, dtype=np.uint8))
-    return ClassifierSet(None, predictions, replace(validation_split(units.size, GROUP, units), copies=copies))
+    return ClassifierSet(None, predictions, replace(make_validation_split(units.size, GROUP, units), copies=copies))
 
 
 def fixed_rules(classifiers, primary=None, hedge=None, **choices):

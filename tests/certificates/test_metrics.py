@@ -15,7 +15,7 @@ from pacbayes.certificates.metric_bounds import ClassErrors, Cost
 from pacbayes.certificates.metrics import MetricSpec, bound_metrics, parse_metrics
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.primary import prefit_rules
-from pacbayes.data.split import validation_split
+from pacbayes.data.split import make_validation_split
 from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions
 
 
@@ -31,7 +31,7 @@ def bounds_of(y_pred, y_true, metrics, level=0.05, share=0.2, classes=(0, 1), sl
     y_pred, y_true = np.asarray(y_pred, dtype=np.uint8), np.asarray(y_true, dtype=np.uint8)
     predictions = ValidationPredictions(np.array(classes), len(classes), y_pred[None], y_true, slices=slices)
     plan = Plan(
-        validation_split(y_true.size),
+        make_validation_split(y_true.size),
         hedge=0.1,
         fixed_rules=prefit_rules(0, 1),
         metrics=parse_metrics(metrics) if specs is None else specs,
@@ -157,7 +157,7 @@ def test_a_prediction_that_is_no_class_has_the_largest_cost():
     y_true = np.array([0, 0, 0, 1], dtype=np.uint8)
     predictions = ValidationPredictions(np.array([0, 1, -1]), 2, y_pred[None], y_true)
     specs = parse_metrics((Cost([[0, 1], [5, 0]], [0, 1]), "recall", "error"))
-    plan = Plan(validation_split(4), hedge=0.1, fixed_rules=prefit_rules(0, 1), metrics=specs)
+    plan = Plan(make_validation_split(4), hedge=0.1, fixed_rules=prefit_rules(0, 1), metrics=specs)
     found = bound_metrics(y_pred, plan, predictions, 0.05)
     assert found[0].count == 5.0
     assert [(one.count, one.rows) for one in found[1:]] == [(2, 3), (1, 1), (1, 3), (0, 1)]

@@ -23,15 +23,15 @@ from pacbayes.certificates.primary import (
 from pacbayes.certificates.rules import Draws, PosteriorVote, SoftVote, Vote
 from pacbayes.certificates.thresholds import ConfidenceGrid
 from pacbayes.certificates.voting import PRIMARY, integer_weights, single_weight
-from pacbayes.data.split import GROUP, plan_split, validation_split
+from pacbayes.data.split import GROUP, make_validation_split, plan_split
 from pacbayes.ensemble.calibration import DECISIONS, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.members import Calibrations
-from pacbayes.files.checks import check
+from pacbayes.files.checks import validate_value
 
 SHARED = plan_split(200, kind="shared", validation_size=0.5, seed=0)
 INDEPENDENT = plan_split(200, kind="independent", validation_size=0.5, seed=0)
-GROUPED = validation_split(200, GROUP, np.arange(200) // 2)
+GROUPED = make_validation_split(200, GROUP, np.arange(200) // 2)
 THRESHOLDS = ConfidenceGrid(np.array([0.5, -np.inf]), np.array([50, 100]), np.array([1, 9]))
 
 
@@ -68,7 +68,7 @@ def a_plan(found=None, hedge=0.1, **choices):
 def checked(*args, **choices):
     """A plan that is checked as if from a file."""
     plan = Plan(*args, **choices)
-    check(plan)
+    validate_value(plan)
     return plan
 
 
@@ -123,7 +123,7 @@ def test_order_and_levels_of_the_rules():
     ]
 
 
-@pytest.mark.parametrize("kind", [SHARED, INDEPENDENT, GROUPED, validation_split(50)])
+@pytest.mark.parametrize("kind", [SHARED, INDEPENDENT, GROUPED, make_validation_split(50)])
 def test_without_a_primary_rule_posteriors_have_all_of_delta(kind):
     plan = Plan(kind, delta=0.1)
     # There are no probabilities, and no soft vote.
@@ -181,7 +181,7 @@ def test_one_classifier_of_each_family_is_in_the_soft_vote():
 
 
 def test_forged_rules_of_prefit_classifiers_are_rejected():
-    rules, rows = prefit_rules(np.array([0.5, 0.25, 0.25]), 3), validation_split(100)
+    rules, rows = prefit_rules(np.array([0.5, 0.25, 0.25]), 3), make_validation_split(100)
     assert checked(rows, hedge=0.1, fixed_rules=rules).levels
     # Draws and vote follow from different primary weights.
     others = prefit_rules(2, 3)

@@ -10,7 +10,7 @@ from pacbayes.certificates.rules import Draws, Single, Vote
 from pacbayes.certificates.voting import BITS, draw_classifiers, float_weights, integer_weights, single_weight
 from pacbayes.data.rows import row_hashes
 from pacbayes.ensemble.members import Coding
-from pacbayes.files.checks import check
+from pacbayes.files.checks import validate_value
 
 KEY = draw_key(3)
 
@@ -63,7 +63,7 @@ def test_weights_are_integers():
         parts = integer_weights(weights)
         assert int(parts.sum()) == 2**BITS
         assert parts.min() >= 0
-        check(Vote("mine", parts))
+        validate_value(Vote("mine", parts))
         np.testing.assert_allclose(float_weights(parts), weights, atol=size * 2.0**-BITS)
         assert float_weights(parts)[rng.permutation(size)].sum() == 1.0
         # Integer weights are unchanged.

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.cli.running import error_of, in_process
 
 from pacbayes import CertifiedClassifier, load_dataset, save
-from pacbayes.data.spelling import spelling
+from pacbayes.data.spelling import normalize_spelling
 
 NAMES = [
     *("-", "+", "=", "@", "'", "''", "'-", "''-", "=1+1", "'=1+1", "@x", "-x", "'-x", "1", "01", "1.0", "-1", ""),
@@ -44,7 +44,7 @@ def compared(predicted, y, path, capsys, *args):
     return output["only_a"], output["both"], output["only_b"]
 
 
-@given(names=st.lists(st.sampled_from(NAMES), min_size=2, max_size=6, unique_by=spelling))
+@given(names=st.lists(st.sampled_from(NAMES), min_size=2, max_size=6, unique_by=normalize_spelling))
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(names=["-", "a"])
 @example(names=["-", "'-", "''-"])

@@ -17,7 +17,7 @@ from pacbayes import DISTANCES, Ledger, StochasticSVC, bound, load, optimal_post
 from pacbayes.bounds import Catoni
 from pacbayes.bounds.distances import get_distance
 from pacbayes.cli.app import app
-from pacbayes.ensemble.validation import risks_of_errors
+from pacbayes.ensemble.validation import errors_to_risks
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_sample_sizes_in_a_column(tmp_path, capsys):
     path.write_text("errors,rows,weight,risk\n3,30,0.5,0.1\n9,45,0.5,0.2\n", encoding="utf-8")
     args = ["posterior", path, "--m", "rows", "--column", "errors", "--counts", "--json"]
     output = json.loads(in_process(args, capsys).out)
-    expected = optimal_posterior(risks_of_errors(np.array([3, 9]), np.array([30, 45])), [30, 45])
+    expected = optimal_posterior(errors_to_risks(np.array([3, 9]), np.array([30, 45])), [30, 45])
     assert (output["m"], output["bound"]) == (30, expected.bound)
     output = json.loads(in_process(["bound", path, "--m", "rows", "--distance", "kl", "--json"], capsys).out)
     assert (output["m"], output["bounds"]["kl"]) == (30, bound([0.5, 0.5], [0.1, 0.2], 30))

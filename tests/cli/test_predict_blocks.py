@@ -53,8 +53,8 @@ def test_output_is_independent_of_the_block_size(model, tmp_path, monkeypatch, c
     new.to_csv(path, index=False) if ending == ".csv" else new.to_parquet(path)
     outputs = []
     for rows in (21, 4):
-        monkeypatch.setattr(io, "_FEWEST_ROWS", rows)
-        monkeypatch.setattr(io, "_MOST_ROWS", rows)
+        monkeypatch.setattr(io, "_MIN_BLOCK_ROWS", rows)
+        monkeypatch.setattr(io, "_MAX_BLOCK_ROWS", rows)
         result = in_process(["predict", model, path, "--shares", *(["--out", out] if to_file else [])], capsys)
         assert result.code == 0
         assert (
@@ -75,8 +75,8 @@ def test_output_is_independent_of_the_block_size(model, tmp_path, monkeypatch, c
     ],
 )
 def test_no_partial_output_after_an_invalid_row(model, tmp_path, monkeypatch, capsys, rows, column, values, message):
-    monkeypatch.setattr(io, "_FEWEST_ROWS", rows)
-    monkeypatch.setattr(io, "_MOST_ROWS", rows)
+    monkeypatch.setattr(io, "_MIN_BLOCK_ROWS", rows)
+    monkeypatch.setattr(io, "_MAX_BLOCK_ROWS", rows)
     new = table(20, seed=2).drop(columns="kind").astype({column: object})
     for place, value in values.items():
         new.loc[place, column] = value
@@ -95,7 +95,7 @@ import sys
 from pathlib import Path
 from pacbayes.cli.app import main
 from pacbayes.data import io
-io._FEWEST_ROWS = io._MOST_ROWS = 2000
+io._MIN_BLOCK_ROWS = io._MAX_BLOCK_ROWS = 2000
 for path in sys.argv[1:]:
     try:
         main(["predict", "model.pacbayes", path, "--voting", "best", "--out", path + ".out", "--quiet"])
@@ -134,7 +134,7 @@ def test_memory_is_independent_of_the_file_size(tmp_path, ending):
 SAID = "of these 150 predictions are wrong. This holds for one batch, not jointly with the certificate."
 
 
-def rows_of_units(rows, seed):
+def expand_units(rows, seed):
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"a": rng.normal(size=rows), "b": rng.normal(size=rows)})
     frame["k"] = rng.choice(["red", "green"], rows)
@@ -146,9 +146,9 @@ def rows_of_units(rows, seed):
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
-    rows_of_units(200, 0).drop(columns="unit").to_csv(folder / "data.csv", index=False)
-    rows_of_units(200, 0).to_csv(folder / "grouped.csv", index=False)
-    rows_of_units(150, 1).drop(columns="unit").to_csv(folder / "new.csv", index=False)
+    expand_units(200, 0).drop(columns="unit").to_csv(folder / "data.csv", index=False)
+    expand_units(200, 0).to_csv(folder / "grouped.csv", index=False)
+    expand_units(150, 1).drop(columns="unit").to_csv(folder / "new.csv", index=False)
     return folder
 
 
@@ -165,8 +165,8 @@ def test_batch_bound_is_printed_once(files, capsys, monkeypatch):
     expected = str(load(model).certify_batch(pd.read_csv(files / "new.csv").drop(columns="kind")))
     assert SAID in expected
     for rows in (1000, 40):
-        monkeypatch.setattr(io, "_FEWEST_ROWS", rows)
-        monkeypatch.setattr(io, "_MOST_ROWS", rows)
+        monkeypatch.setattr(io, "_MIN_BLOCK_ROWS", rows)
+        monkeypatch.setattr(io, "_MAX_BLOCK_ROWS", rows)
         result = in_process(["predict", model, files / "new.csv"], capsys)
         assert result.err.splitlines().count(expected) == 1
         assert "of these 150" not in result.out

@@ -9,9 +9,9 @@ def write(path, text):
 def checked(frame, keep=(), categorical=()):
     """The schema of columns that can be used."""
     from pacbayes.data.leakage import reject_columns
-    from pacbayes.data.rejections import in_shell
+    from pacbayes.data.rejections import format_option
     from pacbayes.data.schema import Schema
 
-    schema = Schema.of(frame, categorical=categorical)
-    reject_columns(frame, schema, (*keep, *categorical), in_shell)
+    schema = Schema.infer(frame, categorical=categorical)
+    reject_columns(frame, schema, (*keep, *categorical), format_option)
     return schema

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import grid_set, load_dataset, svm_set
 from pacbayes.data.bundled import DATASETS
-from pacbayes.data.duplicates import equal_labelled_rows, systematic
+from pacbayes.data.duplicates import explain_copies, index_distinct_samples
 
 COARSE = ("mammographic", "haberman", "transfusion")
 FINE = ("bupa", "wdbc", "banknote", "ionosphere", "waveform", "spambase")
@@ -22,7 +22,7 @@ def data_set(name):
 
 
 def sign(X, y):
-    return systematic(X, y, equal_labelled_rows(X, y))
+    return explain_copies(X, y, index_distinct_samples(X, y))
 
 
 def doubled_third(X, y, rng):
@@ -75,9 +75,9 @@ def test_rows_that_meet_by_chance_are_not(seed):
 
 def test_labels_are_part_of_what_is_equal():
     X = np.array([[1.0, -0.0], [1.0, 0.0], [np.nan, 2.0], [np.nan, 2.0], [0.0, 1.0]])
-    assert equal_labelled_rows(X, np.array([0, 1, 1, 1, 1])).tolist() == [0, 1, 2, 2, 3]
-    assert equal_labelled_rows([lambda: 0, print], np.array([0, 1])) is None
-    assert equal_labelled_rows([["a"], ["a", "b"]], np.array([0, 1])) is None
+    assert index_distinct_samples(X, np.array([0, 1, 1, 1, 1])).tolist() == [0, 1, 2, 2, 3]
+    assert index_distinct_samples([lambda: 0, print], np.array([0, 1])) is None
+    assert index_distinct_samples([["a"], ["a", "b"]], np.array([0, 1])) is None
 
 
 def brute_force(X, y, splits, number):

@@ -8,7 +8,7 @@ from tests.data.own_file import checked
 
 from pacbayes import load_dataset
 from pacbayes.data import DATASETS
-from pacbayes.data.leakage import CHANCE, looks_like_row_id, unsorted_identifier
+from pacbayes.data.leakage import ID_LEVEL, looks_like_row_id, looks_like_unsorted_id
 
 RNG = np.random.default_rng(0)
 TOYS = ("load_iris", "load_wine", "load_breast_cancer", "load_digits", "load_diabetes", "load_linnerud")
@@ -75,10 +75,10 @@ def test_identifiers_in_any_order_by_their_name(name):
 
 def test_long_numbers_of_one_length_are_identifiers():
     drawn = RNG.choice(900_000_000, 40, replace=False)
-    assert "all of 9 digits" in unsorted_identifier(drawn // 10 + 100_000_000, 40, named=False)
-    assert unsorted_identifier(drawn // 10_000, 40, named=False) == ""
-    assert unsorted_identifier(RNG.lognormal(18, 2, 40).round(), 40, named=False) == ""
-    assert unsorted_identifier(drawn[:10], 10, named=True) == ""
+    assert "all of 9 digits" in looks_like_unsorted_id(drawn // 10 + 100_000_000, 40, named=False)
+    assert looks_like_unsorted_id(drawn // 10_000, 40, named=False) == ""
+    assert looks_like_unsorted_id(RNG.lognormal(18, 2, 40).round(), 40, named=False) == ""
+    assert looks_like_unsorted_id(drawn[:10], 10, named=True) == ""
 
 
 @pytest.mark.parametrize("name", DATASETS)
@@ -101,7 +101,7 @@ def test_false_alarms_are_as_rare_as_said(n, possible):
     drawn = rng.integers(0, possible, (20_000, n))
     alarms = sum(looks_like_row_id(values, n) != "" for values in drawn)
     # Six standard deviations.
-    assert alarms <= 20_000 * CHANCE + 6 * np.sqrt(20_000 * CHANCE)
+    assert alarms <= 20_000 * ID_LEVEL + 6 * np.sqrt(20_000 * ID_LEVEL)
 
 
 @pytest.mark.parametrize("rows", [6, 20, 60])

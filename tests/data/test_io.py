@@ -10,7 +10,7 @@ from tests.data.own_file import write
 from pacbayes import load_dataset
 from pacbayes.data import io
 from pacbayes.data.io import ReadOptions, open_table
-from pacbayes.data.schema import NumberFormat, Unreadable
+from pacbayes.data.schema import NumberFormat, UnsupportedValue
 
 RNG = np.random.default_rng(0)
 STYLES = {
@@ -142,7 +142,8 @@ def test_parquet_of_other_types(backend, tmp_path):
 
 def test_parquet_columns_of_lists_are_not_read(tmp_path):
     pd.DataFrame({"a": [1.0, 2.0], "words": [["x"], ["y", "z"]]}).to_parquet(tmp_path / "own.parquet")
-    assert open_table(tmp_path / "own.parquet").read()["words"].tolist() == [Unreadable("list<element: string>")] * 2
+    words = open_table(tmp_path / "own.parquet").read()["words"].tolist()
+    assert words == [UnsupportedValue("list<element: string>")] * 2
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
@@ -158,8 +159,8 @@ def test_strings_stay_as_they_are_and_missing_markers_count_everywhere(ending, t
 
 @pytest.mark.parametrize("rows", [1, 3, 100])
 def test_blocks_hold_the_same_rows(rows, tmp_path, monkeypatch):
-    monkeypatch.setattr(io, "_FEWEST_ROWS", rows)
-    monkeypatch.setattr(io, "_MOST_ROWS", rows)
+    monkeypatch.setattr(io, "_MIN_BLOCK_ROWS", rows)
+    monkeypatch.setattr(io, "_MAX_BLOCK_ROWS", rows)
     frame = pd.DataFrame({"a": np.arange(10) / 7, "b": [f"t{i}" for i in range(10)]})
     frame.to_csv(tmp_path / "own.csv", index=False)
     file = open_table(tmp_path / "own.csv")

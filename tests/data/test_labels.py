@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from tests.data.certified import certified
 
 from pacbayes import CertifiedClassifier, ClassifierSet, StochasticSVC, grid_set, svm_set
-from pacbayes.data.dataset import check_same_kind
+from pacbayes.data.dataset import check_label_types
 
 BIG = 2**53
 
@@ -70,7 +70,7 @@ def test_answers_that_are_no_labels_are_refused_at_fit(form, found):
     ],
 )
 def test_labels_of_one_kind_are_accepted(predictions, labels):
-    check_same_kind("predictions", predictions, labels)
+    check_label_types("predictions", predictions, labels)
 
 
 @pytest.mark.parametrize("gap", [None, float("nan"), pd.NA, pd.NaT])
@@ -122,5 +122,5 @@ def test_masked_entries_are_refused_everywhere():
 
 def test_predictions_with_more_digits_than_the_labels_are_refused():
     with pytest.raises(TypeError, match="must be labels like those of y_val"):
-        check_same_kind("predictions", np.array([BIG + 1]), np.array([float(BIG)]))
-    check_same_kind("predictions", np.array([BIG]), np.array([float(BIG)]))
+        check_label_types("predictions", np.array([BIG + 1]), np.array([float(BIG)]))
+    check_label_types("predictions", np.array([BIG]), np.array([float(BIG)]))

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from pacbayes import CertifiedClassifier, Grid, load_dataset
 from pacbayes.data.bundled import DATASETS
-from pacbayes.data.leakage import decides_class, evenness, warn_of_columns
+from pacbayes.data.leakage import determines_class, evenness_p_value, warn_about_leakage
 
 RNG = np.random.default_rng(0)
 ROWS = 400
@@ -36,7 +36,7 @@ LEAKS = {
 def said_of(X, codes, train=None, **options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn_of_columns(X, codes, np.arange(len(codes)) if train is None else train, **options)
+        warn_about_leakage(X, codes, np.arange(len(codes)) if train is None else train, **options)
     return [str(one.message) for one in caught]
 
 
@@ -105,10 +105,10 @@ def test_three_classes_in_order_and_many_columns():
 def test_few_rows_and_few_of_the_other_class():
     for rows, other in ((99, 40), (400, 29)):
         codes = (np.arange(rows) < other).astype(int)
-        assert not decides_class(codes, codes)
+        assert not determines_class(codes, codes)
     for rows, other in ((102, 40), (400, 31)):
         codes = (np.arange(rows) < other).astype(int)
-        assert decides_class(codes, codes)
+        assert determines_class(codes, codes)
 
 
 def test_columns_that_err_rarely_pass_for_deciding_as_often_as_said():
@@ -116,10 +116,10 @@ def test_columns_that_err_rarely_pass_for_deciding_as_often_as_said():
     rng, found = np.random.default_rng(1), 0
     for _ in range(4000):
         codes = np.arange(100) % 2
-        found += decides_class(codes ^ (rng.random(100) < 0.05), codes)
+        found += determines_class(codes ^ (rng.random(100) < 0.05), codes)
     # 23.7 are expected of 4000 by (1 - e)^n alone; that values need two rows more makes it none.
     assert found <= 40
-    assert not any(decides_class(codes ^ (rng.random(200) < 0.05), codes) for codes in [np.arange(200) % 2] * 200)
+    assert not any(determines_class(codes ^ (rng.random(200) < 0.05), codes) for codes in [np.arange(200) % 2] * 200)
 
 
 def test_rows_of_one_unit_say_the_same():
@@ -189,9 +189,9 @@ def test_independent_draws_are_even_no_more_often_than_said(values, rows):
     """Equal probabilities are the worst case: at the level 1 % not more than 2 %."""
     rng = np.random.default_rng(values)
     draws = rng.multinomial(rows, np.full(values, 1 / values), 1000)
-    assert np.mean([evenness(one[one > 0]) < 0.01 for one in draws]) <= 0.02
+    assert np.mean([evenness_p_value(one[one > 0]) < 0.01 for one in draws]) <= 0.02
     unequal = rng.multinomial(rows, rng.dirichlet(np.full(values, 3.0)), 300)
-    assert np.mean([evenness(one[one > 0]) < 0.01 for one in unequal]) <= 0.02
+    assert np.mean([evenness_p_value(one[one > 0]) < 0.01 for one in unequal]) <= 0.02
 
 
 @pytest.mark.parametrize("mean", [1.05, 1.5, 2.0, 4.0, 20.0])

@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from pacbayes.data.duplicates import more_equal_than_chance, overlap
-from pacbayes.data.rows import equal_rows, hashed_rows, row_hashes
+from pacbayes.data.duplicates import exceeds_chance_overlap, measure_overlap
+from pacbayes.data.rows import index_distinct_rows, row_hashes, sorted_row_hashes
 
 
 @pytest.mark.parametrize("container", [np.asarray, lambda X: X.astype(object), pd.DataFrame, sp.csr_array])
 def test_equal_rows_are_equal_by_value(container):
     X = np.array([[1.0, -0.0], [1.0, 0.0], [np.nan, 2.0], [np.nan, 2.0], [0.0, 1.0]])
-    assert equal_rows(container(X)).tolist() == [0, 0, 1, 1, 2]
+    assert index_distinct_rows(container(X)).tolist() == [0, 0, 1, 1, 2]
 
 
 DAYS = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2021-02-03"]), "hours": pd.to_timedelta([1, 30], "h")})
@@ -72,24 +72,24 @@ FINE = RNG.normal(size=(200, 3))
 
 @pytest.mark.parametrize("container", [lambda X: X, pd.DataFrame, sp.csr_matrix, lambda X: X.tolist()])
 def test_a_copy_is_recognised(container):
-    known = hashed_rows(FINE, b"key")
+    known = sorted_row_hashes(FINE, b"key")
     for copy in (FINE, FINE[::-1], FINE[RNG.permutation(200)], FINE[:60]):
-        found = overlap(known, hashed_rows(container(copy), b"key"))
+        found = measure_overlap(known, sorted_row_hashes(container(copy), b"key"))
         assert (found.seen, found.rows) == (len(copy), len(copy))
         assert found.is_copy
         assert found.is_large
 
 
 def test_new_rows_are_new():
-    found = overlap(hashed_rows(FINE, b""), hashed_rows(RNG.normal(size=(200, 3)), b""))
+    found = measure_overlap(sorted_row_hashes(FINE, b""), sorted_row_hashes(RNG.normal(size=(200, 3)), b""))
     assert (found.seen, found.is_copy, found.is_large) == (0, False, False)
 
 
 def test_some_copies_are_counted():
     mixture = np.concatenate([FINE[:40], RNG.normal(size=(160, 3))])
-    found = overlap(hashed_rows(FINE, b""), hashed_rows(mixture, b""))
+    found = measure_overlap(sorted_row_hashes(FINE, b""), sorted_row_hashes(mixture, b""))
     assert (found.seen, found.is_copy, found.is_large) == (40, False, True)
-    assert found.said == "40 of 200 rows equal a row"
+    assert found.summary == "40 of 200 rows equal a row"
 
 
 @pytest.mark.parametrize("values", [2, 3, 10])
@@ -98,7 +98,7 @@ def test_coarse_columns_meet_by_chance(values):
     for seed in range(50):
         rng = np.random.default_rng(seed)
         one, other = rng.integers(0, values, (2, 300, 3))
-        found = overlap(hashed_rows(one, b""), hashed_rows(other, b""))
+        found = measure_overlap(sorted_row_hashes(one, b""), sorted_row_hashes(other, b""))
         assert not found.is_copy
         assert not found.is_large
 
@@ -114,15 +114,15 @@ def test_equal_rows_by_chance_are_not_refused(shares, n, m):
     rng = np.random.default_rng([n, m])
     p = shares / shares.sum()
     draws = ((rng.choice(p.size, n, p=p), rng.choice(p.size, m, p=p)) for _ in range(100))
-    assert sum(more_equal_than_chance(known, new) for known, new in draws) == 0
+    assert sum(exceeds_chance_overlap(known, new) for known, new in draws) == 0
 
 
 @pytest.mark.parametrize(("n", "m"), [(150, 90), (300, 250), (5000, 500)])
 def test_trained_rows_are_seen_among_copies(n, m):
     rng = np.random.default_rng(0)
     known = rng.choice(n, 3 * n)
-    assert more_equal_than_chance(known, rng.permutation(np.unique(known))[:m])
-    assert not more_equal_than_chance(known, np.arange(m) + 10**6)
+    assert exceeds_chance_overlap(known, rng.permutation(np.unique(known))[:m])
+    assert not exceeds_chance_overlap(known, np.arange(m) + 10**6)
 
 
 @pytest.mark.parametrize(("n", "m"), [(150, 90), (60, 60), (500, 100)])
@@ -135,7 +135,7 @@ def test_the_chance_of_few_repeats_is_never_taken_for_less_than_it_is(n, m):
     known = np.arange(n)
     for different in range(1, m + 1):
         new = np.append(np.arange(different), np.zeros(m - different, dtype=np.int64))
-        if more_equal_than_chance(np.repeat(known, [1, *[2] * (n - 1)]), new):  # copies beside it, so that no pair is
+        if exceeds_chance_overlap(np.repeat(known, [1, *[2] * (n - 1)]), new):  # copies beside it, so that no pair is
             assert chances[different:].sum() <= 1e-3
 
 
@@ -146,4 +146,4 @@ def test_a_table_of_few_values_is_recognised_where_it_is_long_enough():
         times = np.bincount(coins, minlength=8)
         ways = math.prod(math.comb(2 * int(k), int(k)) for k in times)
         assert (ways * 1000 <= math.comb(2 * n, n)) == refused
-        assert more_equal_than_chance(coins, coins[::-1]) == refused
+        assert exceeds_chance_overlap(coins, coins[::-1]) == refused

@@ -24,7 +24,7 @@ from tests.data.certified import certified
 
 from pacbayes import ClassifierSet, grid_set, svm_set
 from pacbayes.data import rows as rows_module
-from pacbayes.data.rows import depends_on_batch, warn_if_batch_dependent
+from pacbayes.data.rows import find_batch_dependence, warn_if_batch_dependent
 
 
 def data(n=120, seed=0):
@@ -144,7 +144,7 @@ def test_others_are_not(estimator, X):
 
 def test_one_of_each_kind_is_asked_and_every_fiftieth(monkeypatch):
     asked = []
-    monkeypatch.setattr(rows_module, "depends_on_batch", lambda estimator, X, method: asked.append(estimator) or None)
+    monkeypatch.setattr(rows_module, "find_batch_dependence", lambda model, X, method: asked.append(model) or None)
     first, second = FunctionTransformer(np.abs), FunctionTransformer(np.sign)
     estimators = [DecisionTreeClassifier()] * 120
     estimators[7] = GaussianNB()
@@ -236,5 +236,5 @@ def test_every_certificate_assumes_it():
 
 def test_a_transformer_in_place_of_a_classifier():
     X, _ = data()
-    assert depends_on_batch(StandardScaler().fit(X), X, "transform") is None
-    assert depends_on_batch(Centred(), X, "transform") == "Centred"
+    assert find_batch_dependence(StandardScaler().fit(X), X, "transform") is None
+    assert find_batch_dependence(Centred(), X, "transform") == "Centred"

@@ -6,7 +6,7 @@ import pytest
 from tests.data.own_file import checked
 
 from pacbayes import load_dataset
-from pacbayes.data.leakage import runs_of_rows
+from pacbayes.data.leakage import looks_like_subject_id
 
 RNG = np.random.default_rng(0)
 VISITS = RNG.integers(2, 7, 60)
@@ -36,7 +36,7 @@ MEASURED = {
 
 @pytest.mark.parametrize("case", SUBJECTS)
 def test_subjects(case):
-    assert runs_of_rows(SUBJECTS[case], len(SUBJECTS[case])) != ""
+    assert looks_like_subject_id(SUBJECTS[case], len(SUBJECTS[case])) != ""
     frame = pd.DataFrame({"who": SUBJECTS[case], "a": RNG.random(len(SUBJECTS[case]))})
     for table in (frame, frame.assign(word=np.where(frame.a < 0.5, "x", "y"))):
         with pytest.raises(
@@ -50,7 +50,7 @@ def test_subjects(case):
 
 @pytest.mark.parametrize("case", MEASURED)
 def test_measurements(case):
-    assert runs_of_rows(MEASURED[case], len(MEASURED[case])) == ""
+    assert looks_like_subject_id(MEASURED[case], len(MEASURED[case])) == ""
 
 
 def test_the_name_decides_where_a_file_is_sorted():
@@ -66,7 +66,7 @@ def test_false_alarms_in_sorted_tables_are_rare(number):
     rng = np.random.default_rng(number)
     for _ in range(1000):
         values = np.sort(rng.normal(0, rng.uniform(3, number / 3), number).round())
-        assert runs_of_rows(values, number) == ""
+        assert looks_like_subject_id(values, number) == ""
 
 
 def test_library_says_what_to_do_with_subjects(tmp_path):

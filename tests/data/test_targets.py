@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pacbayes.data.targets import check_classes, labels_of
+from pacbayes.data.targets import check_classes, parse_labels
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from pacbayes.data.targets import check_classes, labels_of
     ],
 )
 def test_labels_are_numbers_where_all_are(texts, labels, kind):
-    found = labels_of(pd.Series(texts, name="y", dtype=object), "data.csv")
+    found = parse_labels(pd.Series(texts, name="y", dtype=object), "data.csv")
     assert found.tolist() == labels
     assert found.dtype.kind == kind
 
@@ -28,7 +28,7 @@ def test_labels_are_numbers_where_all_are(texts, labels, kind):
 @pytest.mark.parametrize("pair", [("1", "01"), ("7", "7.0"), ("P7", "p7 "), ("True", "TRUE"), ("new york", "New York")])
 def test_two_spellings_of_a_class_are_refused(pair):
     with pytest.raises(ValueError, match=r"column 'y' of 'data\.csv' holds both"):
-        labels_of(pd.Series([*pair, "z"], name="y", dtype=object), "data.csv")
+        parse_labels(pd.Series([*pair, "z"], name="y", dtype=object), "data.csv")
 
 
 def test_classes():

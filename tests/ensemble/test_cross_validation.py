@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pacbayes.ensemble.cross_validation import CrossValidation, count_fold_errors, trainable_folds
+from pacbayes.ensemble.cross_validation import CrossValidation, count_fold_errors, trainable_fold_mask
 
 
 def test_errors_are_counted_by_classifier_and_fold():
@@ -18,7 +18,7 @@ def test_errors_are_counted_by_classifier_and_fold():
 
 def test_folds_without_which_a_single_class_remains_do_not_count():
     codes, fold = np.array([0, 1, 0, 0, 1, 0]), np.array([0, 1, 0, 2, 1, 2])
-    assert trainable_folds(codes, fold).tolist() == [True, False, True]
+    assert trainable_fold_mask(codes, fold).tolist() == [True, False, True]
     errors, sizes = count_fold_errors(np.array([[1, 0, 0, 0, 0, 0]]), codes, fold)
     assert errors.tolist() == [[1, 0, 0]]
     assert sizes.tolist() == [2, 0, 2]
@@ -37,4 +37,4 @@ def test_folds_without_which_a_single_class_remains_do_not_count():
 )
 def test_first_and_middle_of_the_fewest_errors(totals, first, middle):
     counts = CrossValidation(10 * np.arange(len(totals)), np.array(totals)[:, None], np.array([20]))
-    assert (counts.first, counts.middle) == (10 * first, 10 * middle)
+    assert (counts.first_best, counts.middle_best) == (10 * first, 10 * middle)

@@ -30,7 +30,7 @@ LINEAR = make_pipeline(StandardScaler(), LinearSVC(dual=False))
 @pytest.fixture(scope="module")
 def trained():
     """Four families, trained on half of the rows."""
-    data, options = Dataset.checked(X, NAMES), SplitOptions("shared", 0.5, None, "keep")
+    data, options = Dataset.from_arrays(X, NAMES), SplitOptions("shared", 0.5, None, "keep")
     candidates = [("svms", SVMS), TREES, ("sigest", SIGEST_SVMS), ("linear", LINEAR)]
     families = resolve_families(candidates, None, Size(90))
     return train_families(families, TrainingJob(data, split_rows(data, options, 1, 0), 1, None, {}))
@@ -59,7 +59,7 @@ def test_predictions_are_those_of_the_parts(members):
     rows = members.preprocess(X)
     assert isinstance(rows, CompositeRows)
     assert len(rows) == len(X)
-    table = np.stack([coding.codes(members[i].predict(X)) for i in range(len(members))])
+    table = np.stack([coding.encode(members[i].predict(X)) for i in range(len(members))])
     assert len(np.unique(table, axis=0)) > 5
     for indices in (
         np.arange(13),

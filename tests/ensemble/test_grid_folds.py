@@ -16,14 +16,14 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid
 from pacbayes.data.dataset import Dataset
-from pacbayes.data.rows import few_rows
+from pacbayes.data.rows import select_test_rows
 from pacbayes.data.split import SplitOptions, split_rows
 from pacbayes.ensemble.calibration import (
     DECISIONS,
     LABELS,
     PROBABILITIES,
     calibrate,
-    score_kind,
+    select_score_kind,
 )
 from pacbayes.ensemble.candidates import GridFamily, plan_candidates
 from pacbayes.ensemble.classifier_set import TrainingJob
@@ -54,7 +54,7 @@ class NearestMean(ClassifierMixin, BaseEstimator):
 
 def train(estimator, grid, X, y, groups=None, duplicates="keep"):
     """Classifiers of a grid, trained on half of the rows."""
-    data = Dataset.checked(X, y, groups)
+    data = Dataset.from_arrays(X, y, groups)
     options = SplitOptions("shared", 0.5, groups, duplicates)
     candidates = plan_candidates([GridFamily("", estimator, grid)], 0)
     return train_grids(candidates, TrainingJob(data, split_rows(data, options, 1, 0), None, None, {}))
@@ -217,7 +217,7 @@ class WithoutClasses(NearestMean):
 )
 def test_kind_of_scores(estimator, data, kind):
     X, y = data
-    assert score_kind(clone(estimator).fit(X, y), np.unique(y).size, X[few_rows(y)]) == kind
+    assert select_score_kind(clone(estimator).fit(X, y), np.unique(y).size, X[select_test_rows(y)]) == kind
     # `fit` supports all kinds.
     clf = CertifiedClassifier(Grid(None, [estimator, DecisionTreeClassifier(max_depth=1)]), cv=3, random_state=0)
     clf.fit(X, y)
@@ -276,6 +276,6 @@ def test_forests_are_refitted_with_duplicates(duplicates):
     # A single duplicate suffices.
     rows = np.append(np.arange(100), train(None, [DecisionTreeClassifier()], X[:101], y[:101]).split(0)[0][:1])
     folds = train(RandomForestClassifier(10), {"max_depth": [2]}, X[rows], y[rows], duplicates=duplicates).folds
-    duplicated = np.unique(folds.training.rows, axis=0).shape[0] < folds.training.number
+    duplicated = np.unique(folds.training.rows, axis=0).shape[0] < folds.training.n_rows
     assert duplicated or duplicates == "together"
     assert_refitted(folds, four_folds(folds))

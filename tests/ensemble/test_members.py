@@ -33,11 +33,11 @@ NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
 )
 def test_every_label_has_one_code(classes, predictions, labels):
     coding = Coding(np.array(classes))
-    codes = [coding.codes(np.array(y_pred)) for y_pred in predictions]
+    codes = [coding.encode(np.array(y_pred)) for y_pred in predictions]
     np.testing.assert_array_equal(coding.labels, np.array(labels))
     for y_pred, y_codes in zip(predictions, codes, strict=True):
         np.testing.assert_array_equal(coding.labels[y_codes], np.array(y_pred))
-        np.testing.assert_array_equal(coding.codes(np.array(y_pred)), y_codes)
+        np.testing.assert_array_equal(coding.encode(np.array(y_pred)), y_codes)
 
 
 # -- predictions -----------------------------------------------------------------------------------------------------

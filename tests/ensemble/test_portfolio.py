@@ -9,7 +9,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import all_estimators
 
-from pacbayes.ensemble.by_name import classifier_by_name
+from pacbayes.ensemble.by_name import make_classifier_by_name
 from pacbayes.ensemble.portfolio import PORTFOLIO, Size, named_family
 
 
@@ -61,7 +61,7 @@ def test_other_names_are_rejected(name):
         ValueError,
         match=r"candidates must be auto, svm, forest, boosting, logistic, neighbours, lightgbm, .* or the",
     ):
-        classifier_by_name(name)
+        make_classifier_by_name(name)
     assert all(module.startswith("sklearn") for module in set(sys.modules) - before)
 
 
@@ -71,7 +71,7 @@ def test_every_classifier_of_scikit_learn_can_be_named():
     for name, kind in all_estimators(type_filter="classifier"):
         home = ".".join(takewhile(lambda part: not part.startswith("_"), kind.__module__.split(".")))
         try:
-            created.append(classifier_by_name(f"{home}.{name}")[0].named_steps["model"])
+            created.append(make_classifier_by_name(f"{home}.{name}")[0].named_steps["model"])
         except ValueError as error:
             failed.append((name, str(error)))
     assert len(created) > 30

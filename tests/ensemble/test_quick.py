@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes.ensemble.quick import numeric_table, quick_classifier
+from pacbayes.ensemble.quick import make_fast_classifier, to_numeric_table
 
 RNG = np.random.default_rng(0)
 # Few values of each column: many rows are equally far from others.
@@ -34,14 +34,14 @@ QUICK = {
 @pytest.mark.parametrize("classifier", QUICK.values(), ids=QUICK.keys())
 def test_the_bits_are_those_of_scikit_learn(classifier):
     classifier.fit(X, Y)
-    table = numeric_table(NEW)
-    quick = quick_classifier(classifier, table)
+    table = to_numeric_table(NEW)
+    quick = make_fast_classifier(classifier, table)
     probabilities = quick.predict_proba(table)
     assert np.array_equal(probabilities, classifier.predict_proba(NEW))
     assert np.array_equal(quick.classes_, classifier.classes_)
     assert hasattr(classifier if not hasattr(classifier, "steps") else classifier[0], "feature_names_in_")
     for rows in ([7], range(20), range(150, 300)):
-        part = numeric_table(NEW.iloc[list(rows)])
+        part = to_numeric_table(NEW.iloc[list(rows)])
         assert np.array_equal(quick.predict_proba(part).round(12), probabilities[list(rows)].round(12))
 
 
@@ -55,27 +55,27 @@ def test_neighbours_at_equal_distances_are_those_of_the_tree(k, scale):
     new = np.concatenate([half, np.zeros((20, 12)), half + 1e8, half * 1e-9]) * scale
     codes = np.arange(len(train)) % 3
     model = KNeighborsClassifier(k, algorithm="kd_tree").fit(train, codes)
-    assert np.array_equal(quick_classifier(model, new).predict_proba(new), model.predict_proba(new))
+    assert np.array_equal(make_fast_classifier(model, new).predict_proba(new), model.predict_proba(new))
 
 
 def test_other_classifiers_and_rows_are_left_to_scikit_learn():
-    table = numeric_table(X)
+    table = to_numeric_table(X)
     pipeline = make_pipeline(MinMaxScaler(), LogisticRegression()).fit(X, Y)
     categories = X.astype({"column 0": "category"})
     boosting = HistGradientBoostingClassifier(max_iter=2, categorical_features="from_dtype").fit(categories, Y)
     several = DecisionTreeClassifier().fit(X, np.stack([Y, Y], axis=1))
     for other in (pipeline, boosting, GaussianNB().fit(X, Y), several):
-        assert quick_classifier(other, table) is None
-    assert quick_classifier(LogisticRegression().fit(X.iloc[:, :2], Y), table) is None
+        assert make_fast_classifier(other, table) is None
+    assert make_fast_classifier(LogisticRegression().fit(X.iloc[:, :2], Y), table) is None
     rows = (
         *(X.to_numpy().tolist(), X.to_numpy()[0], X.to_numpy() > 1, X.astype(object), categories, X.iloc[:0]),
         *(np.array([[2**60]]), np.array([[np.inf]]), np.array([[1 + 2j]]), np.ones((1, 2), dtype=np.longdouble)),
     )
-    assert all(numeric_table(other) is None for other in rows)
+    assert all(to_numeric_table(other) is None for other in rows)
 
 
 def test_values_beyond_single_precision_raise_as_in_scikit_learn():
     forest = QUICK["random forest"].fit(X, Y)
     table = np.full((1, 14), 1e300)
     with pytest.raises(ValueError, match="too large for dtype"):
-        quick_classifier(forest, table).predict_proba(table)
+        make_fast_classifier(forest, table).predict_proba(table)

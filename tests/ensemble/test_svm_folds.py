@@ -13,12 +13,12 @@ from pacbayes._utils.seeds import Purpose, make_rng
 from pacbayes.ensemble import svm_folds as module
 from pacbayes.ensemble.calibration import PAIRS, calibrate
 from pacbayes.ensemble.cross_validation import assign_folds
-from pacbayes.ensemble.svm_folds import KernelFolds, SharedValues, SVMFolds, choose_scale, train_shared
+from pacbayes.ensemble.svm_folds import KernelFolds, SharedKernelValues, SVMFolds, choose_scale, train_shared
 from pacbayes.svm.kernel import Kernel
 from pacbayes.svm.svm_classifier import SVMSettings
 
 LAMBDAS = np.geomspace(0.05, 20.0, 9)
-FEW_LAMBDAS = np.array([0.03, 0.3, 1.0, 30.0])
+SVM_FAMILY_LAMBDAS = np.array([0.03, 0.3, 1.0, 30.0])
 
 
 def train(X, y, lambdas, kernel="rbf", gamma="sigest", seed=0, n_components=40):
@@ -53,13 +53,13 @@ def assert_same(results, expected):
 
 @pytest.mark.parametrize("loader", [load_breast_cancer, load_wine])
 def test_predictions_of_a_fold_are_those_of_svc(loader):
-    folds = train(*loader(return_X_y=True), FEW_LAMBDAS, seed=3)[1]
+    folds = train(*loader(return_X_y=True), SVM_FAMILY_LAMBDAS, seed=3)[1]
     codes, (width,) = folds.codes, folds.widths
     rows, fold = width.shared.rows, random_fold(folds)
     train_rows, test = np.flatnonzero(fold != 1), np.flatnonzero(fold == 1)
     y_pred, scores = out_of_fold(folds, fold)
     params = {"gamma": width.kernel.gamma, "decision_function_shape": "ovo"}
-    svcs = [SVC(C=1 / lam, **params).fit(rows[train_rows], codes[train_rows]) for lam in FEW_LAMBDAS]
+    svcs = [SVC(C=1 / lam, **params).fit(rows[train_rows], codes[train_rows]) for lam in SVM_FAMILY_LAMBDAS]
     expected = [svc.predict(rows[test]).tolist() for svc in svcs]
     assert y_pred[:, test].tolist() == expected
     assert len(set(map(tuple, expected))) > 1
@@ -75,17 +75,17 @@ def test_predictions_of_a_fold_are_those_of_svc(loader):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_several_widths_have_the_bits_of_each_alone(kernel, classes):
     X, y = sample(classes)
-    members, folds = train(X, y, FEW_LAMBDAS, kernel, "widths")
+    members, folds = train(X, y, SVM_FAMILY_LAMBDAS, kernel, "widths")
     fold = random_fold(folds)
     y_pred, scores = out_of_fold(folds, fold)
     for k, width_kernel in enumerate(members.kernels):
-        single, single_folds = train(X, y, FEW_LAMBDAS, kernel, width_kernel.gamma)
+        single, single_folds = train(X, y, SVM_FAMILY_LAMBDAS, kernel, width_kernel.gamma)
         assert len(single.kernels) == 1
         if kernel == "rbf":
             # Several widths are trained in single precision.
             width = replace(single_folds.widths[0], shared=folds.widths[0].shared, coarse=True)
             single_folds = replace(single_folds, widths=(width,))
-            single = replace(single, svms=(width.train(FEW_LAMBDAS, None),))
+            single = replace(single, svms=(width.train(SVM_FAMILY_LAMBDAS, None),))
         part = slice(4 * k, 4 * k + 4)
         assert_same((y_pred[part], scores[part]), out_of_fold(single_folds, fold))
         for pair, single_pair in zip(members.svms[k].pairs, single.svms[0].pairs, strict=True):
@@ -97,7 +97,7 @@ def test_class_that_is_missing_without_a_fold_loses_by_one():
     X, y = sample(4)
     fold = np.arange(len(y)) % 3
     fold[y == 2] = 0
-    folds = train(X, y, FEW_LAMBDAS)[1]
+    folds = train(X, y, SVM_FAMILY_LAMBDAS)[1]
     y_pred, scores = out_of_fold(folds, fold)
     assert np.isfinite(scores).all()
     assert not (y_pred[:, fold == 0] == 2).any()
@@ -108,8 +108,8 @@ def test_class_that_is_missing_without_a_fold_loses_by_one():
     # The others are scores of SVMs for three classes.
     others = y != 2
     (width,) = folds.widths
-    shared = SharedValues(width.shared.rows[others], "rbf", False, None)
-    three = SVMFolds((KernelFolds(width.kernel, shared, y[others]),), FEW_LAMBDAS, y[others], 4, 1)
+    shared = SharedKernelValues(width.shared.rows[others], "rbf", False, None)
+    three = SVMFolds((KernelFolds(width.kernel, shared, y[others]),), SVM_FAMILY_LAMBDAS, y[others], 4, 1)
     expected = out_of_fold(three, fold[others])[1][:, fold[others] == 0]
     present = [column for column, pair in enumerate(columns) if 2 not in pair]
     np.testing.assert_array_equal(fold_scores[:, others[fold == 0]][:, :, present], expected)
@@ -119,7 +119,7 @@ def test_class_that_is_missing_without_a_fold_loses_by_one():
 def test_single_class_without_a_fold_is_predicted(removed):
     X, y = sample()
     fold = np.where(y == removed, 0, 1 + np.arange(len(y)) % 2)
-    y_pred, scores = out_of_fold(train(X, y, FEW_LAMBDAS, gamma="widths")[1], fold)
+    y_pred, scores = out_of_fold(train(X, y, SVM_FAMILY_LAMBDAS, gamma="widths")[1], fold)
     assert (y_pred[:, fold == 0] == 1 - removed).all()
     assert (scores[:, fold == 0] == 1.0 - 2.0 * removed).all()
     assert len(np.unique(scores[:, fold > 0])) > 100
@@ -129,9 +129,9 @@ def test_single_class_without_a_fold_is_predicted(removed):
 def test_scores_of_outliers_are_clipped_to_single_precision(outlier):
     X, y = sample()
     X[7] = outlier
-    width = KernelFolds(Kernel("linear", None), SharedValues(X, "linear", False, None), y)
+    width = KernelFolds(Kernel("linear", None), SharedKernelValues(X, "linear", False, None), y)
     with np.errstate(all="raise"):
-        folds = SVMFolds((width,), FEW_LAMBDAS, y, 2, 1)
+        folds = SVMFolds((width,), SVM_FAMILY_LAMBDAS, y, 2, 1)
         y_pred, scores = out_of_fold(folds, np.where(np.arange(len(y)) == 7, 0, 1))
     assert np.isfinite(scores).all()
     assert (np.abs(scores[:, 7]) > 1e38).all()

@@ -13,15 +13,15 @@ from tests.ensemble.recording import recording_members
 
 from pacbayes import CertifiedClassifier, Grid
 from pacbayes.data.dataset import Dataset
-from pacbayes.data.split import DISTINCT, GROUP, plan_split, validation_split
+from pacbayes.data.split import DISTINCT, GROUP, make_validation_split, plan_split
 from pacbayes.ensemble import validation as module
 from pacbayes.ensemble.members import smallest_code_dtype
 from pacbayes.ensemble.validation import (
     ErrorCounts,
     ValidationPredictions,
     collect_predictions,
-    risks_of_errors,
-    risks_of_losses,
+    errors_to_risks,
+    losses_to_risks,
 )
 
 N, MEMBERS = 60, 5
@@ -37,10 +37,10 @@ def split_of(kind, unit="example", units=None):
 SPLITS = {
     "shared": split_of("shared"),
     "independent": split_of("independent"),
-    "validation only": validation_split(N),
+    "validation only": make_validation_split(N),
     "groups": split_of("shared", GROUP, GROUPS),
     "groups, independent": split_of("independent", GROUP, GROUPS),
-    "groups, validation only": validation_split(N, GROUP, GROUPS),
+    "groups, validation only": make_validation_split(N, GROUP, GROUPS),
     "duplicates": split_of("shared", DISTINCT, DUPLICATES),
     "duplicates, independent": split_of("independent", DISTINCT, DUPLICATES),
 }
@@ -51,7 +51,7 @@ SPLITS = {
 
 def random_predictions(split, n_labels, n_classes=3):
     rng, dtype = np.random.default_rng(0), smallest_code_dtype(n_labels)
-    columns = split.validating
+    columns = split.validation_rows
     y_pred = np.full((MEMBERS, columns.size), np.iinfo(dtype).max, dtype=dtype)
     for i, row in enumerate(y_pred):
         evaluated = np.isin(columns, split(i)[1])
@@ -62,7 +62,7 @@ def random_predictions(split, n_labels, n_classes=3):
 
 def errors_by_loop(predictions, split, i):
     """Mask of errors among the validation rows of a classifier, and the exact mean loss of the units."""
-    columns = {row: column for column, row in enumerate(split.validating.tolist())}
+    columns = {row: column for column, row in enumerate(split.validation_rows.tolist())}
     rows = split(i)[1]
     errors = np.array([predictions.y_pred[i, columns[row]] != predictions.y_true[columns[row]] for row in rows])
     if split.unit != GROUP:
@@ -75,7 +75,7 @@ def errors_by_loop(predictions, split, i):
 @pytest.mark.parametrize("block", [7, 1 << 22])
 @pytest.mark.parametrize("name", SPLITS)
 def test_error_counts_equal_a_loop(name, block, monkeypatch):
-    monkeypatch.setattr(module, "_BLOCK", block)
+    monkeypatch.setattr(module, "_BLOCK_SIZE", block)
     split = SPLITS[name]
     for n_labels in (4, 300):
         predictions = random_predictions(split, n_labels)
@@ -92,14 +92,14 @@ def test_error_counts_equal_a_loop(name, block, monkeypatch):
 @given(st.integers(1, 10**7).flatmap(lambda m: st.tuples(st.just(m), st.integers(0, m))))
 def test_risk_is_the_smallest_double_not_below_the_quotient(case):
     m, errors = case
-    risk = float(risks_of_errors(np.array([errors]), m)[0])
+    risk = float(errors_to_risks(np.array([errors]), m)[0])
     assert is_rounded_up(risk, Fraction(errors, m))
     assert risk <= 1.0
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=50))
 def test_mean_loss_is_never_below_the_exact_mean(losses):
-    risk = Fraction(float(risks_of_losses(np.array([losses]))[0]))
+    risk = Fraction(float(losses_to_risks(np.array([losses]))[0]))
     exact = sum(map(Fraction, losses)) / len(losses)
     assert exact <= risk <= min(1, exact * (1 + Fraction(1, 2**50)) + Fraction(1, 2**1070))
     assert (risk == 0) == (exact == 0)
@@ -123,9 +123,9 @@ def test_risks_of_groups_are_exact_means_rounded_up():
 def test_each_classifier_predicts_its_validation_rows_once_and_no_others(name, n_jobs):
     split = SPLITS[name]
     table, members, X = recording_members(n_classifiers=MEMBERS, n=N)
-    data = Dataset.checked(X, np.random.default_rng(1).choice(["b", "c"], size=N))
+    data = Dataset.from_arrays(X, np.random.default_rng(1).choice(["b", "c"], size=N))
     predictions = collect_predictions(members, data, split, n_jobs)
-    columns = split.validating
+    columns = split.validation_rows
     np.testing.assert_array_equal(predictions.labels[predictions.y_true], data.labels[columns])
     for i, classifier in enumerate(members.estimators):
         rows = split(i)[1]

@@ -24,7 +24,7 @@ def fit(digits, classes=10, **params):
 def test_one_class_against_the_rest(digits, tmp_path):
     clf = fit(digits, metrics=("auc", "recall"))
     bounds = {metric.of: metric for metric in clf.certificate_.metrics if metric.name == "auc"}
-    validating = clf._fitted.plan.split.validating
+    validating = clf._fitted.plan.split.validation_rows
     y, probabilities = digits[1][validating], clf.predict_proba(digits[0][validating])
     for c, metric in bounds.items():
         observed = roc_auc_score(y == c, probabilities[:, c])

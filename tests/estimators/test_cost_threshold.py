@@ -32,7 +32,7 @@ def mean_cost(y_true, y_pred):
 
 def test_threshold_and_total_cost(clf):
     X, y = two_classes()
-    result, validating = clf.certificate_.decision, clf._fitted.plan.split.validating
+    result, validating = clf.certificate_.decision, clf._fitted.plan.split.validation_rows
     y_pred = clf.predict(X)
     positive = np.rint(clf.predict_proba(X)[:, 1] * 2**20) >= result.threshold * 2**20
     assert (y_pred == named(positive.astype(int))).all()

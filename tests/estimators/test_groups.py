@@ -92,7 +92,7 @@ def test_holdout_keeps_groups_in_one_fold(make, monkeypatch):
     baseline = clf.certificate_.baselines["holdout"]
     plan, predictions = clf._fitted.plan, clf._fitted.predictions
     wrong = pd.Series(predictions.y_pred[plan.holdout] != predictions.y_true)
-    losses = wrong.groupby(groups[plan.split.validating]).mean()
+    losses = wrong.groupby(groups[plan.split.validation_rows]).mean()
     # A fixed classifier has the bet of the primary rules.
     expected = (
         chernoff_upper(baseline.empirical_risk, 30, 0.05) if plan.bet is None else bet_upper(losses, plan.bet, 0.05)

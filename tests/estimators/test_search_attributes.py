@@ -9,7 +9,7 @@ from tests.estimators.models import fitted, three_classes, two_classes
 
 from pacbayes import StochasticSVC
 from pacbayes._utils.seeds import Purpose, make_rng
-from pacbayes.ensemble.cross_validation import assign_folds, evenly_spaced
+from pacbayes.ensemble.cross_validation import assign_folds, select_evenly_spaced
 
 
 def test_scores_are_those_of_refitted_classifiers():
@@ -52,7 +52,7 @@ def test_unscored_classifiers_have_the_last_rank():
     clf = StochasticSVC(np.geomspace(0.01, 10.0, 120), cv=2, hedge=1, random_state=0).fit(X[:150], y[:150])
     results = clf.cv_results_
     scored = np.zeros(120, dtype=bool)
-    scored[evenly_spaced(120)] = True
+    scored[select_evenly_spaced(120)] = True
     assert scored.sum() == 50
     for name in ("mean_test_score", "std_test_score", "split0_test_score", "split1_test_score"):
         assert np.array_equal(np.isfinite(results[name]), scored)

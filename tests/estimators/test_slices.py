@@ -11,7 +11,7 @@ from pacbayes.report import report_html
 
 
 def names_of(values):
-    return Slices.checked(values, len(values)).names
+    return Slices.from_values(values, len(values)).names
 
 
 @pytest.mark.parametrize(

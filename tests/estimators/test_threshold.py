@@ -50,7 +50,7 @@ def test_observed_counts(model):
 def test_thresholds_do_not_depend_on_validation_rows(model):
     X, y = rows()
     plan = model._fitted.plan
-    validation = plan.split.validating
+    validation = plan.split.validation_rows
     rng = np.random.default_rng(1)
     other_X, other_y = X.copy(), y.copy()
     other_X[validation] = 10 * rng.normal(size=(validation.size, X.shape[1]))

@@ -10,7 +10,7 @@ import numpy as np
 
 from pacbayes import save
 from pacbayes.files import model_file
-from pacbayes.files.archive import ARRAY, MANIFEST, OBJECTS, VALUES, packed
+from pacbayes.files.archive import ARRAY, MANIFEST, OBJECTS, VALUES, pack_archive
 
 KIND = "@"
 
@@ -102,8 +102,8 @@ def saved(model):
 def write(path, parts, manifest=None):
     """Write parts with the correct digest."""
     start = {"format": model_file.FORMAT, "version": "0"} | (manifest or {})
-    whole = start | {"sha256": model_file._digest(start, parts)}
-    path.write_bytes(packed({MANIFEST: json.dumps(whole).encode(), **parts}, zipfile.ZIP_STORED))
+    whole = start | {"sha256": model_file._compute_digest(start, parts)}
+    path.write_bytes(pack_archive({MANIFEST: json.dumps(whole).encode(), **parts}, zipfile.ZIP_STORED))
 
 
 def npy(array):

@@ -15,7 +15,7 @@ from pacbayes.ensemble.calibration import DECISIONS, LABELS, PAIRS, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.members import Calibrations, CompositeMembers, Estimators
 from pacbayes.ensemble.validation import ValidationPredictions
-from pacbayes.files.checks import check
+from pacbayes.files.checks import validate_value
 from pacbayes.svm.kernel import Kernel
 
 TWO_CLASSES = Calibration(PAIRS, 75, 1.0, np.zeros(2), np.zeros(2))
@@ -112,7 +112,7 @@ WRONG = {
 
 def test_invalid_fields_are_rejected_by_name():
     for value in VALUES:
-        check(value)
+        validate_value(value)
         kind = type(value).__name__
         for field, several in WRONG[kind].items():
             if getattr(value, field) is None:
@@ -120,7 +120,7 @@ def test_invalid_fields_are_rejected_by_name():
             for wrong in several:
                 # For inconsistent fields, either may be named.
                 with pytest.raises(ValueError, match=rf"^{kind}\.\w+ is not"):
-                    check(replace(value, **{field: wrong}))
+                    validate_value(replace(value, **{field: wrong}))
 
 
 def is_partition(shared, units, unit, n_train, m, n_rows):
@@ -153,7 +153,7 @@ def test_only_partitions_are_accepted_as_splits(unit):
         n_train, m = number - int(validation.sum()), int(validation.sum())
         right = is_partition(sides, units, unit, n_train, m, 8)
         with contextlib.nullcontext() if right else pytest.raises(ValueError, match=r"Split\.shared is not"):
-            check(Split("shared", n_train, m, 8, 0, tuple(sides), unit, units))
+            validate_value(Split("shared", n_train, m, 8, 0, tuple(sides), unit, units))
         valid += right
     assert 100 < valid < 300
 
@@ -175,6 +175,6 @@ def test_only_partitions_are_accepted_as_splits(unit):
 )
 def test_invalid_splits(wrong):
     good = Split("shared", 4, 4, 8, 0, (np.arange(4), np.arange(4, 8)))
-    check(good)
+    validate_value(good)
     with pytest.raises(ValueError, match=r"Split\.\w+ is not"):
-        check(replace(good, **wrong))
+        validate_value(replace(good, **wrong))

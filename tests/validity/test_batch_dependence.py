@@ -15,7 +15,7 @@ from tests.validity.square import DELTA, compatible, fits
 from pacbayes import CertifiedClassifier, Grid, svm_set
 from pacbayes.certificates import Plan, best_single, certify, fit_posteriors
 from pacbayes.data.preprocessing import apply_preprocessor
-from pacbayes.data.rows import depends_on_batch
+from pacbayes.data.rows import find_batch_dependence
 from pacbayes.ensemble.portfolio import SPARSE, Size, named_family, portfolio
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.ensemble.validation import collect_predictions
@@ -162,4 +162,4 @@ def test_named_families_do_not_depend_on_the_batch(sparse):
     size = Size(120, 6, sparse=sparse)
     for name in SPARSE if sparse else portfolio(size)[1:]:
         for estimator in named_family(name, None, size):
-            assert depends_on_batch(estimator.fit(rows, y), rows[:50]) is None, estimator
+            assert find_batch_dependence(estimator.fit(rows, y), rows[:50]) is None, estimator

@@ -20,7 +20,7 @@ from tests.validity.test_fitted_estimators import CLEAN, VOTINGS, fitted, sample
 from pacbayes.bounds.binomial import binomial_upper, hypergeometric_upper
 from pacbayes.certificates import Plan, certify, fit_posteriors
 from pacbayes.certificates.batch import empty_batch
-from pacbayes.data.split import validation_split
+from pacbayes.data.split import make_validation_split
 from pacbayes.ensemble.validation import ValidationPredictions
 
 SIZES = range(1, 13)
@@ -105,7 +105,7 @@ def test_two_rules_at_uncorrected_delta_are_caught():
 def chosen_among_many(draws, number=200, m=100, rows=100, risk=0.2):
     """Number of failures of Occam's choice: at its share of delta, and at uncorrected delta."""
     failed = np.zeros(2, dtype=int)
-    split = validation_split(m)
+    split = make_validation_split(m)
     for seed in range(draws):
         rng = np.random.default_rng([seed, 15])
         wrong = (rng.random((number, m)) < risk).astype(np.uint8)

@@ -111,7 +111,7 @@ def two_kinds(seed):
     return classifier([SVMs(LAMBDAS[::3], gamma=[2.0, 8.0]), DecisionTreeClassifier(max_depth=4)], seed)
 
 
-def user_split(seed):
+def make_user_split(seed):
     return classifier([GaussianNB(), DecisionTreeClassifier(random_state=0)], seed)
 
 
@@ -137,7 +137,7 @@ CASES = {
     "duplicates": (together, five_times, true_risk),
     "duplicates, independent": (partial(together, split="independent"), five_times, true_risk),
     "oversampled": (together, oversampled, true_risk),
-    "a split in time": (user_split, in_time, true_risk),
+    "a split in time": (make_user_split, in_time, true_risk),
 }  # fmt: skip
 
 
@@ -227,7 +227,7 @@ def test_rows_of_one_origin_on_both_sides_are_caught(draw, risk):
 
 
 def test_a_split_that_depends_on_labels_is_caught():
-    counts, _ = failures(user_split, by_labels, 20)
+    counts, _ = failures(make_user_split, by_labels, 20)
     assert min(counts[voting] for voting in ("stochastic", "majority", "best")) > largest(20), counts
 
 

@@ -19,8 +19,8 @@ from pacbayes.certificates import Plan, certify, fit_posteriors, metrics
 from pacbayes.certificates.metrics import bound_metrics, parse_metrics
 from pacbayes.certificates.primary import prefit_rules
 from pacbayes.certificates.voting import PRIMARY
-from pacbayes.data.split import GROUP, validation_split
-from pacbayes.ensemble.validation import ValidationPredictions, unit_losses
+from pacbayes.data.split import GROUP, make_validation_split
+from pacbayes.ensemble.validation import ValidationPredictions, average_by_unit
 
 
 def costs(classes):
@@ -77,7 +77,7 @@ def fixed_rules(predictions, number, hedge, metrics, share, split=None, bet=None
     """A plan with the first classifier as primary rule, and the predictions of its rules."""
     rules = [rule for rule in prefit_rules(0, number) if hedge > 0.0 or rule.name == PRIMARY]
     rules = tuple(replace(rule, bet=bet) for rule in rules)
-    split = validation_split(predictions.y_true.size) if split is None else split
+    split = make_validation_split(predictions.y_true.size) if split is None else split
     hashes = np.random.default_rng(0).integers(2**64, size=predictions.y_true.size, dtype=np.uint64)
     y_pred = np.stack([rule.combine(predictions.y_pred, predictions.labels, lambda: hashes) for rule in rules])
     plan = Plan(split, delta=DELTA, hedge=hedge, fixed_rules=rules, metrics=metrics, metrics_share=share)
@@ -240,7 +240,7 @@ def group_failures(draws, groups=40):
         units = np.repeat(np.arange(groups), sizes)
         y_true = rng.integers(0, 2, units.size).astype(np.uint8)
         y_pred = np.where(rng.random(units.size) < chances_of[units], 1 - y_true, y_true).astype(np.uint8)
-        split = validation_split(units.size, GROUP, units)
+        split = make_validation_split(units.size, GROUP, units)
         predictions = ValidationPredictions(np.array([0, 1]), 2, y_pred[None], y_true)
         plan, predictions = fixed_rules(predictions, 1, 0.0, parse_metrics((cost,)), 0.3, split, 0.8)
         certificate = certify(plan, predictions, fit_posteriors(plan, predictions))["best"]
@@ -265,7 +265,7 @@ def test_rows_of_groups_taken_for_independent_rows_are_caught():
         rng = np.random.default_rng([seed, 9])
         chances_of = rng.beta(0.3, 1.2, 10)
         wrong = rng.random((10, 100)) < chances_of[:, None]
-        bound = metrics.bet_upper(unit_losses(wrong.ravel().astype(float), validation_split(1000)), 0.2, DELTA)
+        bound = metrics.bet_upper(average_by_unit(wrong.ravel().astype(float), make_validation_split(1000)), 0.2, DELTA)
         failed += bound < 0.2
     assert not compatible(failed, 300)
 
@@ -288,7 +288,7 @@ def test_bets_do_not_change_when_validation_labels_do(grouped):
         return model._fitted.plan
 
     first = plan_for(y)
-    validation, other = first.split.validating, y.copy()
+    validation, other = first.split.validation_rows, y.copy()
     other[validation] = rng.permutation(2 - y[validation])
     second = plan_for(other)
     assert [spec.bets for spec in first.metrics] == [spec.bets for spec in second.metrics]

@@ -24,7 +24,7 @@ from pacbayes.certificates.plan import without_hedge
 from pacbayes.certificates.primary import primary_soft_vote
 from pacbayes.certificates.voting import SOFT, single_weight
 from pacbayes.data.rows import pick_rows
-from pacbayes.ensemble.calibration import LABELS, PAIRS, Calibration, calibration_scores
+from pacbayes.ensemble.calibration import LABELS, PAIRS, Calibration, compute_scores
 from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.members import Calibrations
 from pacbayes.ensemble.svm_pilot import choose_svms
@@ -138,9 +138,9 @@ def many_rows(monkeypatch):
         "portfolio.FEW_ROWS": 20,
         "svm_pilot._SUBSAMPLE": 60,
         "svm_pilot._EXACT_PAIR": 40,
-        "cross_validation._FIVE_FOLDS": 10,
-        "cross_validation.THREE_FOLDS": 20,
-        "cross_validation._FEWEST_HELD_OUT": 26,
+        "cross_validation._MAX_ROWS_FIVE_FOLDS": 10,
+        "cross_validation.MAX_ROWS_THREE_FOLDS": 20,
+        "cross_validation._MIN_HELD_OUT": 26,
     }.items():
         monkeypatch.setattr(f"pacbayes.ensemble.{name}", value)
 
@@ -195,13 +195,13 @@ def calibrate_on_validation_rows(monkeypatch):
 
     def peeking(choices, trained, data, *arguments):
         plan = make_plan(choices, trained, data, *arguments)
-        validation = plan.split.validating
+        validation = plan.split.validation_rows
         fixed_rules = []
         for rule in plan.fixed_rules:
             if rule.voting == "soft":
                 maps = {}
                 for i, known in rule.soft.maps.items():
-                    scores = calibration_scores(
+                    scores = compute_scores(
                         trained.members[i], pick_rows(data.rows, validation), known.kind, data.classes
                     )
                     line = IsotonicRegression(out_of_bounds="clip").fit(scores[:, 1], data.codes[validation])
@@ -235,7 +235,7 @@ def check_validation_rows_do_not_matter(make, classes, n=200):
     X, y = sample(n, classes, np.random.default_rng(3))
     first = make().fit(X, y)._fitted.plan
     rng = np.random.default_rng(4)
-    validation = first.split.validating
+    validation = first.split.validation_rows
     other_X, other_y = X.copy(), y.copy()
     other_X[validation] = rng.normal(size=(validation.size, 2)) * 100
     other_y[validation] = rng.integers(0, classes, validation.size)
@@ -273,7 +273,7 @@ def test_a_subsample_of_all_rows_is_caught(many_rows, monkeypatch):
     """The planted fault: widths and costs of the recipe for many rows are compared on validation rows, too."""
 
     def peeking(family, job):
-        rows = np.arange(job.data.number)
+        rows = np.arange(job.data.n_rows)
         return choose_svms(family, replace(job, split=replace(job.split, shared=(rows, job.split.shared[1]))))
 
     monkeypatch.setattr("pacbayes.ensemble.training.choose_svms", peeking)
@@ -291,7 +291,7 @@ def test_labels_of_validation_rows_alone_do_not_change_a_plan():
         warnings.simplefilter("ignore")  # outliers have no probabilities
         first = CertifiedClassifier(near, cv=3, random_state=3).fit(X, y)._fitted.plan
         other = y.copy()
-        other[first.split.validating[0]] = -1
+        other[first.split.validation_rows[0]] = -1
         second = CertifiedClassifier(near, cv=3, random_state=3).fit(X, other)._fitted.plan
     assert first.cross_validation.errors_of_votes == second.cross_validation.errors_of_votes
     for one, again in zip(first.fixed_rules, second.fixed_rules, strict=True):

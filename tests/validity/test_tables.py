@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from pacbayes import CertifiedClassifier
 from pacbayes.data.encoder import TableEncoder
 from pacbayes.data.schema import UnseenCategoryWarning
-from pacbayes.data.spelling import spellings
+from pacbayes.data.spelling import normalize_spellings
 
 DELTA, ROWS, NEW, RUNS = 0.1, 320, 2000, 6
 
@@ -80,7 +80,7 @@ def false_certificates_of_groups(runs):
             with pytest.raises(ValueError, match="groups holds both"):
                 classifier(seed).fit(X, y, groups=written)
         new_groups = np.repeat(np.arange(NEW // 4), 4)
-        false += is_false(classifier(seed).fit(X, y, groups=spellings(written)), *table(rng, NEW, new_groups))
+        false += is_false(classifier(seed).fit(X, y, groups=normalize_spellings(written)), *table(rng, NEW, new_groups))
     return false
 
 

@@ -10,7 +10,7 @@ from tests.validity.square import DELTA, compatible
 
 from pacbayes import CertifiedClassifier
 from pacbayes.data.dataset import Dataset
-from pacbayes.data.split import check_no_overlap, user_split
+from pacbayes.data.split import check_no_overlap, make_user_split
 
 FITS = 60
 VALUES = 12
@@ -75,9 +75,9 @@ def test_chance_duplicates_are_rarely_taken_for_copies(n, m, missing):
             CELLS[rng.choice(len(CELLS), size, p=probabilities(share))]
             for size, share in zip((n, m), missing, strict=True)
         ]
-        data = Dataset.checked(np.concatenate(rows), late)
+        data = Dataset.from_arrays(np.concatenate(rows), late)
         try:
-            check_no_overlap(data, user_split(late, 0))
+            check_no_overlap(data, make_user_split(late, 0))
         except ValueError:
             rejected += 1
     assert compatible(rejected, 150, 0.004)

@@ -29,8 +29,8 @@ from pacbayes.certificates.thresholds import (
     count_at_thresholds,
 )
 from pacbayes.certificates.voting import PRIMARY, SOFT
-from pacbayes.ensemble.cross_validation import evenly_spaced
-from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions, unit_losses
+from pacbayes.ensemble.cross_validation import select_evenly_spaced
+from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions, average_by_unit
 
 # Reasons why there is no holdout baseline.
 NOT_SHARED = "every row is a validation row of some classifier"
@@ -179,8 +179,8 @@ class Certificates(Mapping[str, Certificate]):
         if tested is None or predictions.evaluated_mask() is not None:
             return ()
         number = predictions.n_classes
-        rows = predictions.tally(predictions.y_true, number)
-        missed = predictions.tally(predictions.y_true, number, tested[0] != predictions.y_true)
+        rows = predictions.count_codes(predictions.y_true, number)
+        missed = predictions.count_codes(predictions.y_true, number, tested[0] != predictions.y_true)
         counts = zip(predictions.classes, rows.tolist(), missed.tolist(), strict=True)
         return tuple(Missed(plain(label), n, k) for label, n, k in counts if n > 0)
 
@@ -287,7 +287,7 @@ class Certificates(Mapping[str, Certificate]):
         if validated is None:
             note += ", fixed before validation"
         else:
-            tried = max(validated.candidates.size, evenly_spaced(len(counted)).size)
+            tried = max(validated.candidates.size, select_evenly_spaced(len(counted)).size)
             note = sentences.chosen_by_cv(note, tried, len(counted), validated.sizes.size)
         baseline = Baseline(float(errors.upper(plan.delta)[0]), float(errors.risks[0]), note)
         if plan.bet is None:
@@ -298,7 +298,7 @@ class Certificates(Mapping[str, Certificate]):
 
 def _group_losses(wrong: NDArray[np.bool_], plan: Plan) -> FloatArray:
     """Error rate of each group."""
-    return unit_losses(wrong.astype(np.float64), plan.split)
+    return average_by_unit(wrong.astype(np.float64), plan.split)
 
 
 def most_frequent(train: ArrayLike, validation: ArrayLike) -> tuple[Any, int]:
@@ -333,7 +333,7 @@ def majority_class_baseline(plan: Plan, predictions: ValidationPredictions) -> B
     """Baseline that always predicts the majority class, on the first classifier's validation rows."""
     if plan.majority_class is None:
         return Baseline(None, None, "the training rows are unknown")
-    code = predictions.code_of(plan.majority_class)
+    code = predictions.encode_class(plan.majority_class)
     counted = predictions.count_constant_errors(code, plan.split)
     baseline = fixed_label_baseline(plan.majority_class, counted, plan.delta)
     if plan.bet is None:
@@ -359,5 +359,5 @@ def threshold_counts(plan: Plan, predictions: ValidationPredictions) -> Confusio
     """Count the validation rows at each threshold on the probability of the positive class."""
     assert isinstance(plan.thresholds, ThresholdGrid)
     assert predictions.scores is not None
-    positive = predictions.y_true == predictions.code_of(plan.thresholds.positive)
+    positive = predictions.y_true == predictions.encode_class(plan.thresholds.positive)
     return ConfusionCounts.at(plan.thresholds.values, predictions.scores[plan.fixed_rules.index(plan.soft)], positive)

@@ -18,14 +18,14 @@ from pacbayes.certificates.levels import plain
 from pacbayes.certificates.metrics import compares_recall
 from pacbayes.certificates.sentences import four_digits
 from pacbayes.data.dataset import (
-    check_complete,
     check_groups,
-    check_same_kind,
+    check_label_types,
+    check_no_missing_labels,
     check_same_order,
-    missing_labels,
-    one_label_each,
+    flatten_predictions,
+    missing_label_mask,
 )
-from pacbayes.data.duplicates import Overlap, check_new_rows, models_inside
+from pacbayes.data.duplicates import Overlap, check_new_rows, find_nested_models
 from pacbayes.data.rows import copy_rows
 from pacbayes.data.split import GROUP
 
@@ -249,7 +249,7 @@ def _group_bounds(a: NDArray[np.bool_], b: NDArray[np.bool_], groups: Rows, leve
 
 def _class_mask(y: ArrayLike | None, pos_label: Any, number: int) -> NDArray[np.bool_]:
     """Mask of the rows of a class; raise if there are none."""
-    labels = None if y is None else np.asarray(check_complete(y))
+    labels = None if y is None else np.asarray(check_no_missing_labels(y))
     if labels is None or labels.shape != (number,):
         raise ValueError(f"y must be the true labels of the {number} rows for risk='recall'")
     mask = np.asarray(labels == pos_label, dtype=bool)
@@ -309,7 +309,7 @@ def compare_classifiers(
     check_level(delta)
     compares_recall(risk, pos_label)
     check_same_order(a=a, b=b, X=X, y=y, groups=groups)
-    labels = np.asarray(check_complete(y))
+    labels = np.asarray(check_no_missing_labels(y))
     if labels.ndim != 1:
         raise ValueError(f"y must be one-dimensional, got shape {labels.shape}")
     for name, classifier in (("a", a), ("b", b)):
@@ -325,7 +325,7 @@ def compare_classifiers(
 
 def certified_by_groups(model: Any) -> bool:
     """Whether a model of this library, or one nested in a model, was certified by groups."""
-    nested = models_inside(model, None) if hasattr(model, "predict") else []
+    nested = find_nested_models(model, None) if hasattr(model, "predict") else []
     certificates = [getattr(inner, "certificate_", None) for inner, _ in nested]
     return any(certificate is not None and certificate.unit == GROUP for certificate in certificates)
 
@@ -337,9 +337,9 @@ def _predictions(name: str, classifier: Any, X: Any, labels: NDArray[Any]) -> ND
             raise ValueError(f"X must hold the rows that {name} is to predict, got None")
         warn_of_overlap(check_new_rows(classifier, X, "X", name), "X", name)
         classifier = classifier.predict(copy_rows(X))  # a classifier may write into its rows
-    y_pred = one_label_each(name, classifier, labels.size)
-    check_same_kind(name, y_pred, labels, "y")
-    missing = missing_labels(y_pred)
+    y_pred = flatten_predictions(name, classifier, labels.size)
+    check_label_types(name, y_pred, labels, "y")
+    missing = missing_label_mask(y_pred)
     if missing.any():
         raise ValueError(f"{name} must have a label for every row, got none for row {int(missing.argmax())}")
     return y_pred
@@ -349,7 +349,7 @@ def warn_of_overlap(overlap: Overlap | None, rows: str, model: str) -> None:
     """Warn if many of the rows that a model is evaluated on were used to fit it."""
     if overlap is not None and overlap.is_large:
         warn_caller(
-            f"of {rows}, {overlap.said} that {model} was fitted with. If they are the same examples, the bounds do not "
+            f"of {rows}, {overlap.summary} that {model} was fitted with. If they are the same examples, the bounds do "
             "hold"
         )
 

@@ -31,8 +31,8 @@ from pacbayes._utils.files import hold_lock, write_file
 from pacbayes.certificates import sentences
 from pacbayes.certificates.difference import certified_by_groups
 from pacbayes.certificates.levels import lower_of, plain, upper_of
-from pacbayes.data.dataset import check_complete, check_same_kind, check_same_order, one_label_each
-from pacbayes.data.duplicates import largest_overlap
+from pacbayes.data.dataset import check_label_types, check_no_missing_labels, check_same_order, flatten_predictions
+from pacbayes.data.duplicates import find_largest_overlap
 from pacbayes.data.rows import copy_rows, row_hashes
 
 _FORMAT = "pacbayes ledger 1"
@@ -297,7 +297,7 @@ class Ledger:
                 "were certified by groups"
             )
         check_same_order(y_true=y_true, y_pred=y_pred, rows=rows)
-        labels = np.asarray(check_complete(y_true, "y_true"))
+        labels = np.asarray(check_no_missing_labels(y_true, "y_true"))
         if labels.ndim != 1 or labels.size == 0:
             raise ValueError(f"y_true must be one-dimensional, with a label for every row, got shape {labels.shape}")
         hashes = _row_hashes(rows, labels.size)
@@ -486,14 +486,14 @@ def _row_hashes(rows: Any, m: int) -> _Hashes:
 
 
 def _checked_predictions(y_pred: Any, labels: Labels) -> Labels:
-    predictions = one_label_each("y_pred", check_complete(y_pred, "y_pred"), labels.size)
+    predictions = flatten_predictions("y_pred", check_no_missing_labels(y_pred, "y_pred"), labels.size)
     _check_same_kind("y_pred", predictions, labels)
     return predictions
 
 
 def _check_same_kind(name: str, predicted: Labels, labels: Labels) -> None:
     # Messages name the type of the labels, which for strings has the length of the longest.
-    check_same_kind(name, predicted, labels.astype(object) if labels.dtype.kind == "U" else labels, "y_true")
+    check_label_types(name, predicted, labels.astype(object) if labels.dtype.kind == "U" else labels, "y_true")
 
 
 def _check_predicted(pos_label: Any, predicted: Any, among: str) -> None:
@@ -507,9 +507,11 @@ def _check_predicted(pos_label: Any, predicted: Any, among: str) -> None:
 
 def check_not_trained_on(model: Any, rows: Any) -> None:
     """Raise if a model of this library, or one nested in a model, was fitted with more of the rows than by chance."""
-    overlap = largest_overlap(model, rows)
+    overlap = find_largest_overlap(model, rows)
     if overlap is not None and overlap.is_large:
-        raise ValueError(f"rows must be validation rows that no attempt trains on, but {overlap.said} behind the model")
+        raise ValueError(
+            f"rows must be validation rows that no attempt trains on, but {overlap.summary} behind the model"
+        )
 
 
 def _digest(*columns: _Hashes) -> str:

@@ -41,7 +41,7 @@ from pacbayes.certificates.metric_bounds import (
     MetricBound,
 )
 from pacbayes.data.split import GROUP, Split
-from pacbayes.ensemble.validation import ValidationPredictions, quotients_up, unit_losses
+from pacbayes.ensemble.validation import ValidationPredictions, average_by_unit, divide_arrays_up
 
 
 class MetricPlan(Protocol):
@@ -210,11 +210,11 @@ class RulePredictions:
     def counts(self) -> ClassCounts:
         """Count the rows by class."""
         predictions, number = self.predictions, self.predictions.n_classes
-        actual = predictions.tally(predictions.y_true, number)[:number]
+        actual = predictions.count_codes(predictions.y_true, number)[:number]
         return ClassCounts(
-            hits=predictions.tally(predictions.y_true, number, self.y_pred == predictions.y_true)[:number],
+            hits=predictions.count_codes(predictions.y_true, number, self.y_pred == predictions.y_true)[:number],
             actual=actual,
-            predicted=predictions.tally(self.y_pred, number)[:number],
+            predicted=predictions.count_codes(self.y_pred, number)[:number],
             n=int(actual.sum()),
         )
 
@@ -329,11 +329,11 @@ def _bound_errors_of_groups(rule: RulePredictions) -> list[MetricBound]:
 def _group_means(wrong: NDArray[np.bool_], where: NDArray[np.bool_], split: Split) -> FloatArray:
     """Error rate of each validation group on its rows of a mask, rounded up; of the groups that have any."""
     assert split.units is not None
-    groups = split.units[split.validating]
+    groups = split.units[split.validation_rows]
     sizes = np.bincount(groups[where], minlength=1)
     present = sizes > 0
     errors = np.bincount(groups[where & wrong], minlength=sizes.size)
-    return quotients_up(errors[present], sizes[present]) if present.any() else np.empty(0)
+    return divide_arrays_up(errors[present], sizes[present]) if present.any() else np.empty(0)
 
 
 def _bound_youden(rule: RulePredictions) -> list[MetricBound]:
@@ -402,10 +402,10 @@ def _bound_cost(rule: RulePredictions) -> list[MetricBound]:
     table = cost.losses(predictions.labels, predictions.n_classes)
     losses = table[predictions.y_true, rule.y_pred]
     if split.unit == GROUP:
-        values, counts = np.unique(unit_losses(losses, split), return_counts=True)
+        values, counts = np.unique(average_by_unit(losses, split), return_counts=True)
     else:
         values, places = np.unique(losses, return_inverse=True)
-        counts = predictions.tally(places, values.size)
+        counts = predictions.count_codes(places, values.size)
     level = rule.level_per_bound(1)
     mean = bet_upper(values, rule.spec.bets[0], level, counts)
     bound = cost.largest if mean == 1.0 else min(round_up(mean * cost.largest), cost.largest)
@@ -559,12 +559,12 @@ def bound_metrics(
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> from pacbayes.data.split import validation_split
+    >>> from pacbayes.data.split import make_validation_split
     >>> y_true = np.repeat(np.array([0, 1], dtype=np.uint8), [60, 40])
     >>> y_pred = np.where(np.isin(np.arange(100), [1, 2, 3, 70, 80]), 1 - y_true, y_true)
     >>> predictions = ValidationPredictions(np.array(["healthy", "ill"]), 2, y_true[None], y_true)
     >>> requested = {"metrics": parse_metrics(("error",)), "share": 0.2, "slices": (), "slice_column": ""}
-    >>> plan = SimpleNamespace(split=validation_split(100), **requested)
+    >>> plan = SimpleNamespace(split=make_validation_split(100), **requested)
     >>> for bound in bound_metrics(y_pred, plan, predictions, 0.05):
     ...     print(bound)
     class 'healthy' (false positives): error rate at most 17.2 %; 3 errors on 60 validation rows

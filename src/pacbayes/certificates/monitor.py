@@ -26,7 +26,13 @@ from pacbayes._utils.files import write_file
 from pacbayes._utils.progress import cached_njit
 from pacbayes._utils.words import PLURAL, html_card
 from pacbayes.certificates import sentences
-from pacbayes.data.dataset import check_complete, check_groups, check_same_kind, check_same_order, one_label_each
+from pacbayes.data.dataset import (
+    check_groups,
+    check_label_types,
+    check_no_missing_labels,
+    check_same_order,
+    flatten_predictions,
+)
 from pacbayes.data.split import GROUP
 
 #: The risks that the eight bets expect, as multiples of the bound; `bets_against` replaces those near 1 or above.
@@ -55,12 +61,12 @@ def count_wrong(y_true: ArrayLike, y_pred: ArrayLike) -> NDArray[np.bool_]:
     array([False,  True])
     """
     check_same_order(y_true=y_true, y_pred=y_pred)
-    labels = np.asarray(check_complete(y_true, "y_true"))
+    labels = np.asarray(check_no_missing_labels(y_true, "y_true"))
     if labels.ndim != 1:
         raise ValueError(f"y_true must be one-dimensional, got shape {labels.shape}")
-    predictions = one_label_each("y_pred", check_complete(y_pred, "y_pred"), labels.size)
+    predictions = flatten_predictions("y_pred", check_no_missing_labels(y_pred, "y_pred"), labels.size)
     if labels.size:
-        check_same_kind("y_pred", predictions, labels, "y_true")
+        check_label_types("y_pred", predictions, labels, "y_true")
     return np.asarray(predictions != labels)
 
 

@@ -33,8 +33,8 @@ class Plan:
     --------
     Prefit classifiers with 100 validation rows, and no primary rule:
 
-    >>> from pacbayes.data.split import validation_split
-    >>> for rule, level in Plan(validation_split(100)).levels.items():
+    >>> from pacbayes.data.split import make_validation_split
+    >>> for rule, level in Plan(make_validation_split(100)).levels.items():
     ...     print(rule.voting, rule.name, level)
     stochastic posterior 0.05
     majority posterior 0.05
@@ -124,8 +124,8 @@ class Plan:
 
         Examples
         --------
-        >>> from pacbayes.data.split import validation_split
-        >>> list(Plan(validation_split(100)).levels_of(0.01).values())
+        >>> from pacbayes.data.split import make_validation_split
+        >>> list(Plan(make_validation_split(100)).levels_of(0.01).values())
         [0.01, 0.01, 0.01]
         """
         levels: dict[Rule, float] = {}
@@ -180,7 +180,7 @@ class Plan:
     def holdout(self) -> int | None:
         """The classifier chosen by cross-validation, or as `primary`; None without such a choice."""
         if self.cross_validation is not None:
-            return self.cross_validation.first if self.hedge == 1.0 else self.cross_validation.middle
+            return self.cross_validation.first_best if self.hedge == 1.0 else self.cross_validation.middle_best
         return self.primary_rules["best"].index if "best" in self.primary_rules else None
 
     @property

@@ -161,7 +161,7 @@ def predict_validation(members: Members, plan: Plan, data: Dataset, n_jobs: int 
     predictions = collect_predictions(members, data, plan.split, n_jobs)
     if not plan.fixed_rules:
         return predictions
-    rows, n_classes, means = plan.split.validating, int(data.classes.size), None
+    rows, n_classes, means = plan.split.validation_rows, int(data.classes.size), None
     if SOFT in plan.primary_rules:
         means = plan.soft.mean_probabilities(members, members.preprocess(pick_rows(data.rows, rows)))
     rule_predictions = np.stack(
@@ -182,7 +182,9 @@ def predict_validation(members: Members, plan: Plan, data: Dataset, n_jobs: int 
     if isinstance(plan.thresholds, ThresholdGrid):
         probabilities = soft.soft.expand(means, n_classes)
         scores = np.full(rule_predictions.shape, -np.inf)
-        scores[plan.fixed_rules.index(soft)] = on_grid(probabilities[:, predictions.code_of(plan.thresholds.positive)])
+        scores[plan.fixed_rules.index(soft)] = on_grid(
+            probabilities[:, predictions.encode_class(plan.thresholds.positive)]
+        )
         return replace(predictions, scores=scores)
     margins = soft.margins(means, n_classes)
     return replace(predictions, scores=np.stack([confidence(margins, codes) for codes in rule_predictions]))

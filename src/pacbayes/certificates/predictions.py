@@ -28,14 +28,14 @@ from pacbayes.certificates.voting import PRIMARY
 from pacbayes.data.dataset import (
     Dataset,
     Slices,
-    check_complete,
-    check_same_kind,
+    check_label_types,
+    check_no_missing_labels,
     check_same_order,
-    one_label_each,
+    flatten_predictions,
 )
-from pacbayes.data.split import GROUP, Split, all_validate, validation_split
+from pacbayes.data.split import GROUP, Split, make_prefit_split, make_validation_split
 from pacbayes.ensemble.members import smallest_code_dtype
-from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions, risks_of_errors
+from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions, errors_to_risks
 
 
 def certify_predictions(
@@ -108,7 +108,7 @@ def certify_predictions(
     labels, predicted = _check_labels(y_true, y_pred)
     classes = np.unique(np.concatenate([np.unique(labels), np.unique(predicted)]))
     # The features are never used.
-    data = Dataset.checked(np.zeros((labels.size, 1)), labels, groups, slices, classes=classes)
+    data = Dataset.from_arrays(np.zeros((labels.size, 1)), labels, groups, slices, classes=classes)
     dtype = smallest_code_dtype(classes.size)
     predictions = ValidationPredictions(
         classes,
@@ -118,7 +118,7 @@ def certify_predictions(
         slices=None if data.slices is None else data.slices.codes.astype(np.int64),
         probabilities=None if y_score is None else _check_scores(y_score, classes, labels.size, pos_label),
     )
-    return _certified(predictions, all_validate(data, "keep"), delta, chosen, data.slices)
+    return _certified(predictions, make_prefit_split(data, "keep"), delta, chosen, data.slices)
 
 
 def certify_counts(
@@ -243,8 +243,8 @@ def certify_sets(
     _check_columns("probabilities", probabilities, names)
     table = check_probabilities(probabilities, names.size)
     check_same_order(y_true=y_true, probabilities=probabilities)
-    labels = one_label_each("y_true", check_complete(y_true, "y_true"), len(table))
-    check_same_kind("y_true", labels, names, "classes")
+    labels = flatten_predictions("y_true", check_no_missing_labels(y_true, "y_true"), len(table))
+    check_label_types("y_true", labels, names, "classes")
     codes = {label: code for code, label in enumerate(names.tolist())}
     y_codes = np.array([codes.get(label, names.size) for label in labels.tolist()], dtype=np.intp)
     if by_class and y_codes.max() == names.size:
@@ -252,8 +252,8 @@ def certify_sets(
             f"y_true must be among classes with by_class=True, got {plain(labels[y_codes.argmax()])!r}: no set would "
             "contain it"
         )
-    split = validation_split(labels.size)
-    risk = risks_of_errors(np.array([np.count_nonzero(table.argmax(axis=1) != y_codes)]), labels.size)
+    split = make_validation_split(labels.size)
+    risk = errors_to_risks(np.array([np.count_nonzero(table.argmax(axis=1) != y_codes)]), labels.size)
     return Certificate(
         bound=1.0,
         lower=None,
@@ -278,7 +278,7 @@ class CountedPredictions(ValidationPredictions):
 
     multiplicities: Rows
 
-    def tally(self, codes: NDArray[Any], number: int, where: BoolArray | None = None) -> Rows:
+    def count_codes(self, codes: NDArray[Any], number: int, where: BoolArray | None = None) -> Rows:
         """Count the rows with each of `number` codes, among the columns of a mask."""
         # Exact: the rows are at most 2^53.
         counts = self.multiplicities if where is None else np.where(where, self.multiplicities, 0)
@@ -359,7 +359,7 @@ def _check_columns(name: str, table: Any, classes: Labels) -> None:
 
 def _checked_classes(classes: Sequence[Any] | Labels) -> Labels:
     """Classes as an array; raise unless they are different labels."""
-    names = np.asarray(check_complete(classes, "classes"))
+    names = np.asarray(check_no_missing_labels(classes, "classes"))
     if names.ndim != 1 or np.unique(names).size < names.size or names.size == 0:
         raise ValueError(f"classes must be different labels, got {classes!r}")
     return names
@@ -395,11 +395,11 @@ def _checked_table(confusion: ArrayLike, classes: Sequence[Any] | Labels) -> tup
 
 def _check_labels(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Labels, Labels]:
     """Convert true and predicted labels to arrays, or raise."""
-    labels = np.asarray(check_complete(y_true, "y_true"))
+    labels = np.asarray(check_no_missing_labels(y_true, "y_true"))
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"y_true must be one-dimensional, with a label for every row, got shape {labels.shape}")
-    predicted = one_label_each("y_pred", check_complete(y_pred, "y_pred"), labels.size)
-    check_same_kind("y_pred", predicted, labels, "y_true")
+    predicted = flatten_predictions("y_pred", check_no_missing_labels(y_pred, "y_pred"), labels.size)
+    check_label_types("y_pred", predicted, labels, "y_true")
     for name, values in (("y_true", labels), ("y_pred", predicted)):
         if values.dtype.kind == "f" and (values != np.floor(values)).any():
             raise ValueError(f"{name} must hold labels, not fractions: convert probabilities to classes")

@@ -22,7 +22,7 @@ from pacbayes.certificates.rules import Draws, FixedRule, Single, SoftVote, Vote
 from pacbayes.certificates.voting import PRIMARY, IntegerWeights, float_weights, integer_weights, single_weight
 from pacbayes.data.split import Split
 from pacbayes.ensemble.calibration import PROBABILITIES, Calibration
-from pacbayes.ensemble.cross_validation import CrossValidation, middle_of_minimum
+from pacbayes.ensemble.cross_validation import CrossValidation, find_middle_of_minimum
 from pacbayes.ensemble.members import Calibrations, Predictions
 
 #: Strengths of the preference for classifiers with few errors: from equal weights to a single classifier.
@@ -80,7 +80,7 @@ def integer_vote_weights(errors: ArrayLike, strength: float) -> IntegerWeights:
     """
     k = np.asarray(errors)
     if strength == math.inf:
-        return single_weight(middle_of_minimum(k), k.size)
+        return single_weight(find_middle_of_minimum(k), k.size)
     return integer_weights(vote_weights(k, strength))
 
 

@@ -39,11 +39,11 @@ from pacbayes.certificates.voting import (
     single_weight,
     weighted_vote,
 )
-from pacbayes.data.rows import number_of_rows
+from pacbayes.data.rows import count_rows
 from pacbayes.data.split import Split
-from pacbayes.ensemble.calibration import mean_margins
+from pacbayes.ensemble.calibration import compute_margins
 from pacbayes.ensemble.members import Calibrations, Coding, Members, Predictions
-from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions, unit_losses
+from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions, average_by_unit
 from pacbayes.posteriors.posterior import Posterior, Problem
 
 #: Minimum margin of the largest mean probability for a refitted classifier to predict.
@@ -139,7 +139,7 @@ class FixedRule(Rule):
         bound, distance, method = float(errors.upper(level)[0]), "binomial", "Clopper-Pearson bound"
         if self.bet is not None:
             wrong = (self.validation_predictions(inputs, level)[0] != inputs.predictions.y_true).astype(np.float64)
-            bound = bet_upper(unit_losses(wrong, inputs.split), self.bet, level)
+            bound = bet_upper(average_by_unit(wrong, inputs.split), self.bet, level)
             distance = "bet"
             method = "Betting confidence bound on each group's share, with a bet fixed before validation,"
         elif not errors.exact:
@@ -210,7 +210,7 @@ class Single(FixedRule):
 
     def predict(self, members: Members, X: Any, hashes: Hashes, coding: Coding) -> Codes:
         """Predict with the classifier."""
-        return members.predict_assigned(X, np.full(number_of_rows(X), self.index, dtype=np.intp), coding)
+        return members.predict_assigned(X, np.full(count_rows(X), self.index, dtype=np.intp), coding)
 
     def combine(
         self, y_pred: Predictions, labels: Labels, hashes: Hashes, probabilities: FloatArray | None = None
@@ -239,7 +239,7 @@ class SoftVote(FixedRule):
     def margins(self, probabilities: FloatArray, n_classes: int) -> FloatArray:
         """Margin of each class over the others, shape (n, classes); NaN for classes without training rows."""
         margins = np.full((len(probabilities), n_classes), np.nan)
-        margins[:, self.soft.classes] = mean_margins(probabilities)
+        margins[:, self.soft.classes] = compute_margins(probabilities)
         return margins
 
     def grid_probabilities(self, probabilities: FloatArray, n_classes: int) -> FloatArray:

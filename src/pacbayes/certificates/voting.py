@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows, default_errstate
-from pacbayes.data.rows import number_of_rows
+from pacbayes.data.rows import count_rows
 from pacbayes.ensemble.members import Coding, Members, Predictions, pick_preprocessed
 
 #: Weights in multiples of 2^-52, as integers with the sum 2^52.
@@ -93,7 +93,7 @@ def weighted_vote(weights: IntegerWeights, y_pred: Predictions, labels: Labels) 
 
 def vote_sums(members: Members, X: Any, chosen: Rows, weights: IntegerWeights, coding: Coding) -> FloatArray:
     """Sum of the weights of the chosen classifiers that vote for each label, exact, shape (n, labels)."""
-    n, summands = number_of_rows(X), weights.astype(np.float64)
+    n, summands = count_rows(X), weights.astype(np.float64)
     votes = np.zeros((n, coding.labels.size))
     step = max(1, _BLOCK_SIZE // chosen.size)
     for start in range(0, n, step):
@@ -113,7 +113,7 @@ def majority(members: Members, X: Any, weights: IntegerWeights, coding: Coding) 
     change its vote.
     """
     order = np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]
-    votes = np.zeros((number_of_rows(X), coding.labels.size))
+    votes = np.zeros((count_rows(X), coding.labels.size))
     undecided = np.arange(len(votes))
     remaining = 2**BITS
     for chosen in np.split(order, _stages(weights[order])):

@@ -13,7 +13,7 @@ from pacbayes._utils.arrays import FloatArray, Rows
 from pacbayes.cli.new_rows import CodedColumn, LabelColumns, NewRows, in_spelling_of, labelled_blocks
 from pacbayes.cli.show import Note
 from pacbayes.data.rows import row_hashes
-from pacbayes.data.spelling import as_labels
+from pacbayes.data.spelling import to_label_strings
 from pacbayes.data.split import DISTINCT
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class ArrivalReader:
         distinct = model.certificate_.unit == DISTINCT
         predicted, accepted_blocks, covered, hashes = CodedColumn(), [], [], []
         for X in labelled_blocks(model, rows, labels, (self._path, file), _NEW_ROWS_HINT):
-            predicted.add(as_labels(model.predict(X)))
+            predicted.add(to_label_strings(model.predict(X)))
             accepted_blocks.append(model.accepts(X))
             covered.append(model.covered(X))
             hashes += [row_hashes(X, b"")] if distinct else []
@@ -145,7 +145,7 @@ class ArrivalReader:
         texts = labels.columns()
         y_true = texts[columns["--target"]]
         # With all classes of the model, because all predictions of a few rows may be wrong.
-        values = np.concatenate([predicted.values, as_labels(model.classes_)])
+        values = np.concatenate([predicted.values, to_label_strings(model.classes_)])
         y_pred = in_spelling_of(y_true, values, repr(str(self._path)))[predicted.codes]
         times = _times(texts[columns[ORDER]], columns[ORDER]) if ORDER in columns else None
         order = np.arange(y_true.size) if times is None else times.argsort(kind="stable")

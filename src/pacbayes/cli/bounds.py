@@ -202,16 +202,16 @@ class _Table:
 
     def __init__(self, path: Path, sep: str | None) -> None:
         from pacbayes.data.io import ReadOptions, open_table
-        from pacbayes.data.rejections import in_shell
+        from pacbayes.data.rejections import format_option
 
-        self.frame, self.path = open_table(path, ReadOptions(sep, hint=in_shell)).read(), str(path)
+        self.frame, self.path = open_table(path, ReadOptions(sep, hint=format_option)).read(), str(path)
 
     def column(self, name: str, option: str) -> "pd.Series[Any]":
         """Column of this name; raise if there is none."""
-        from pacbayes.data.rejections import listed
+        from pacbayes.data.rejections import format_names
 
         if name not in self.frame.columns:
-            columns = listed(list(self.frame.columns))
+            columns = format_names(list(self.frame.columns))
             raise ValueError(f"{option} must name a column of {self.path!r}, got {name!r}; its columns are {columns}")
         return self.frame[name]
 
@@ -232,7 +232,7 @@ class _Table:
 
     def risks(self, column: str | None, counts: bool, m: Any) -> Any:
         """Risks; numbers of errors become risks that are rounded up."""
-        from pacbayes.ensemble.validation import risks_of_errors
+        from pacbayes.ensemble.validation import errors_to_risks
 
         name = column or (str(self.frame.columns[0]) if self.frame.shape[1] == 1 else "risk")
         values = self.numbers(name, "--column")
@@ -240,7 +240,7 @@ class _Table:
             return values
         if values.dtype.kind == "f" or (values < 0).any() or (values > m).any():
             raise ValueError(f"--counts: column {name!r} must hold integers from 0 to the number of validation rows")
-        return risks_of_errors(values, m)
+        return errors_to_risks(values, m)
 
 
 def plan(

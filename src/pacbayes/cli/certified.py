@@ -21,7 +21,7 @@ from pacbayes.certificates.voting import POSTERIOR, PRIMARY, SOFT
 from pacbayes.cli.data import TARGET_HINT, Choices, Data
 from pacbayes.cli.interrupted import on_interrupt_report
 from pacbayes.cli.show import Note, print_json, print_lines, print_tables
-from pacbayes.data.rejections import listed
+from pacbayes.data.rejections import format_names
 from pacbayes.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, TEXT
 from pacbayes.data.split import GROUP
 from pacbayes.ensemble.members import CompositeMembers
@@ -158,7 +158,7 @@ def unknown_classes(labels: NDArray[Any], view: ReportView) -> list[str]:
     names = sorted({str(label) for label in labels[unknown].tolist()})
     return [
         f"{np.count_nonzero(unknown)} of {len(labels)} test rows have a class that is not in the data "
-        f"({listed(names, 5)}): each counts as an error."
+        f"({format_names(names, 5)}): each counts as an error."
     ]
 
 

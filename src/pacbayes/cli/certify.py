@@ -273,7 +273,7 @@ def _choices(args: SimpleNamespace) -> "Choices":
     from pacbayes.cli.data import Choices
     from pacbayes.data.schema import NumberFormat
 
-    numbers = NumberFormat.of_options(args.decimal, args.thousands)
+    numbers = NumberFormat.from_options(args.decimal, args.thousands)
     values = vars(args) | {"slice": args.slice_, "numbers": numbers}
     options: dict[str, Any] = {
         field.name: values[field.name] for field in fields(Choices) if values[field.name] is not None

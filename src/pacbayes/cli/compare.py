@@ -124,7 +124,7 @@ def _predicted(
     """Predictions of a saved model for the rows of a file, as text."""
     from pacbayes.certificates.difference import certified_by_groups
     from pacbayes.cli.new_rows import CodedColumn, LabelColumns, NewRows, labelled_blocks, load_saved
-    from pacbayes.data.spelling import as_labels
+    from pacbayes.data.spelling import to_label_strings
 
     assert model is not None
     loaded = load_saved(model, trust)
@@ -140,7 +140,7 @@ def _predicted(
     labels = LabelColumns(data, columns, options, not_missing, _MISSING_HINT)
     predicted = CodedColumn()
     for X in labelled_blocks(loaded, rows, labels, (model, data), hint):
-        predicted.add(as_labels(loaded.predict(X)))
+        predicted.add(to_label_strings(loaded.predict(X)))
     for line in rows.notes:
         note(line)
     return predicted.values[predicted.codes]

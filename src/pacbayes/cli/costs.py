@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from pacbayes._utils.checks import check_distribution, check_numbers
 from pacbayes.data.io import open_table
-from pacbayes.data.rejections import listed
+from pacbayes.data.rejections import format_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +59,9 @@ def read_shares(path: Path | None, slice_: str | None, slices: "pd.Series[Any] |
         names, shares = ([str(name) for name in frame.iloc[:, 0]], check_numbers("the shares", frame.iloc[:, 1]))
         known = sorted(set(slices.tolist()))
         if sorted(names) != known:
-            raise ValueError(f"must have one row for each value of {slice_!r}, {listed(known)}; got {listed(names)}")
+            raise ValueError(
+                f"must have one row for each value of {slice_!r}, {format_names(known)}; got {format_names(names)}"
+            )
         check_distribution("the shares", shares, len(names))
         return dict(zip(names, shares.tolist(), strict=True))
     except (OSError, TypeError, ValueError) as error:

@@ -14,9 +14,9 @@ from pacbayes.cli.model import metric_names, parse_positive
 from pacbayes.cli.new_rows import in_spelling_of
 from pacbayes.cli.show import Note, print_json, print_lines, warnings_as_notes
 from pacbayes.data.io import ReadOptions, open_table
-from pacbayes.data.rejections import in_shell
-from pacbayes.data.spelling import as_labels, check_spellings
-from pacbayes.data.targets import similar_columns
+from pacbayes.data.rejections import format_option
+from pacbayes.data.spelling import check_spellings, to_label_strings
+from pacbayes.data.targets import suggest_columns
 
 if TYPE_CHECKING:
     from pacbayes.certificates import Certificate
@@ -58,12 +58,12 @@ def read_counts(path: Path, sep: str | None) -> tuple[Rows, NDArray[Any]]:
 
     Several rows of one pair, such as those of several partitions, are added.
     """
-    file = open_table(path, ReadOptions(sep, hint=in_shell))
+    file = open_table(path, ReadOptions(sep, hint=format_option))
     for name in _COLUMNS:
         if name not in file.columns:
             raise ValueError(
                 f"{str(path)!r} must have the columns {', '.join(_COLUMNS)}, and lacks {name!r}; "
-                f"{similar_columns(file.columns, [name])}"
+                f"{suggest_columns(file.columns, [name])}"
             )
     frame = file.read(verbatim=_COLUMNS[:2])
     for name in _COLUMNS:
@@ -76,9 +76,9 @@ def read_counts(path: Path, sep: str | None) -> tuple[Rows, NDArray[Any]]:
     # Sums of integers of 64 bits may overflow, even to small numbers.
     if sum(counts.tolist()) > MAX_SAMPLE_SIZE:
         raise ValueError(f"column 'count' of {str(path)!r} must have a sum of at most 2**53")
-    true = as_labels(frame["true"])
+    true = to_label_strings(frame["true"])
     check_spellings(set(true.tolist()), f"column 'true' of {str(path)!r}")
-    predicted = in_spelling_of(true, as_labels(frame["predicted"]), "column 'predicted'")
+    predicted = in_spelling_of(true, to_label_strings(frame["predicted"]), "column 'predicted'")
     classes, codes = np.unique(np.concatenate([true, predicted]).astype(str), return_inverse=True)
     confusion = np.zeros((classes.size, classes.size), dtype=np.int64)
     np.add.at(confusion, (codes[: true.size], codes[true.size :]), counts.astype(np.int64))

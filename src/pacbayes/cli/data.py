@@ -11,11 +11,11 @@ from pacbayes._utils.checks import check_choice, convert_long_labels, did_you_me
 from pacbayes.cli.new_rows import FeatureReader, lacking
 from pacbayes.data.bundled import DATASETS
 from pacbayes.data.dataset import looks_like_regression
-from pacbayes.data.duplicates import overlap
+from pacbayes.data.duplicates import measure_overlap
 from pacbayes.data.io import ReadOptions, TextFile, open_table
-from pacbayes.data.leakage import reject_columns, subjects_by_times
-from pacbayes.data.rejections import in_shell, listed
-from pacbayes.data.rows import hashed_rows
+from pacbayes.data.leakage import detect_subjects_by_counts, reject_columns
+from pacbayes.data.rejections import format_names, format_option
+from pacbayes.data.rows import sorted_row_hashes
 from pacbayes.data.schema import (
     BOOLEAN,
     CATEGORY,
@@ -26,11 +26,11 @@ from pacbayes.data.schema import (
     TEXT,
     NumberFormat,
     Schema,
-    days_of,
-    marker_spellings,
+    expand_missing_markers,
+    parse_dates,
 )
-from pacbayes.data.spelling import aligned, check_spellings, spelling
-from pacbayes.data.targets import check_classes, has_label, labels_of, similar_columns, target_of
+from pacbayes.data.spelling import align_spellings, check_spellings, normalize_spelling
+from pacbayes.data.targets import check_classes, labelled_mask, parse_labels, select_target, suggest_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +73,7 @@ class Choices:
     @property
     def options(self) -> ReadOptions:
         """How a file is read."""
-        return ReadOptions(self.sep, self.encoding, self.numbers, self.missing, in_shell)
+        return ReadOptions(self.sep, self.encoding, self.numbers, self.missing, format_option)
 
     @property
     def are_for_files(self) -> bool:
@@ -139,35 +139,39 @@ def _read_named(name: str) -> Data:
     facts = DATASETS[name]
     notes = [f"Data set {name}: {facts.title}; {_sizes(bunch.data, bunch.target_names)}."]
     y = np.array(bunch.target_names, dtype=object)[bunch.target.to_numpy()]
-    return Data(name, bunch.data, y, [str(one) for one in bunch.target_names], Schema.of(bunch.data), "target", notes)
+    return Data(
+        name, bunch.data, y, [str(one) for one in bunch.target_names], Schema.infer(bunch.data), "target", notes
+    )
 
 
 def _read_path(path: Path, choices: Choices) -> Data:
     file = open_table(path, choices.options)
     _check_names(file.columns, choices, path)
     apart = (*choices.drop, choices.group, choices.validation_column)
-    target = target_of([name for name in file.columns if name not in apart], choices.target, str(path), in_shell)
+    target = select_target(
+        [name for name in file.columns if name not in apart], choices.target, str(path), format_option
+    )
     if target in choices.keep:
         raise ValueError(f"--keep must name columns of the features, got the target {target!r}")
     frame, validation = _with_validation(file.read([*choices.strings, target]), target, choices, path)
-    kept = has_label(frame, target, str(path)) if choices.skip_unlabelled else np.ones(len(frame), dtype=bool)
+    kept = labelled_mask(frame, target, str(path)) if choices.skip_unlabelled else np.ones(len(frame), dtype=bool)
     frame, skipped = frame[kept].reset_index(drop=True), int((~kept).sum())
     slices = None if choices.slice is None else _check_slice(frame[choices.slice], path)
     dropped = frame[list(dict.fromkeys(choices.drop))]
     frame = frame.drop(columns=list(choices.drop))
     frame, groups = take_groups(frame, choices, path)
-    y = _classes(labels_of(frame.pop(target), str(path), in_shell, target in choices.categorical), target)
+    y = _classes(parse_labels(frame.pop(target), str(path), format_option, target in choices.categorical), target)
     is_text = isinstance(file, TextFile)
-    schema = Schema.of(
+    schema = Schema.infer(
         frame,
         categorical=choices.categorical,
         missing=(*(MISSING_WORDS if is_text else ()), *choices.missing),
         numbers=file.format.numbers if file.format else choices.numbers or PLAIN_NUMBERS,
     )
-    reject_columns(frame, schema, (*choices.keep, *choices.categorical), in_shell)
+    reject_columns(frame, schema, (*choices.keep, *choices.categorical), format_option)
     if all(frame.iloc[:, i].nunique(dropna=False) < 2 for i in range(frame.shape[1])):
         raise ValueError("every feature is the same in all examples: there is nothing to tell the classes apart by")
-    X = schema.numeric(frame)
+    X = schema.to_numeric(frame)
     missing = {str(name): int(count) for name, count in X.isna().sum().items() if count}
     names = [str(one) for one in sorted(set(y.tolist()))]
     notes = [f"{path}: {_sizes(X, names)}."]
@@ -222,8 +226,8 @@ def _classes(labels: NDArray[Any], target: str) -> NDArray[Any]:
     if looks_like_regression(labels, n_classes):
         raise ValueError(
             f"column {target!r} holds {n_classes} different numbers in {labels.size} rows and looks like a regression "
-            f"target; if these numbers are classes give {in_shell('categorical', target)}, if another column holds the "
-            "classes give --target COLUMN"
+            f"target; if these numbers are classes give {format_option('categorical', target)}, if another column "
+            "holds the classes give --target COLUMN"
         )
     return labels
 
@@ -251,14 +255,14 @@ def _with_validation(
         if lacks:
             raise ValueError(
                 f"--validation: {str(choices.validation)!r} must have the columns of {str(path)!r}, but lacks "
-                f"{listed(lacks)}{did_you_mean(lacks, other.columns)}"
+                f"{format_names(lacks)}{did_you_mean(lacks, other.columns)}"
             )
         both = pd.concat([frame, other.reindex(columns=frame.columns)], ignore_index=True)
         return both, np.arange(len(both)) >= len(frame)
     if choices.validation_column is None:
         return frame, None
     column = frame[choices.validation_column]
-    sides = column.map(lambda value: _SIDES.get(spelling(value)))
+    sides = column.map(lambda value: _SIDES.get(normalize_spelling(value)))
     if sides.isna().any():
         place = int(sides.isna().to_numpy().argmax())
         raise ValueError(
@@ -303,7 +307,7 @@ def _check_names(columns: list[str], choices: Choices, path: Path) -> None:
     for option, names in (("drop", choices.drop), ("keep", choices.keep), ("categorical", choices.categorical)):
         unknown = [name for name in dict.fromkeys(names) if name not in columns]
         if unknown:
-            wrong.append(f"--{option} must name columns of the features, got {listed(unknown)}")
+            wrong.append(f"--{option} must name columns of the features, got {format_names(unknown)}")
     if choices.group is not None and choices.group not in columns:
         wrong.append(f"--group must name a column of {str(path)!r}, got {choices.group!r}")
     if choices.validation_column is not None and choices.validation_column not in columns:
@@ -316,7 +320,7 @@ def _check_names(columns: list[str], choices: Choices, path: Path) -> None:
         one_each = (choices.group, choices.validation_column, choices.slice, choices.target)
         asked = [*choices.drop, *choices.keep, *choices.categorical, *(name for name in one_each if name is not None)]
         unknown = [name for name in asked if name not in columns]
-        raise ValueError(f"{'; '.join(wrong)}; {similar_columns(columns, unknown)}")
+        raise ValueError(f"{'; '.join(wrong)}; {suggest_columns(columns, unknown)}")
     if choices.target is not None and choices.target in choices.drop:
         raise ValueError(f"--drop must not name the target, got {choices.target!r}")
     others = (choices.target, choices.group, choices.slice, *choices.drop, *choices.keep, *choices.categorical)
@@ -333,7 +337,7 @@ def _check_names(columns: list[str], choices: Choices, path: Path) -> None:
         raise ValueError(f"--group must not name the target or a column of another option, got {choices.group!r}")
     both = [name for name in choices.drop if name in (*choices.keep, *choices.categorical)]
     if both:
-        raise ValueError(f"--drop must not name columns of --keep or --categorical, got {listed(both)}")
+        raise ValueError(f"--drop must not name columns of --keep or --categorical, got {format_names(both)}")
 
 
 def left_out(skipped: int) -> str:
@@ -348,24 +352,24 @@ def _skipped(number: int) -> str:
 def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, NDArray[Any]]":
     """Rows and labels of a test file, read as the data that is certified."""
     numbers = choices.numbers or (None if data.schema.numbers == PLAIN_NUMBERS else data.schema.numbers)
-    markers = (*data.schema.missing, *marker_spellings(choices.missing))
-    file = open_table(path, ReadOptions(choices.sep, choices.encoding, numbers, markers, in_shell))
+    markers = (*data.schema.missing, *expand_missing_markers(choices.missing))
+    file = open_table(path, ReadOptions(choices.sep, choices.encoding, numbers, markers, format_option))
     if data.target not in file.columns:
         raise ValueError(f"the test file {str(path)!r} must have the class in a column {data.target!r}")
     reader = FeatureReader(data.schema.other_columns, list(data.X.columns), repr(str(path)), isinstance(file, TextFile))
     frame = file.read([data.target], reader.strings, reader.leading_blanks)
     if choices.skip_unlabelled:
-        kept = has_label(frame, data.target, str(path))
+        kept = labelled_mask(frame, data.target, str(path))
         frame = frame[kept].reset_index(drop=True)
         data.notes.append(f"{path}: {_skipped(int((~kept).sum()))}.")
-    texts = labels_of(frame[data.target], str(path), in_shell, as_text=True).tolist()
-    known = {spelling(label): label for label in set(data.y.tolist())}
-    if not any(spelling(text) in known for text in set(texts)):
+    texts = parse_labels(frame[data.target], str(path), format_option, as_text=True).tolist()
+    known = {normalize_spelling(label): label for label in set(data.y.tolist())}
+    if not any(normalize_spelling(text) in known for text in set(texts)):
         raise ValueError(
             f"column {data.target!r} of the test file {str(path)!r} must hold classes like {data.y[0]!s}, got "
             f"{texts[0]!s}"
         )
-    labels = np.asarray(convert_long_labels(aligned(texts, known.values(), str(path)).tolist()))
+    labels = np.asarray(convert_long_labels(align_spellings(texts, known.values(), str(path)).tolist()))
     X = reader.read(frame)
     if data.plain and X.isna().to_numpy().any():
         raise ValueError(lacking(X, str(path)))
@@ -374,13 +378,13 @@ def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, 
 
 def check_other(X: "pd.DataFrame", test: "pd.DataFrame") -> list[str]:
     """Raise if the examples of a test file are the data, in any order; return what to say if many of them are."""
-    known, new = hashed_rows(X, b""), hashed_rows(test, b"")
-    found = None if known is None or new is None else overlap(known, new)
+    known, new = sorted_row_hashes(X, b""), sorted_row_hashes(test, b"")
+    found = None if known is None or new is None else measure_overlap(known, new)
     if found is None or not found.is_large:
         return []
     if found.is_copy:
-        raise ValueError(f"--test must hold examples other than the data, but {found.said} of the data")
-    return [f"Of the test examples, {found.said} of the data: if they are the same examples, they are no test."]
+        raise ValueError(f"--test must hold examples other than the data, but {found.summary} of the data")
+    return [f"Of the test examples, {found.summary} of the data: if they are the same examples, they are no test."]
 
 
 def _sizes(X: "pd.DataFrame", classes: Any) -> str:
@@ -399,7 +403,7 @@ _MADE = {
 
 def _columns_made(schema: Schema, missing: dict[str, int]) -> tuple[str, ...]:
     """One line on what the training rows make of the columns."""
-    made = [f"{listed(schema.kinds(kind), 5)}: {what}" for kind, what in _MADE.items() if schema.kinds(kind)]
+    made = [f"{format_names(schema.kinds(kind), 5)}: {what}" for kind, what in _MADE.items() if schema.kinds(kind)]
     parts = ["medians for missing numbers", *made]
     return (f"Learnt on the training part only: {'; '.join(parts)}.",) if made or missing else ()
 
@@ -430,12 +434,12 @@ def _dropped_subjects(dropped: "pd.DataFrame") -> list[str]:
     import pandas as pd
 
     reasons = {
-        name: subjects_by_times(np.bincount(codes[codes >= 0]), codes.size, name)
+        name: detect_subjects_by_counts(np.bincount(codes[codes >= 0]), codes.size, name)
         for name, codes in ((name, pd.factorize(dropped[name])[0]) for name in dropped)
     }
     return [
         f"Column {name!r} was dropped, but looks like a person or thing with several rows: {reason}. If it is, the "
-        f"rows are not independent: use {in_shell('group', str(name))} instead of --drop."
+        f"rows are not independent: use {format_option('group', str(name))} instead of --drop."
         for name, reason in reasons.items()
         if reason
     ]
@@ -445,7 +449,7 @@ def _in_order_of(schema: Schema, frame: "pd.DataFrame") -> str | None:
     """Name of the first column of dates by which the rows are sorted."""
     for column in schema.columns:
         if column.kind == DATE:
-            days = days_of(frame[column.name], column.date_format)
+            days = parse_dates(frame[column.name], column.date_format)
             steps = np.diff(days[~np.isnan(days)])
             if np.count_nonzero(steps) >= _DATES_IN_ORDER and ((steps >= 0).all() or (steps <= 0).all()):
                 return column.name
@@ -458,7 +462,7 @@ def _counted(number: int, what: str) -> str:
 
 def _named(columns: tuple[str, ...]) -> str:
     """Return some of the names in brackets: a column that should not be there is seen by its name."""
-    return f" ({listed([_short(name) for name in columns], 5)})" if columns else ""
+    return f" ({format_names([_short(name) for name in columns], 5)})" if columns else ""
 
 
 def _short(text: str) -> str:

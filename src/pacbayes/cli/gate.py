@@ -50,7 +50,7 @@ HELP = {
         "name": "Name of the attempt.  [default: the model file, or the column of predictions]",
         "delta": "Probability that anything false ever passes.  [default: 0.05, or as the ledger has it]",
         "tell": "Print and record the counts; this costs most of what is left of delta.",
-        "group": "Refused: the ledger is for independent rows.",
+        "group": "RejectedColumn: the ledger is for independent rows.",
         "history": "Print the attempts of a ledger, and test nothing.",
     },
 }
@@ -94,7 +94,7 @@ def gate(
     from pacbayes.certificates.sentences import price_of_counts
     from pacbayes.cli.new_rows import read_options
     from pacbayes.cli.show import Note, print_json, print_lines, warnings_as_notes
-    from pacbayes.data.rejections import listed
+    from pacbayes.data.rejections import format_names
 
     if history:
         _print_history(ledger, Note(quiet), json)
@@ -119,7 +119,7 @@ def gate(
             found = _one_attempt(statement, rows, level)
         else:
             # Nothing about the true classes: which of them occur would be information that costs nothing.
-            note(f"Predicted classes: {listed(rows.predicted)}.")
+            note(f"Predicted classes: {format_names(rows.predicted)}.")
             rows.spell(positive)
             if tell:
                 note(f"{price_of_counts(statement.values(rows.y_true.size)).capitalize()}.")
@@ -194,9 +194,9 @@ class _Rows:
     @property
     def predicted(self) -> list[str]:
         """Classes that the predictions have, or the model."""
-        from pacbayes.data.spelling import as_labels
+        from pacbayes.data.spelling import to_label_strings
 
-        return sorted(set((as_labels(self.model.classes_) if self.y_pred is None else self.y_pred).tolist()))
+        return sorted(set((to_label_strings(self.model.classes_) if self.y_pred is None else self.y_pred).tolist()))
 
     def check_some_class_is_true(self) -> None:
         """Raise if no class that may be predicted is a true one, which tells something about the true ones."""
@@ -208,40 +208,40 @@ class _Rows:
 
     def spell(self, positive: str | None) -> None:
         """Write all spellings of a class alike, the positive one as the user does, whichever the true classes have."""
-        from pacbayes.data.rejections import listed
-        from pacbayes.data.spelling import spelling
+        from pacbayes.data.rejections import format_names
+        from pacbayes.data.spelling import normalize_spelling
 
         if positive is not None:
-            if spelling(positive) not in map(spelling, self.predicted):
-                known = listed(self.predicted)
+            if normalize_spelling(positive) not in map(normalize_spelling, self.predicted):
+                known = format_names(self.predicted)
                 raise ValueError(f"--positive must be one of the predicted classes {known}, got {positive!r}")
-            self.names = {spelling(positive): positive}
+            self.names = {normalize_spelling(positive): positive}
         self.y_true = self._spelled(self.y_true)
         if self.y_pred is not None:
             self.y_pred = self._spelled(self.y_pred)
 
     def _spelled(self, labels: "NDArray[Any]") -> "NDArray[Any]":
-        from pacbayes.data.spelling import aligned, spellings
+        from pacbayes.data.spelling import align_spellings, normalize_spellings
 
-        return aligned(spellings(labels).tolist(), self.names.values(), "")
+        return align_spellings(normalize_spellings(labels).tolist(), self.names.values(), "")
 
     def predict(self, X: Any = None) -> "NDArray[Any]":
         """Predict the rows, in the spelling of the true classes."""
-        from pacbayes.data.spelling import as_labels
+        from pacbayes.data.spelling import to_label_strings
 
-        return self._spelled(as_labels(self.model.predict(self.X))) if self.y_pred is None else self.y_pred
+        return self._spelled(to_label_strings(self.model.predict(self.X))) if self.y_pred is None else self.y_pred
 
 
 def _without_apostrophes(y_pred: "NDArray[Any]", y_true: "NDArray[Any]") -> "NDArray[Any]":
     """Predictions without the apostrophes that predict writes; raise if one may belong to the name of a class."""
     import numpy as np
 
-    from pacbayes.data.spelling import from_cells
+    from pacbayes.data.spelling import unescape_cells
 
     cells = y_pred.tolist()
-    from_cells(cells, set(y_true.tolist()), "--predicted")
+    unescape_cells(cells, set(y_true.tolist()), "--predicted")
     # Not decided by the true classes: what is printed would tell which of them occur.
-    return np.array(from_cells(cells, {cell.removeprefix("'") for cell in cells}, "--predicted"), dtype=object)
+    return np.array(unescape_cells(cells, {cell.removeprefix("'") for cell in cells}, "--predicted"), dtype=object)
 
 
 def _joined(blocks: list[Any]) -> Any:

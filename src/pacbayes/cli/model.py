@@ -16,7 +16,7 @@ from pacbayes._utils.words import escape_controls
 from pacbayes.certificates.metric_bounds import Cost
 from pacbayes.cli.options import option_name
 from pacbayes.cli.presets import check_paper_options, paper_parameters, scale_of, stochastic_svc
-from pacbayes.data.spelling import aligned, as_cells
+from pacbayes.data.spelling import align_spellings, escape_cells
 
 if TYPE_CHECKING:
     from pacbayes.cli.data import Data
@@ -34,7 +34,7 @@ def check(args: SimpleNamespace, **prefit: bool) -> None:
     check_paper_options(args)
     # A placeholder: the file is read later.
     costs = () if args.cost is None else (Cost([[0, 1], [1, 0]], "ab"),)
-    user_split = args.validation is not None or args.validation_column is not None
+    make_user_split = args.validation is not None or args.validation_column is not None
     model = make_estimator(args)
     model._validate_params()
     guarantees = {"metrics": (*metric_names(args), *costs), "decision": _decision(args), "refit": args.refit}
@@ -42,13 +42,13 @@ def check(args: SimpleNamespace, **prefit: bool) -> None:
     if not stochastic_svc(args):
         recipe = replace(recipe, candidates=[("svm", _svms(args))])
     recipe.check_candidates()
-    choices = recipe.choices(groups=args.group is not None, validation=user_split, **prefit)
+    choices = recipe.choices(groups=args.group is not None, validation=make_user_split, **prefit)
     recipe.check(choices, option_name)
 
 
 def make_estimator(args: SimpleNamespace) -> Any:
     """Create the estimator, with all parameters that do not depend on the data."""
-    from pacbayes.ensemble.families import FEW_LAMBDAS
+    from pacbayes.ensemble.families import SVM_FAMILY_LAMBDAS
     from pacbayes.estimators import CertifiedClassifier, StochasticSVC
 
     params: dict[str, Any] = {
@@ -66,7 +66,7 @@ def make_estimator(args: SimpleNamespace) -> Any:
     }
     if stochastic_svc(args):
         svms = _svms(args)
-        paper = {"lambdas": list(FEW_LAMBDAS)} | paper_parameters(args)
+        paper = {"lambdas": list(SVM_FAMILY_LAMBDAS)} | paper_parameters(args)
         if svms.lambdas is not None:
             paper["lambdas"] = svms.lambdas
         if args.scale is not None:
@@ -111,7 +111,7 @@ def families(args: SimpleNamespace) -> list[str]:
 
 def candidates_of(args: SimpleNamespace, preprocessor: Any) -> Any:
     """Parameter `candidates` of the estimator: names, SVMs with their settings, or a grid of one classifier."""
-    from pacbayes.ensemble.by_name import classifier_by_name
+    from pacbayes.ensemble.by_name import make_classifier_by_name
     from pacbayes.ensemble.families import Grid
     from pacbayes.ensemble.portfolio import AUTO, FAMILIES
 
@@ -124,7 +124,7 @@ def candidates_of(args: SimpleNamespace, preprocessor: Any) -> Any:
         if name in FAMILIES or (name == "svm" and not has_svm_options):
             candidates.append(name)
         elif name != "svm":
-            candidates.append(Grid(*classifier_by_name(name, _read_grid(args.grid), preprocessor)))
+            candidates.append(Grid(*make_classifier_by_name(name, _read_grid(args.grid), preprocessor)))
         else:
             # In a list of several candidates it keeps its name.
             candidates.append(_svms(args) if len(names) == 1 else (name, _svms(args)))
@@ -208,11 +208,11 @@ def parse_positive(positive: str | None, classes: Sequence[Any]) -> Any:
     if positive is None:
         return None
     by_name = {str(label): label for label in classes}
-    cells = as_cells(np.array([*by_name], dtype=object))
+    cells = escape_cells(np.array([*by_name], dtype=object))
     printed = dict(zip(map(escape_controls, by_name), by_name.values(), strict=True))
     spellings = dict(zip(cells, by_name.values(), strict=True)) | printed | by_name
     # Numbers and booleans in any spelling: 02 for 2, true for True.
-    name = positive if positive in spellings else aligned([positive], [*by_name], "--positive")[0]
+    name = positive if positive in spellings else align_spellings([positive], [*by_name], "--positive")[0]
     if name not in spellings:
         hint = did_you_mean([positive], by_name)
         raise ValueError(f"--positive must be one of the classes {', '.join(by_name)}, got {positive!r}{hint}")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.data.io import ReadOptions, TextFile, open_table
-from pacbayes.data.rejections import in_shell, listed
+from pacbayes.data.rejections import format_names, format_option
 from pacbayes.data.schema import (
     DATE,
     MISSING_WORDS,
@@ -20,13 +20,13 @@ from pacbayes.data.schema import (
     NumberFormat,
     Schema,
     UnseenCategoryWarning,
-    days_of,
-    marker_spellings,
-    numbers_of,
-    unseen_messages,
-    values_of,
+    expand_missing_markers,
+    format_unseen_categories,
+    parse_dates,
+    parse_numbers,
+    to_object_array,
 )
-from pacbayes.data.spelling import aligned, as_labels, check_spellings, from_cells
+from pacbayes.data.spelling import align_spellings, check_spellings, to_label_strings, unescape_cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +58,9 @@ def read_options(
     missing: Sequence[str] | None = None,
 ) -> ReadOptions:
     """Options of the command line that say how a file is read."""
-    return ReadOptions(sep, encoding, NumberFormat.of_options(decimal, thousands), tuple(missing or ()), in_shell)
+    return ReadOptions(
+        sep, encoding, NumberFormat.from_options(decimal, thousands), tuple(missing or ()), format_option
+    )
 
 
 class FeatureReader:
@@ -117,7 +119,9 @@ class FeatureReader:
         """Raise for features that are not among the columns."""
         absent = [name for name in self._names if name not in set(columns)]
         if absent:
-            raise ValueError(f"{self._where} lacks the columns {listed(absent)}, which the model was trained with")
+            raise ValueError(
+                f"{self._where} lacks the columns {format_names(absent)}, which the model was trained with"
+            )
 
     def read(self, frame: "pd.DataFrame") -> "pd.DataFrame":
         """Convert the next block."""
@@ -143,11 +147,11 @@ class FeatureReader:
 
         if column is None or not column.strings:
             if column is not None and column.kind == DATE:
-                return pd.to_datetime(pd.Series(days_of(series)), unit="D")
+                return pd.to_datetime(pd.Series(parse_dates(series)), unit="D")
             if self._is_text and series.dtype.kind == "O":
                 # A column of another option, which was read as it is written.
                 series = series.mask(series.isin([*MISSING_WORDS, *self._schema.missing]))
-            numbers, bad = numbers_of(series, self._schema.numbers)
+            numbers, bad = parse_numbers(series, self._schema.numbers)
             if bad.any() or np.isinf(numbers).any():
                 place = int((bad | np.isinf(numbers)).argmax())
                 finite = "" if bad.any() else "finite "
@@ -155,7 +159,7 @@ class FeatureReader:
             return numbers
         if series.dtype.kind in "iufb":
             return series.astype(object).where(series.notna(), np.nan).map(str, na_action="ignore")
-        values = values_of(series)
+        values = to_object_array(series)
         if not self._is_text:
             markers = {*self._schema.missing} - self._not_missing
             values[pd.Series(values, dtype=object).isin(markers).to_numpy()] = np.nan
@@ -168,8 +172,8 @@ class FeatureReader:
                 raise ValueError(
                     f"strings that are known to be missing values or not, got {text!r} in example "
                     f"{self.done + place + 1}: the model was not fitted with a CSV or TSV file; give "
-                    f"{in_shell('missing', text)} if it means that the value is missing, or "
-                    f"{in_shell('not_missing', text)} if it is a text"
+                    f"{format_option('missing', text)} if it means that the value is missing, or "
+                    f"{format_option('not_missing', text)} if it is a text"
                 )
             if missing or stripped != text:
                 values[values == text] = np.nan if missing else stripped
@@ -216,11 +220,13 @@ class NewRows:
         if schema is None:
             raise ValueError("the model was fitted with rows that are no table: a file cannot hold them; use Python")
         for word in not_missing:
-            if word in (*marker_spellings(options.missing), *(() if others else schema.missing)):
+            if word in (*expand_missing_markers(options.missing), *(() if others else schema.missing)):
                 given = word in options.missing
                 why = "is given too" if given else "is how the model's own table was read"
-                raise ValueError(f"{in_shell('not_missing', word)} cannot be: {in_shell('missing', word)} {why}")
-        markers = (*schema.missing, *marker_spellings(options.missing))
+                raise ValueError(
+                    f"{format_option('not_missing', word)} cannot be: {format_option('missing', word)} {why}"
+                )
+        markers = (*schema.missing, *expand_missing_markers(options.missing))
         numbers = options.numbers or (None if schema.numbers == PLAIN_NUMBERS else schema.numbers)
         self._file = open_table(path, replace(options, missing=markers, numbers=numbers))
         is_text = isinstance(self._file, TextFile)
@@ -233,10 +239,12 @@ class NewRows:
         self._reader.check_columns(self._file.columns)
         for name in self._others:
             if name not in self._file.columns:
-                raise ValueError(f"{str(path)!r} has no column {name!r}; its columns are {listed(self._file.columns)}")
+                raise ValueError(
+                    f"{str(path)!r} has no column {name!r}; its columns are {format_names(self._file.columns)}"
+                )
         self.total, self.done = self._file.total, 0
         unused = [name for name in self._file.columns if name not in (*names, *others)]
-        self.notes = [f"Columns not used: {listed(unused)}."] if unused else []
+        self.notes = [f"Columns not used: {format_names(unused)}."] if unused else []
 
     def _own_columns(self) -> list[str]:
         """Features in a file for a model without names of columns."""
@@ -261,7 +269,7 @@ class NewRows:
             X = self._reader.read(frame)
             if complete and X.isna().to_numpy().any():
                 raise ValueError(lacking(X, str(self._path), first))
-            for name, values in schema.unseen(X).items():
+            for name, values in schema.find_unseen(X).items():
                 counts.setdefault(name, Counter()).update({str(value): n for value, n in values.items()})
             self.done, self.labels = self._file.done, frame[self._others]
             with warnings.catch_warnings():
@@ -269,7 +277,7 @@ class NewRows:
                 warnings.simplefilter("ignore", UnseenCategoryWarning)
                 yield X if hasattr(self._model, "feature_names_in_") else X.to_numpy()
         totals = {name: pd.Series(count) for name, count in counts.items()}
-        self.notes += unseen_messages(totals, self._reader.done)
+        self.notes += format_unseen_categories(totals, self._reader.done)
 
 
 def _without_imputation(model: Any) -> bool:
@@ -321,7 +329,7 @@ class CodedColumn:
     @property
     def values(self) -> NDArray[Any]:
         """Distinct strings, by code."""
-        return as_labels(np.array([*self._index], dtype=object))
+        return to_label_strings(np.array([*self._index], dtype=object))
 
 
 class LabelColumns:
@@ -334,11 +342,11 @@ class LabelColumns:
         self._path, self._wanted, self._gap = path, wanted, gap
         self._file = open_table(path, options)
         words = MISSING_WORDS if isinstance(self._file, TextFile) else ()
-        self._missing = {*words, *marker_spellings(options.missing)} - {*not_missing}
+        self._missing = {*words, *expand_missing_markers(options.missing)} - {*not_missing}
         self._coded = {name: CodedColumn() for name in wanted.values()}
         for option, name in wanted.items():
             if name not in self._file.columns:
-                known = listed(self._file.columns)
+                known = format_names(self._file.columns)
                 raise ValueError(f"{option} must name a column of {str(path)!r}, got {name!r}; its columns are {known}")
 
     def read(self) -> "dict[str, Any]":
@@ -356,7 +364,7 @@ class LabelColumns:
                 first = int(lacking.argmax())
                 text, place = column.iloc[first], coded.size + first + 1
                 word = isinstance(text, str) and text
-                way = f"; if {text!r} is a class give {in_shell('not_missing', text)}" if word else ""
+                way = f"; if {text!r} is a class give {format_option('not_missing', text)}" if word else ""
                 raise ValueError(
                     f"column {name!r} of {str(self._path)!r} lacks a value in example {place}; {self._gap}{way}"
                 )
@@ -369,7 +377,7 @@ class LabelColumns:
         check_spellings(values[target], f"column {target!r} of {str(self._path)!r}")
         for option, name in self._wanted.items():
             if option in ("--a", "--b"):
-                values[name][:] = from_cells(values[name].tolist(), set(values[target]), option)
+                values[name][:] = unescape_cells(values[name].tolist(), set(values[target]), option)
         return {name: values[name][coded.codes] for name, coded in self._coded.items()}
 
 
@@ -378,11 +386,11 @@ def in_spelling_of(y_true: Any, predictions: Any, who: str) -> Any:
     import pandas as pd
 
     classes = sorted(pd.unique(y_true))
-    y_pred = aligned(predictions, classes, who)
+    y_pred = align_spellings(predictions, classes, who)
     if not set(pd.unique(y_pred)).intersection(classes):
         raise ValueError(
             f"no prediction of {who} is any of the true classes: it predicts "
-            f"{listed(sorted(pd.unique(predictions)), 5)}, and {TARGET} holds {listed(classes, 5)}"
+            f"{format_names(sorted(pd.unique(predictions)), 5)}, and {TARGET} holds {format_names(classes, 5)}"
         )
     return y_pred
 
@@ -404,7 +412,7 @@ def labelled_blocks(
         yield X
     result, (model, data) = counter.largest(), (repr(str(path)) for path in files)
     if result is not None and result.is_copy:
-        raise ValueError(f"{model} was fitted with these rows: {result.said} behind it; {way}")
+        raise ValueError(f"{model} was fitted with these rows: {result.summary} behind it; {way}")
     warn_of_overlap(result, data, model)
 
 
@@ -420,6 +428,6 @@ def no_class(predictions: Any, classes: Any, name: str) -> tuple[int, list[str]]
 
     counts = pd.Series(predictions, dtype=object).value_counts()
     counts = counts.drop(counts.index.intersection([*classes]))
-    total, shown = int(counts.sum()), listed(sorted(counts.index), 5)
+    total, shown = int(counts.sum()), format_names(sorted(counts.index), 5)
     line = f"{total} of {predictions.size} predictions of {name!r} are no class of the target ({shown})"
     return total, [f"{line}: they count as errors."] if total else []

@@ -152,19 +152,19 @@ def _predict_block(model: Any, X: Any, labels: "pd.DataFrame", shares: bool, hea
     import pandas as pd
 
     from pacbayes.certificates.voting import SOFT
-    from pacbayes.data.spelling import as_cells
+    from pacbayes.data.spelling import escape_cells
 
-    cells, accepted = as_cells(model.predict(X)), np.ones(len(X), dtype=bool)
+    cells, accepted = escape_cells(model.predict(X)), np.ones(len(X), dtype=bool)
     if model.certificate_.abstains:
         accepted = model.accepts(X)
         cells = np.where(accepted, cells.astype(object), "")
     # An identifier that a spreadsheet would interpret as a formula is protected like a class.
-    table: dict[str, Any] = {name: as_cells(labels[name].to_numpy(dtype=object)) for name in labels.columns}
+    table: dict[str, Any] = {name: escape_cells(labels[name].to_numpy(dtype=object)) for name in labels.columns}
     table["predicted"] = cells
     if hasattr(model, "predict_set"):
         names = [*map(str, model.classes_)]
         sets = ["|".join(compress(names, row)) for row in model.predict_set(X).tolist()]
-        table["set"] = as_cells(np.array(sets, dtype=object))
+        table["set"] = escape_cells(np.array(sets, dtype=object))
     if model.certificate_.refit:
         table["covered"] = np.where(model.covered(X), "yes", "no")
     if shares:

@@ -16,10 +16,10 @@ from pacbayes.cli.model import check, make_estimator, parse_positive
 from pacbayes.cli.new_rows import CodedColumn, no_class
 from pacbayes.cli.options import option_name
 from pacbayes.data.io import open_table
-from pacbayes.data.rejections import in_shell, listed
+from pacbayes.data.rejections import format_names, format_option
 from pacbayes.data.schema import Schema
-from pacbayes.data.spelling import aligned, check_spellings, from_cells
-from pacbayes.data.targets import check_classes, labels_of, target_of
+from pacbayes.data.spelling import align_spellings, check_spellings, unescape_cells
+from pacbayes.data.targets import check_classes, parse_labels, select_target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,9 +61,9 @@ def read_predictions(path: Path, choices: Choices) -> Data:
         unknown = sorted(set(columns) - set(file.columns))
         if unknown:
             hint = did_you_mean(unknown, file.columns)
-            raise ValueError(f"{option} must name columns of {str(path)!r}, got {listed(unknown)}{hint}")
+            raise ValueError(f"{option} must name columns of {str(path)!r}, got {format_names(unknown)}{hint}")
     names = [name for name in file.columns if name not in (*choices.drop, *groups_column)]
-    target = target_of(names, choices.target, str(path), in_shell)
+    target = select_target(names, choices.target, str(path), format_option)
     names.remove(target)
     coded = {name: CodedColumn() for name in (target, *names, *groups_column)}
     for block in file.blocks(strings=list(coded)):
@@ -73,7 +73,7 @@ def read_predictions(path: Path, choices: Choices) -> Data:
     labelled: Any = codes >= 0 if choices.skip_unlabelled else slice(None)
     # Raises for missing labels, and for classes with two spellings.
     present = [None if code < 0 else values[code] for code in np.unique(codes[labelled])] or [None]
-    check_classes(labels_of(pd.Series(present, name=target, dtype=object), str(path), in_shell), target)
+    check_classes(parse_labels(pd.Series(present, name=target, dtype=object), str(path), format_option), target)
     # Strings of one width are compared many times faster than objects.
     y = np.asarray(convert_long_labels(values.tolist()))[codes[labelled]]
     classes = sorted(values[np.unique(codes[labelled])].tolist())
@@ -138,7 +138,8 @@ def check_primary(args: SimpleNamespace, data: Data) -> None:
     primary, names = args.primary, [str(name) for name in data.X.columns]
     if primary is not None and primary not in names:
         raise ValueError(
-            f"--primary must be one of the columns {listed(names)}, got {primary!r}{did_you_mean([primary], names)}"
+            f"--primary must be one of the columns {format_names(names)}, got {primary!r}"
+            f"{did_you_mean([primary], names)}"
         )
     check(args, prefit=True, primary=primary is not None or (len(names) == 1 and args.hedge == "auto"))
 
@@ -151,10 +152,12 @@ def _parse_predictions(
     missing = codes < 0
     if missing.any():
         raise ValueError(f"{where} has {missing.sum()} missing predictions, the first in row {missing.argmax() + 1}")
-    cells = from_cells(values.tolist(), set(classes), where)
-    labels = aligned(cells, classes, where)
+    cells = unescape_cells(values.tolist(), set(classes), where)
+    labels = align_spellings(cells, classes, where)
     if not set(labels.tolist()).intersection(classes):
-        raise ValueError(f"{where} has none of the classes {listed(classes)}, but {cells[0]!r}; --drop leaves it out")
+        raise ValueError(
+            f"{where} has none of the classes {format_names(classes)}, but {cells[0]!r}; --drop leaves it out"
+        )
     return np.asarray(convert_long_labels(labels.tolist())), no_class(
         labels[codes], np.array(classes, dtype=object), name
     )[1]

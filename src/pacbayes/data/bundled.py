@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import FloatArray
 
-_FOLDER = files("pacbayes.data") / "shipped"
+_DATA_FOLDER = files("pacbayes.data") / "shipped"
 _BLOOD_TESTS = ("mcv", "alkphos", "sgpt", "sgot", "gammagt")
 _BUPA_FEATURES = {"bupa": (*_BLOOD_TESTS, "selector"), "bupa-leaky": (*_BLOOD_TESTS, "drinks")}
 
@@ -160,15 +160,15 @@ class BuiltFile:
         return f"{self.package}=={self.version}"
 
 
-def _facts(name: str, entry: dict[str, Any]) -> DatasetFacts:
+def _parse_facts(name: str, entry: dict[str, Any]) -> DatasetFacts:
     """Metadata from an entry of the catalogue."""
     paper, labels, file = entry.pop("paper", None), entry.pop("labels", ()), entry.pop("file", None)
     row = None if paper is None else PaperRow(**paper | {"split_sizes": SplitSizes(*paper["split_sizes"])})
     return DatasetFacts(name=name, labels=tuple(labels), file=file, paper=row, **entry)
 
 
-_CATALOGUE = tomllib.loads((_FOLDER / "catalogue.toml").read_text(encoding="utf-8"))
-DATASETS: dict[str, DatasetFacts] = {name: _facts(name, entry) for name, entry in _CATALOGUE["datasets"].items()}
+_CATALOGUE = tomllib.loads((_DATA_FOLDER / "catalogue.toml").read_text(encoding="utf-8"))
+DATASETS: dict[str, DatasetFacts] = {name: _parse_facts(name, entry) for name, entry in _CATALOGUE["datasets"].items()}
 BUILT_FILES = tuple(BuiltFile(file, **entry) for file, entry in _CATALOGUE["files"].items())
 #: The letters of each attribute of the mushroom dataset.
 VOCABULARY: dict[str, str] = _CATALOGUE["mushroom"]
@@ -178,13 +178,13 @@ def read_shipped(facts: DatasetFacts) -> Table:
     """Read a bundled dataset."""
     if facts.file is None:
         return _read_wdbc()
-    resource = _FOLDER / facts.file
+    resource = _DATA_FOLDER / facts.file
     header, *lines = gzip.decompress(resource.read_bytes()).decode("ascii").splitlines()
     columns = header.split(",")
     rows = [line.split(",") for line in lines]
     if facts.name in _BUPA_FEATURES:
         names = list(_BUPA_FEATURES[facts.name])
-        values = _numbers(rows)
+        values = _to_floats(rows)
         data = values[:, [columns.index(name) for name in names]]
         target = (values[:, columns.index("drinks")] > 2.0).astype(np.int64)
     else:
@@ -192,11 +192,11 @@ def read_shipped(facts: DatasetFacts) -> Table:
             del rows[0]
         target = np.array([facts.labels.index(row[-1]) for row in rows], dtype=np.int64)
         features = [row[:-1] for row in rows]
-        data, names = _one_hot(features) if columns[0] == "cap-shape" else (_numbers(features), columns[:-1])
+        data, names = _one_hot_encode(features) if columns[0] == "cap-shape" else (_to_floats(features), columns[:-1])
     return Table(data, target, names, list(facts.classes), "target", str(resource))
 
 
-def _numbers(rows: Sequence[Sequence[str]]) -> FloatArray:
+def _to_floats(rows: Sequence[Sequence[str]]) -> FloatArray:
     return np.array(rows).astype(np.float64)
 
 
@@ -215,13 +215,13 @@ def _read_wdbc() -> Table:
     )
 
 
-def _one_hot(letters: Sequence[Sequence[str]]) -> tuple[FloatArray, list[str]]:
+def _one_hot_encode(letters: Sequence[Sequence[str]]) -> tuple[FloatArray, list[str]]:
     """One-hot encode rows of 22 letters; return the columns and their names, ``attribute=letter``.
 
     Examples
     --------
     >>> row = "x s n t p f c n k e e s s w w p w o p k s u".split()
-    >>> columns, names = _one_hot([row])
+    >>> columns, names = _one_hot_encode([row])
     >>> columns.shape, float(columns.sum()), names[5]
     ((1, 116), 22.0, 'cap-shape=x')
     """

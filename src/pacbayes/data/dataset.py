@@ -1,4 +1,4 @@
-"""Validated rows with their labels, groups and slices."""
+"""Validation of rows, labels, groups and slices."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,34 +14,34 @@ from sklearn.utils.validation import _num_samples
 
 from pacbayes._utils.arrays import Codes, Labels, Rows, cached_property
 from pacbayes._utils.checks import check_not_masked, convert_long_labels
-from pacbayes.data.duplicates import equal_labelled_rows
-from pacbayes.data.rows import csr_rows, pick_rows, row_hashes, row_hashes_or_none
+from pacbayes.data.duplicates import index_distinct_samples
+from pacbayes.data.rows import pick_rows, row_hashes, row_hashes_or_none, to_csr
 from pacbayes.data.spelling import check_spellings
 
 
 @dataclass(frozen=True, eq=False)
 class Slices:
-    """Distinct slices, and the index of the slice of each row."""
+    """Names of the slices, and the slice index of each row."""
 
     names: tuple[Any, ...]
     codes: Codes
-    #: Column name: the name of a pandas Series, those of a data frame, or empty.
+    #: Name of the Series, or joined column names of the data frame; empty for other containers.
     column: str = ""
 
     @classmethod
-    def checked(cls, slices: Any, number: int) -> "Slices":
-        """Validate the slices of `number` rows.
+    def from_values(cls, slices: Any, number: int) -> "Slices":
+        """Validate slices of `number` rows and encode them.
 
         Examples
         --------
-        >>> Slices.checked(["north", "south", "north"], 3).codes
+        >>> Slices.from_values(["north", "south", "north"], 3).codes
         array([0, 1, 0])
-        >>> Slices.checked(["north", None], 2)
+        >>> Slices.from_values(["north", None], 2)
         Traceback (most recent call last):
         ValueError: slices must have a value for every row, got none for row 1
         """
         if isinstance(slices, pd.DataFrame):
-            return cls._crossed([cls.checked(slices[name], number) for name in slices.columns])
+            return cls._combine([cls.from_values(slices[name], number) for name in slices.columns])
         values = np.asarray(slices)
         if values.shape != (number,):
             raise ValueError(f"slices must have one entry for each of {number} rows, got shape {values.shape}")
@@ -67,12 +67,12 @@ class Slices:
         return cls(tuple(names.tolist()), codes.reshape(-1), "" if column is None else str(column))
 
     @classmethod
-    def _crossed(cls, parts: "list[Slices]") -> "Slices":
-        """Combine the slices of several columns: one for each combination of values that occurs.
+    def _combine(cls, parts: "list[Slices]") -> "Slices":
+        """Combine the slices of several columns into one slice for each combination of values that occurs.
 
         Examples
         --------
-        >>> crossed = Slices.checked(pd.DataFrame({"site": ["n", "s", "n"], "device": [1, 1, 2]}), 3)
+        >>> crossed = Slices.from_values(pd.DataFrame({"site": ["n", "s", "n"], "device": [1, 1, 2]}), 3)
         >>> crossed.names, crossed.codes, crossed.column
         ((('n', 1), ('n', 2), ('s', 1)), array([0, 2, 1]), 'site, device')
         """
@@ -84,13 +84,13 @@ class Slices:
         names = [tuple(part.names[i] for part, i in zip(parts, cell, strict=True)) for cell in cells.T.tolist()]
         return cls(tuple(names), codes.reshape(-1), ", ".join(part.column for part in parts))
 
-    def check_copies(self, copies: Rows | None) -> None:
+    def check_duplicates_share_slice(self, copies: Rows | None) -> None:
         """Raise if duplicates of an example are in different slices."""
         if copies is None:
             return
-        of_first = np.zeros(int(copies.max()) + 1, dtype=np.intp)
-        of_first[copies[::-1]] = self.codes[::-1]
-        different = np.flatnonzero(self.codes != of_first[copies])
+        first_codes = np.zeros(int(copies.max()) + 1, dtype=np.intp)
+        first_codes[copies[::-1]] = self.codes[::-1]
+        different = np.flatnonzero(self.codes != first_codes[copies])
         if different.size:
             row = int(different[0])
             first = int(np.argmax(copies == copies[row]))
@@ -122,8 +122,8 @@ class Dataset:
 
     Examples
     --------
-    >>> data = Dataset.checked([[1.0], [2.0], [1.0]], np.array(["no", "yes", "no"]))
-    >>> data.classes.tolist(), data.codes, data.same
+    >>> data = Dataset.from_arrays([[1.0], [2.0], [1.0]], np.array(["no", "yes", "no"]))
+    >>> data.classes.tolist(), data.codes, data.distinct_rows
     (['no', 'yes'], array([0, 1, 0]), array([0, 1, 0]))
     """
 
@@ -135,7 +135,7 @@ class Dataset:
     slices: Slices | None = None
 
     @classmethod
-    def checked(
+    def from_arrays(
         cls,
         rows: Any,
         labels: Labels,
@@ -144,56 +144,56 @@ class Dataset:
         *,
         classes: Labels | None = None,
     ) -> "Dataset":
-        """Create from rows and labels that `check_rows` or scikit-learn validated; `classes` may contain others."""
+        """Create a dataset from validated rows and labels; `classes` may contain classes without rows."""
         if classes is None:
             classes, codes = np.unique(labels, return_inverse=True)
         else:
             codes = np.searchsorted(classes, labels)
         if labels.dtype.kind in "OU":
             check_spellings(classes.tolist(), "y")
-        row_slices = None if slices is None else Slices.checked(slices, labels.size)
+        row_slices = None if slices is None else Slices.from_values(slices, labels.size)
         group_codes = None if groups is None else check_groups(groups, labels.size)
         return cls(rows, labels, classes, codes.astype(np.int64), group_codes, row_slices)
 
     @property
-    def number(self) -> int:
-        """The number of rows."""
+    def n_rows(self) -> int:
+        """Number of rows."""
         return int(self.labels.size)
 
     @cached_property
-    def same(self) -> Rows | None:
+    def distinct_rows(self) -> Rows | None:
         """Index of each distinct row (features and class); None if rows cannot be compared."""
-        return equal_labelled_rows(self.rows, self.codes)
+        return index_distinct_samples(self.rows, self.codes)
 
     def hashes(self, key: bytes) -> NDArray[np.uint64]:
-        """Keyed hash of each row; cached by key."""
+        """Compute the keyed hash of each row; results are cached by key."""
         cache = self.__dict__.setdefault("_hashes", {})
         if key not in cache:
             cache[key] = row_hashes(self.rows, key)
         return cache[key]  # type: ignore[no-any-return]
 
     def row_fingerprints(self, key: bytes) -> NDArray[np.int64] | None:
-        """Sorted row hashes, used to detect reuse of the rows; None if rows are unhashable or too many."""
+        """Compute sorted row hashes, which detect reuse of the rows; None if the rows are unhashable or too many."""
         return row_hashes_or_none(self.rows, lambda: self.hashes(key))
 
     def pick(self, which: Rows) -> "Dataset":
-        """Copy some of the rows, with their labels only."""
+        """Select some rows, without groups and slices."""
         return Dataset(pick_rows(self.rows, which), self.labels[which], self.classes, self.codes[which])
 
 
 def check_training_labels(data: Dataset) -> None:
-    """Raise if y has a single class or is probably a regression target."""
+    """Raise if y has a single class or looks like a regression target."""
     if data.classes.size < 2:
         raise ValueError(f"y must hold at least two classes, got class {data.classes.tolist()[0]!r} only")
     if looks_like_regression(data.labels, data.classes.size):
         raise ValueError(
-            f"y holds {data.classes.size} different numbers in {data.number} rows and looks like a regression target; "
+            f"y holds {data.classes.size} different numbers in {data.n_rows} rows and looks like a regression target; "
             "if these numbers are classes pass them as strings: y.astype(str)"
         )
 
 
 def check_groups(groups: Any, n: int) -> Rows:
-    """Group index of each row, in order of first appearance; raise if a group is missing.
+    """Validate groups and encode them by indices, in order of first appearance.
 
     Examples
     --------
@@ -222,7 +222,7 @@ def check_groups(groups: Any, n: int) -> Rows:
 
 
 def _as_array(groups: Any) -> NDArray[Any]:
-    """Convert to an array of objects, as NumPy would convert numbers to strings in a mixed list."""
+    """Convert groups to an array, lists to objects, because NumPy would convert numbers in mixed lists to strings."""
     table = np.asarray(groups)
     return np.array(groups, dtype=object) if isinstance(groups, list | tuple) and table.ndim == 1 else table
 
@@ -251,12 +251,12 @@ def check_same_order(**arguments: Any) -> None:
 
 
 def _is_reordered(left: "pd.Index[Any]", right: "pd.Index[Any]") -> bool:
-    """Whether two indices hold the same labels, with the same multiplicities, in different orders."""
+    """Whether one index is a permutation of the other."""
     if len(left) != len(right) or left.nlevels != right.nlevels or left.equals(right):
         return False
     if left.inferred_type != right.inferred_type:
-        left, right = left.astype(object), right.astype(object)  # pandas would parse strings to compare them with dates
-    if not (bool(right.isin(left[:1]).any()) and bool(left.isin(right).all())):  # try a single label first: it is fast
+        left, right = left.astype(object), right.astype(object)  # otherwise, pandas would parse strings as dates
+    if not (bool(right.isin(left[:1]).any()) and bool(left.isin(right).all())):  # a fast test of a single label first
         return False
     if left.is_unique and right.is_unique:
         return True
@@ -265,19 +265,19 @@ def _is_reordered(left: "pd.Index[Any]", right: "pd.Index[Any]") -> bool:
 
 
 def check_rows(X: Any, y: ArrayLike, name: str = "") -> tuple[Any, Labels]:
-    """Validate X and y and make X indexable; `name` is the prefix of both in error messages.
+    """Validate X and y and make X indexable; `name` is a prefix for error messages.
 
     Examples
     --------
     >>> check_rows(["good", "bad", "fine"], ["a", "b", "a"])[1]
     array(['a', 'b', 'a'], dtype='<U1')
     """
-    labels = column_or_1d(check_complete(convert_long_labels(y), f"{name}y"), warn=True)
+    labels = column_or_1d(check_no_missing_labels(convert_long_labels(y), f"{name}y"), warn=True)
     if labels.size == 0:
         raise ValueError(f"{name}y must not be empty")
     assert_all_finite(labels, input_name=f"{name}y")
     check_classification_targets(labels)
-    X = csr_rows(X)
+    X = to_csr(X)
     if isinstance(X, str) or not (hasattr(X, "__len__") or hasattr(X, "shape")):
         raise TypeError(f"{name}X must be rows: an array, a sparse matrix, a data frame or a list, got {X!r}")
     if _num_samples(X) != labels.size:
@@ -286,23 +286,23 @@ def check_rows(X: Any, y: ArrayLike, name: str = "") -> tuple[Any, Labels]:
 
 
 _KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text"}
-# Integers above this are not exact in float64.
-_EXACT = 2**53
-# Up to ten numbers, such as digits or grades, are classes however few the rows.
+# Maximum absolute value up to which all integers are exact in float64.
+_MAX_EXACT = 2**53
+# Up to ten distinct numbers, such as digits or grades, are always accepted as classes.
 _FEW_CLASSES = 10
 
 
-def check_complete(y: Any, name: str = "y") -> Any:
-    """Raise if labels are missing, or one has two spellings; scikit-learn's errors would not name y.
+def check_no_missing_labels(y: Any, name: str = "y") -> Any:
+    """Raise if labels are missing or a label has two spellings, with an error message that names y.
 
     Examples
     --------
-    >>> check_complete(["no", None, "yes"])
+    >>> check_no_missing_labels(["no", None, "yes"])
     Traceback (most recent call last):
     ValueError: Input y contains NaN or None: row 1 has no label (1 missing). Remove these rows.
     """
     check_not_masked(name, y)
-    missing = missing_labels(y)
+    missing = missing_label_mask(y)
     if missing.any():
         row, number = int(missing.argmax()), int(missing.sum())
         raise ValueError(
@@ -314,12 +314,12 @@ def check_complete(y: Any, name: str = "y") -> Any:
     return y
 
 
-def numpy_labels(y: Any) -> Any:
-    """Convert nullable and pyarrow-backed labels to NumPy: scikit-learn would convert whole numbers to floats.
+def to_numpy_labels(y: Any) -> Any:
+    """Convert nullable and pyarrow-backed labels to NumPy, because scikit-learn would convert integers to floats.
 
     Examples
     --------
-    >>> numpy_labels(pd.array([0, 1], dtype="Int64")), numpy_labels(pd.array([True, False], dtype="boolean"))
+    >>> to_numpy_labels(pd.array([0, 1], dtype="Int64")), to_numpy_labels(pd.array([True, False], dtype="boolean"))
     (array([0, 1]), array([ True, False]))
     """
     dtype: Any = getattr(y, "dtype", None)
@@ -328,12 +328,12 @@ def numpy_labels(y: Any) -> Any:
     return np.array(y.tolist(), dtype=object if pd.api.types.is_string_dtype(dtype) else None)
 
 
-def missing_labels(y: Any) -> NDArray[np.bool_]:
-    """Mask of missing labels; empty for a table.
+def missing_label_mask(y: Any) -> NDArray[np.bool_]:
+    """Compute the mask of missing labels; the result is empty for two-dimensional labels.
 
     Examples
     --------
-    >>> missing_labels(np.array(["a", None, float("nan")], dtype=object)), missing_labels([1, 2])
+    >>> missing_label_mask(np.array(["a", None, float("nan")], dtype=object)), missing_label_mask([1, 2])
     (array([False,  True,  True]), array([False, False]))
     """
     values = y if hasattr(y, "isna") else np.asarray(y)
@@ -341,7 +341,7 @@ def missing_labels(y: Any) -> NDArray[np.bool_]:
 
 
 def looks_like_regression(labels: NDArray[Any], n_classes: int) -> bool:
-    """Whether y looks like a regression target: more than ten numbers, each in less than four rows on average.
+    """Whether y looks like a regression target: more than ten numbers with fewer than four rows each on average.
 
     Examples
     --------
@@ -350,17 +350,17 @@ def looks_like_regression(labels: NDArray[Any], n_classes: int) -> bool:
     >>> looks_like_regression(np.arange(20) % 10, 10), looks_like_regression((np.arange(40) % 11).astype(str), 11)
     (False, False)
     """
-    return n_classes > _FEW_CLASSES and 4 * n_classes > labels.size and _kinds_of(labels) == {"numbers"}
+    return n_classes > _FEW_CLASSES and 4 * n_classes > labels.size and _label_kinds(labels) == {"numbers"}
 
 
-def one_label_each(name: str, predictions: Any, rows: int) -> NDArray[Any]:
+def flatten_predictions(name: str, predictions: Any, rows: int) -> NDArray[Any]:
     """Flatten predictions to shape (rows,); CatBoost returns a column.
 
     Examples
     --------
-    >>> one_label_each("predict", [[2], [0]], 2)
+    >>> flatten_predictions("predict", [[2], [0]], 2)
     array([2, 0])
-    >>> one_label_each("predict", [[2, 0], [0, 2]], 2)
+    >>> flatten_predictions("predict", [[2, 0], [0, 2]], 2)
     Traceback (most recent call last):
     ValueError: predict must return one label for each of the 2 rows, shape (2,), got shape (2, 2)
     """
@@ -375,48 +375,50 @@ def one_label_each(name: str, predictions: Any, rows: int) -> NDArray[Any]:
     return labels
 
 
-def check_same_kind(name: str, predictions: NDArray[Any], labels: NDArray[Any], other: str = "y_val") -> None:
-    """Raise if predictions cannot equal labels, or may equal them because of rounding to float64.
+def check_label_types(name: str, predictions: NDArray[Any], labels: NDArray[Any], other: str = "y_val") -> None:
+    """Raise if predictions and labels have incompatible types, or types that are compared with rounding to float64.
 
-    In the first case every prediction would count as an error; in the second, errors might not count.
+    Incompatible types would count every prediction as an error; rounding might hide errors.
 
     Examples
     --------
-    >>> check_same_kind("predictions", np.array([2.0**53]), np.array([2**53 + 1]))
+    >>> check_label_types("predictions", np.array([2.0**53]), np.array([2**53 + 1]))
     Traceback (most recent call last):
     TypeError: predictions must be integers, because those of y_val exceed the precision of float64, got float64
     """
-    unknown = sorted(_kinds_of(predictions) - _kinds_of(labels))
+    unknown = sorted(_label_kinds(predictions) - _label_kinds(labels))
     if unknown:
         types = predictions.dtype if predictions.dtype != object else ", ".join(unknown)
         raise TypeError(f"{name} must be labels like those of {other} ({labels.dtype}), got {types}")
-    if predictions.dtype.kind == "f" and _has_more_digits(labels):
+    if predictions.dtype.kind == "f" and _exceeds_float_precision(labels):
         raise TypeError(
             f"{name} must be integers, because those of {other} exceed the precision of float64, "
             f"got {predictions.dtype}"
         )
     # NumPy compares signed with unsigned integers as floats.
-    if {predictions.dtype.kind, labels.dtype.kind} == {"i", "u"} and any(map(_has_more_digits, (predictions, labels))):
+    if {predictions.dtype.kind, labels.dtype.kind} == {"i", "u"} and any(
+        map(_exceeds_float_precision, (predictions, labels))
+    ):
         raise TypeError(f"{name} must be of the type of {other} ({labels.dtype}), got {predictions.dtype}")
-    if labels.dtype.kind == "f" and _has_more_digits(predictions):
+    if labels.dtype.kind == "f" and _exceeds_float_precision(predictions):
         raise TypeError(f"{name} must be labels like those of {other} ({labels.dtype}), which has a lower precision")
 
 
-def _has_more_digits(labels: NDArray[Any]) -> bool:
-    """Whether there are integers that are not exact in float64."""
-    return labels.dtype.kind in "iu" and labels.size > 0 and max(int(labels.max()), -int(labels.min())) > _EXACT
+def _exceeds_float_precision(labels: NDArray[Any]) -> bool:
+    """Whether some integers may not be exact in float64."""
+    return labels.dtype.kind in "iu" and labels.size > 0 and max(int(labels.max()), -int(labels.min())) > _MAX_EXACT
 
 
-def _kinds_of(labels: NDArray[Any]) -> set[str]:
-    """Kinds of labels: "numbers", "text", or the names of other types.
+def _label_kinds(labels: NDArray[Any]) -> set[str]:
+    """Determine the kinds of labels: "numbers", "text", or the names of other types.
 
     Examples
     --------
-    >>> _kinds_of(np.array([1, True])), sorted(_kinds_of(np.array(["a", None, 2.0], dtype=object)))
+    >>> _label_kinds(np.array([1, True])), sorted(_label_kinds(np.array(["a", None, 2.0], dtype=object)))
     ({'numbers'}, ['NoneType', 'numbers', 'text'])
     """
     kind = labels.dtype.kind
-    if kind in _KINDS:  # a fast path, because this runs for every classifier
+    if kind in _KINDS:  # fast path, because this function is called for every classifier
         return {_KINDS[kind]}
     if kind != "O":
         return {str(labels.dtype)}

@@ -1,10 +1,10 @@
-r"""Detection of duplicates across a split, and of duplicates that were made after sampling.
+r"""Detection of duplicates across a split, and of duplicates created after sampling.
 
 `find_units` and `Split` handle duplicates in a split.
 
-Equal rows that are independent draws do no harm; rows of a few coarse columns coincide by chance.  Copies made after
-sampling, by oversampling or a join, are not new draws, and a validation row with a copy in the training set is leakage.
-Two tests distinguish copies from chance.
+Equal rows are harmless if they are independent draws: rows with a few coarse columns coincide by chance.  Copies
+created after sampling, by oversampling or a join, are not independent, and a validation row with a copy in the training
+set is leakage.  Two tests distinguish copies from coincidences.
 
 *Multiplicities.*  Let :math:`f_k` be the number of distinct rows that occur `k` times.  If rows are independent draws,
 the multiplicity of a row of probability `p` is approximately Poisson with mean :math:`\lambda=np`, so that
@@ -35,16 +35,16 @@ from sklearn.pipeline import Pipeline
 
 from pacbayes._utils.arrays import Rows
 from pacbayes._utils.checks import warn_caller
-from pacbayes.data.rows import copy_rows, equal_rows, hashed_rows, pick_rows
+from pacbayes.data.rows import copy_rows, index_distinct_rows, pick_rows, sorted_row_hashes
 
-# False-positive rates of the tests for copies.  The second level is for rows of a single distribution of which half or
-# more equal known rows.
+# False-positive rates of the tests for copies.  The second applies if at least half of the new rows equal a known row,
+# under the assumption that both sides have the same distribution.
 _OVERLAP_LEVEL, _HALF_LEVEL = 1e-3, 1e-2
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """Overlap of new rows with known rows."""
+    """Number of new rows that equal known rows, and whether chance explains it."""
 
     #: Number of new rows that equal a known row.
     seen: int
@@ -52,53 +52,55 @@ class Overlap:
     rows: int
     #: Number of known rows.
     known: int
-    #: Whether the new rows are copies: the known table in any order, or an overlap that no distribution explains.
+    #: Whether the new rows are copies: a permutation of the known rows, or an overlap that no distribution explains.
     is_copy: bool
     #: Whether the overlap is larger than chance explains, even for two different distributions.
     is_large: bool
 
     @property
-    def said(self) -> str:
-        """Beginning of a sentence about the overlap.
+    def summary(self) -> str:
+        """Summary of the overlap, as the start of a sentence for a message.
 
         Examples
         --------
-        >>> from pacbayes.data.rows import hashed_rows
-        >>> known = hashed_rows([[1], [2], [3]], b"")
-        >>> overlap(known, hashed_rows([[2], [5], [6], [7]], b"")).said
+        >>> from pacbayes.data.rows import sorted_row_hashes
+        >>> known = sorted_row_hashes([[1], [2], [3]], b"")
+        >>> measure_overlap(known, sorted_row_hashes([[2], [5], [6], [7]], b"")).summary
         '1 of 4 rows equals a row'
         """
         return f"{self.seen} of {self.rows} rows equal{'s' if self.seen == 1 else ''} a row"
 
 
-def overlap(known: NDArray[np.int64], new: NDArray[np.int64] | None) -> Overlap | None:
-    """Overlap of new rows with known rows, from their hashes; None if there are none.
+def measure_overlap(known: NDArray[np.int64], new: NDArray[np.int64] | None) -> Overlap | None:
+    """Compute the overlap of new rows with known rows from their hashes; None if there are no new rows.
 
     Examples
     --------
-    >>> from pacbayes.data.rows import hashed_rows
-    >>> known = hashed_rows([[i] for i in range(100)], b"")
-    >>> overlap(known, hashed_rows([[i] for i in range(100)][::-1], b""))
+    >>> from pacbayes.data.rows import sorted_row_hashes
+    >>> known = sorted_row_hashes([[i] for i in range(100)], b"")
+    >>> measure_overlap(known, sorted_row_hashes([[i] for i in range(100)][::-1], b""))
     Overlap(seen=100, rows=100, known=100, is_copy=True, is_large=True)
-    >>> overlap(known, hashed_rows([[i + 90] for i in range(100)], b""))
+    >>> measure_overlap(known, sorted_row_hashes([[i + 90] for i in range(100)], b""))
     Overlap(seen=10, rows=100, known=100, is_copy=False, is_large=True)
-    >>> coins = hashed_rows([[i % 2] for i in range(100)], b"")
-    >>> overlap(coins, coins[:60])
+    >>> coins = sorted_row_hashes([[i % 2] for i in range(100)], b"")
+    >>> measure_overlap(coins, coins[:60])
     Overlap(seen=60, rows=60, known=100, is_copy=False, is_large=False)
     """
     if new is None or not new.size:
         return None
-    before, after = _occurrences(known, new)
+    before, after = _count_occurrences(known, new)
     seen = int(after[before > 0].sum())
-    is_copy = (before.max() == 1 and np.array_equal(before, after)) or _p_same_table(before, after) <= _OVERLAP_LEVEL
+    is_copy = (before.max() == 1 and np.array_equal(before, after)) or _p_value_same_table(
+        before, after
+    ) <= _OVERLAP_LEVEL
     if not is_copy and 2 * seen >= new.size:
-        originals = _originals(before)
-        is_copy = _p_pairs(originals, after, float(new.size / (originals.sum() + new.size))) <= _HALF_LEVEL
-    return Overlap(seen, new.size, known.size, is_copy, is_copy or more_equal_than_chance(known, new))
+        originals = _infer_original_counts(before)
+        is_copy = _p_value_pairs(originals, after, float(new.size / (originals.sum() + new.size))) <= _HALF_LEVEL
+    return Overlap(seen, new.size, known.size, is_copy, is_copy or exceeds_chance_overlap(known, new))
 
 
-def more_equal_than_chance(known: NDArray[np.int64], new: NDArray[np.int64]) -> bool:
-    """Whether the overlap of new and known rows, from their hashes, is larger than independent draws explain.
+def exceeds_chance_overlap(known: NDArray[np.int64], new: NDArray[np.int64]) -> bool:
+    """Test from row hashes whether new and known rows overlap more than independent draws would.
 
     The probability of duplicates is estimated from duplicates within each side.  The two sides may have different
     distributions: docs/mathematics.md, "A division of one's own".
@@ -106,21 +108,21 @@ def more_equal_than_chance(known: NDArray[np.int64], new: NDArray[np.int64]) -> 
     Examples
     --------
     >>> rows = np.arange(300)
-    >>> more_equal_than_chance(np.repeat(rows, 3), rows[:200])
+    >>> exceeds_chance_overlap(np.repeat(rows, 3), rows[:200])
     True
     >>> coins = np.random.default_rng(0).integers(0, 20, 1000)
-    >>> more_equal_than_chance(coins[:900], coins[900:])
+    >>> exceeds_chance_overlap(coins[:900], coins[900:])
     False
     """
-    before, after = _occurrences(known, new)
-    if min(_p_same_table(before, after), _p_few_repeats(before, after)) <= _OVERLAP_LEVEL:
+    before, after = _count_occurrences(known, new)
+    if min(_p_value_same_table(before, after), _p_value_few_repeats(before, after)) <= _OVERLAP_LEVEL:
         return True
-    originals = _originals(before)
-    return _p_pairs(originals, after) <= _OVERLAP_LEVEL or _is_odd(originals, after)
+    originals = _infer_original_counts(before)
+    return _p_value_pairs(originals, after) <= _OVERLAP_LEVEL or _has_excess_singletons(originals, after)
 
 
-def _occurrences(known: NDArray[np.int64], new: NDArray[np.int64]) -> tuple[Rows, Rows]:
-    """Multiplicities of each distinct row among the known and among the new rows."""
+def _count_occurrences(known: NDArray[np.int64], new: NDArray[np.int64]) -> tuple[Rows, Rows]:
+    """Count how often each distinct row occurs among the known and among the new rows."""
     joined = np.concatenate([known, new])
     order = np.argsort(joined, kind="stable")
     ordered = joined[order]
@@ -129,29 +131,29 @@ def _occurrences(known: NDArray[np.int64], new: NDArray[np.int64]) -> tuple[Rows
     return before, np.diff(starts, append=joined.size) - before
 
 
-def _originals(before: Rows) -> Rows:
-    """Multiplicities of the known rows before all of them were copied equally often."""
+def _infer_original_counts(before: Rows) -> Rows:
+    """Divide multiplicities by their greatest common divisor, in case every row was copied equally often."""
     copies: Rows = np.gcd.reduce(before)
     return before // copies
 
 
-def _p_same_table(before: Rows, after: Rows) -> float:
-    """Bound the p-value of equal multiplicities on both sides for independent rows; equation (same-table)."""
+def _p_value_same_table(before: Rows, after: Rows) -> float:
+    """Bound the p-value of equal multiplicities on both sides, for independent rows; equation (same-table)."""
     if not np.array_equal(before, after):
         return 1.0
     n = before.sum()
-    return float(np.exp(_log_central(before).sum() - _log_central(n)))
+    return float(np.exp(_log_central_binomial(before).sum() - _log_central_binomial(n)))
 
 
-def _log_central(k: Any) -> Any:
-    """Logarithm of the binomial coefficient of k out of 2k."""
+def _log_central_binomial(k: Any) -> Any:
+    """Compute the logarithm of the central binomial coefficient, 2k choose k."""
     return gammaln(2.0 * k + 1.0) - 2.0 * gammaln(k + 1.0)
 
 
-def _p_few_repeats(before: Rows, after: Rows) -> float:
-    """Bound the p-value of so few duplicates within the new rows for independent rows; equation (few-repeats).
+def _p_value_few_repeats(before: Rows, after: Rows) -> float:
+    """Bound the p-value of the number of duplicates within the new rows being so small; equation (few-repeats).
 
-    Nothing is assumed of the known rows, so that duplicates among these do not hide an overlap.
+    The test makes no assumption about the known rows, so duplicates among them cannot hide an overlap.
     """
     seen = after[before > 0]
     distinct = np.count_nonzero(seen)
@@ -159,29 +161,28 @@ def _p_few_repeats(before: Rows, after: Rows) -> float:
     return float(pdtr(repeats, expected)) if repeats <= expected - 1.0 else 1.0
 
 
-def _p_pairs(before: Rows, after: Rows, share: float = 0.5) -> float:
-    """Bound the p-value of so many pairs of equal rows across the two sides; equation (pairs).
+def _p_value_pairs(before: Rows, after: Rows, share: float = 0.5) -> float:
+    """Bound the p-value of the number of pairs of equal rows across the two sides being so large; equation (pairs).
 
-    `share` is the fraction of new rows if both sides have the same distribution; 1/2 is valid for any two.
+    If both sides have the same distribution, `share` is the fraction of new rows; 1/2 is valid for any distributions.
     """
     pairs = np.count_nonzero(before + after == 2)
     across = np.count_nonzero((before == 1) & (after == 1))
     return float(bdtrc(across - 1, pairs, 2.0 * share * (1.0 - share))) if across else 1.0
 
 
-def _is_odd(before: Rows, after: Rows) -> bool:
-    """Whether too many of the new rows occur exactly once among the known rows; equation (once)."""
+def _has_excess_singletons(before: Rows, after: Rows) -> bool:
+    """Test whether too many of the new rows occur exactly once among the known rows; equation (once)."""
     absent, once, twice = np.bincount(before[after > 0], minlength=3)[:3]
     level = _OVERLAP_LEVEL / 3.0
     least = gammaincinv(once, level) if once else 0.0
     return bool(least**2 > 2.0 * gammainccinv(absent + 1.0, level) * gammainccinv(twice + 1.0, level))
 
 
-def models_inside(model: Any, X: Any) -> list[tuple[Any, Callable[[], Any]]]:
-    """Find the models of this library in a model, each with a function that computes its input from X.
+def find_nested_models(model: Any, X: Any) -> list[tuple[Any, Callable[[], Any]]]:
+    """Find all pacbayes models nested in a model, each with a function that computes its input from X.
 
-    In a Pipeline, the input is transformed by the previous steps.  Attributes, lists and dicts are searched
-    recursively.
+    Within a Pipeline, the previous steps transform the input.  Attributes, lists and dicts are searched recursively.
     """
     models, visited = [], {}
     todo: list[tuple[Any, Callable[[], Any]]] = [(model, lambda: X)]
@@ -196,17 +197,17 @@ def models_inside(model: Any, X: Any) -> list[tuple[Any, Callable[[], Any]]]:
         if isinstance(value, Pipeline):
             for _, step in value.steps:
                 todo.append((step, rows))
-                rows = partial(_transformed, step, rows) if hasattr(step, "transform") else rows
+                rows = partial(_transform_rows, step, rows) if hasattr(step, "transform") else rows
         else:
-            todo += [(part, rows) for part in _parts(value) if not isinstance(part, _WITHOUT_PARTS)]
+            todo += [(part, rows) for part in _iter_children(value) if not isinstance(part, _LEAF_TYPES)]
     return models
 
 
-# Not searched: modules, types and functions reference everything that was ever imported.
-_WITHOUT_PARTS = (type(None), bool, int, float, complex, str, bytes, np.generic, type, ModuleType, FunctionType)
+# Types that are not searched.  Modules, types and functions refer to everything that was ever imported.
+_LEAF_TYPES = (type(None), bool, int, float, complex, str, bytes, np.generic, type, ModuleType, FunctionType)
 
 
-def _parts(value: Any) -> Iterable[Any]:
+def _iter_children(value: Any) -> Iterable[Any]:
     if isinstance(value, dict):
         return value.values()
     if isinstance(value, list | tuple | set | frozenset):
@@ -216,26 +217,26 @@ def _parts(value: Any) -> Iterable[Any]:
     return tuple(getattr(value, "__dict__", {}).values())
 
 
-def _transformed(step: Any, rows: Callable[[], Any]) -> Any:
-    return step.transform(copy_rows(rows()))  # a step may write into its rows
+def _transform_rows(step: Any, rows: Callable[[], Any]) -> Any:
+    return step.transform(copy_rows(rows()))  # a step may modify its input
 
 
 class OverlapCounter:
-    """Overlap of rows that arrive in blocks with the rows of a model of this library, possibly nested in `model`."""
+    """Accumulate the overlap of rows that arrive in blocks with the rows that a model was fitted on."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
-        # Of each model: the hashes of its rows, and of the new rows; None if these cannot be compared.
+        # For each nested model, the hashes of its rows and of the new rows; None if they cannot be compared.
         self._hashes: dict[int, tuple[Any, list[Any] | None]] = {}
 
     def add(self, X: Any) -> None:
         """Add a block of rows."""
-        for i, (nested, rows) in enumerate(models_inside(self._model, X)):
+        for i, (nested, rows) in enumerate(find_nested_models(self._model, X)):
             known, new = self._hashes.get(i, (None, []))
             try:
                 plan = nested._fitted.plan
-                hashes = None if plan.row_fingerprints is None else hashed_rows(rows(), plan.key)
-            except Exception:  # not fitted, or an earlier step rejects X: then predict does not pass X to it either
+                hashes = None if plan.row_fingerprints is None else sorted_row_hashes(rows(), plan.key)
+            except Exception:  # not fitted, or an earlier step rejects X, as it would in predict
                 hashes = plan = None
             if hashes is None or new is None:
                 self._hashes[i] = (known, None)
@@ -243,8 +244,8 @@ class OverlapCounter:
                 self._hashes[i] = (plan.row_fingerprints, [*new, hashes])
 
     def largest(self) -> Overlap | None:
-        """Largest overlap; None if it is unknown."""
-        overlaps = [overlap(known, np.concatenate(new)) for known, new in self._hashes.values() if new]
+        """Return the largest overlap over the nested models; None if it is unknown."""
+        overlaps = [measure_overlap(known, np.concatenate(new)) for known, new in self._hashes.values() if new]
         return max(
             (result for result in overlaps if result is not None),
             key=lambda result: (result.is_copy, result.is_large, result.seen),
@@ -252,18 +253,18 @@ class OverlapCounter:
         )
 
 
-def largest_overlap(model: Any, X: Any) -> Overlap | None:
-    """Largest overlap of X with the rows of a model of this library, possibly nested in `model`; None if unknown."""
+def find_largest_overlap(model: Any, X: Any) -> Overlap | None:
+    """Compute the largest overlap of X with the rows that a (nested) pacbayes model was fitted on; None if unknown."""
     counter = OverlapCounter(model)
     counter.add(X)
     return counter.largest()
 
 
-def check_new_rows(model: Any, X: Any, name: str, who: str) -> Overlap | None:
-    """Raise if X, called `name`, is the table that a model of this library was fitted on; return the overlap.
+def check_new_rows(model: Any, X: Any, name: str, owner: str) -> Overlap | None:
+    """Compute the overlap of X with the rows of a model; raise if X is the table that the model was fitted on.
 
-    A partial overlap may be due to chance.  Models of this library are found inside a Pipeline, a search or a vote; the
-    rows of other models are unknown.
+    `name` is the name of X in the message.  A partial overlap may be due to chance.  pacbayes models are also found
+    inside a Pipeline, a search or a voting classifier; the rows of other models are unknown.
 
     Examples
     --------
@@ -273,30 +274,32 @@ def check_new_rows(model: Any, X: Any, name: str, who: str) -> Overlap | None:
     Traceback (most recent call last):
     ValueError: test must hold rows that the model was not fitted with, but 60 of 60 rows equal a row behind it
     """
-    result = largest_overlap(model, X)
+    result = find_largest_overlap(model, X)
     if result is not None and result.is_copy and result.seen == result.rows == result.known:
-        raise ValueError(f"{name} must hold rows that {who} was not fitted with, but {result.said} behind it")
+        raise ValueError(f"{name} must hold rows that {owner} was not fitted with, but {result.summary} behind it")
     return result
 
 
-# Level of each of the three Poisson bounds, small enough for false alarms to be rare over several inequalities.
-_LEVEL = 1e-5
+# Level of each of the three Poisson bounds; it is small because several inequalities are tested.
+_POISSON_LEVEL = 1e-5
 # Minimum number and fraction of repeated rows, and maximum ratio of near-duplicates to repeated rows.
-_MIN_REPEATED, _MIN_REPEATED_SHARE, _MAX_NEAR = 10, 0.1, 0.25
-# Number of rows in which the values of columns are counted, to order the columns.
+_MIN_REPEATED, _MIN_REPEATED_SHARE, _MAX_NEAR_RATIO = 10, 0.1, 0.25
+# Number of rows in the sample from which the columns are ordered by their number of distinct values.
 _N_SAMPLED = 2000
 
 
-def equal_labelled_rows(X: Any, codes: Rows) -> Rows | None:
-    """Index of each distinct row (features and class), by first appearance; None if rows cannot be compared.
+def index_distinct_samples(X: Any, codes: Rows) -> Rows | None:
+    """Assign an index to each distinct row (features and class); None if rows cannot be compared.
+
+    Indices are in order of first appearance.
 
     Examples
     --------
-    >>> equal_labelled_rows([["a"], ["b"], ["a"], ["a"]], np.array([0, 0, 0, 1]))
+    >>> index_distinct_samples([["a"], ["b"], ["a"], ["a"]], np.array([0, 0, 0, 1]))
     array([0, 1, 0, 2])
     """
     try:
-        rows = equal_rows(X)
+        rows = index_distinct_rows(X)
     except (TypeError, ValueError):  # functions or rows of different lengths cannot be compared
         return None
     _, first, numbers = np.unique(rows * (int(codes.max()) + 1) + codes, return_index=True, return_inverse=True)
@@ -305,15 +308,15 @@ def equal_labelled_rows(X: Any, codes: Rows) -> Rows | None:
     return ranks[numbers]
 
 
-def warn_of_copies(X: Any, codes: Rows, same: Rows, copies: int, groups: Rows | None) -> None:
-    """Warn if duplicates across the split look like copies made after sampling."""
+def warn_about_duplicates(X: Any, codes: Rows, same: Rows, copies: int, groups: Rows | None) -> None:
+    """Warn if duplicates across the split look like copies created after sampling."""
     if copies == 0:
         return
     # Duplicates within a group are on the same side.
     rows = np.arange(same.size)
     if groups is not None:
         rows = np.unique(same * (int(groups.max()) + 1) + groups, return_index=True)[1]
-    reason = systematic(pick_rows(X, rows), codes[rows], same[rows])
+    reason = explain_copies(pick_rows(X, rows), codes[rows], same[rows])
     if reason is not None:
         warn_caller(
             f"{copies} validation rows have a duplicate (features and class) in the training set, and the duplicates "
@@ -323,29 +326,31 @@ def warn_of_copies(X: Any, codes: Rows, same: Rows, copies: int, groups: Rows | 
         )
 
 
-def systematic(X: Any, codes: Rows, same: Rows) -> str | None:
-    """Reason why duplicates look like copies made after sampling; None if they look like independent draws.
+def explain_copies(X: Any, codes: Rows, same: Rows) -> str | None:
+    """Explain why duplicates look like copies created after sampling; None if they look like independent draws.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(100, 2)), rng.integers(0, 2, 100)
     >>> X5, y5 = np.tile(X, (5, 1)), np.tile(y, 5)
-    >>> systematic(X, y, equal_labelled_rows(X, y)) is None
+    >>> explain_copies(X, y, index_distinct_samples(X, y)) is None
     True
-    >>> systematic(X5, y5, equal_labelled_rows(X5, y5))
+    >>> explain_copies(X5, y5, index_distinct_samples(X5, y5))
     '100 distinct rows occur 5 times each, 0 occur 4 times and 0 occur 6 times'
     """
     times = np.bincount(same)
     first = np.unique(same, return_index=True)[1]
     for multiplicities in [times, *(times[codes[first] == code] for code in np.unique(codes))]:
-        reason = _odd_frequencies(np.bincount(multiplicities))
+        reason = _find_implausible_counts(np.bincount(multiplicities))
         if reason is not None:
             return reason
     for code in np.unique(codes):
         of_class = times[codes[first] == code]
         repeated = int(np.count_nonzero(of_class > 1))
-        if repeated >= max(_MIN_REPEATED, _MIN_REPEATED_SHARE * of_class.size) and _no_near_duplicates(X, first, times):
+        if repeated >= max(_MIN_REPEATED, _MIN_REPEATED_SHARE * of_class.size) and _lacks_near_duplicates(
+            X, first, times
+        ):
             return (
                 f"{repeated} of the {of_class.size} distinct rows of a class occur more than once, but there are "
                 "hardly any near-duplicates"
@@ -353,37 +358,37 @@ def systematic(X: Any, codes: Rows, same: Rows) -> str | None:
     return None
 
 
-def _odd_frequencies(occur: NDArray[np.int64]) -> str | None:
-    """Multiplicities that independent draws cannot explain, as text; None if there are none."""
-    f = np.concatenate([occur, [0]]).astype(np.float64)
+def _find_implausible_counts(frequencies: NDArray[np.int64]) -> str | None:
+    """Describe a multiplicity that independent draws cannot explain; None if there is none."""
+    f = np.concatenate([frequencies, [0]]).astype(np.float64)
     k = np.arange(2, f.size - 1)
-    least = gammaincinv(np.maximum(f[k], 1.0), _LEVEL) * (f[k] > 0)
-    below, above = gammainccinv(f[k - 1] + 1.0, _LEVEL), gammainccinv(f[k + 1] + 1.0, _LEVEL)
+    least = gammaincinv(np.maximum(f[k], 1.0), _POISSON_LEVEL) * (f[k] > 0)
+    below, above = gammainccinv(f[k - 1] + 1.0, _POISSON_LEVEL), gammainccinv(f[k + 1] + 1.0, _POISSON_LEVEL)
     odd = k[least**2 * k / (k + 1.0) > below * above]
     if odd.size == 0:
         return None
     worst = int(odd[np.argmax(f[odd])])
     return (
-        f"{int(f[worst])} distinct rows occur {worst} times each, {int(f[worst - 1])} occur {_times(worst - 1)} and "
-        f"{int(f[worst + 1])} occur {_times(worst + 1)}"
+        f"{int(f[worst])} distinct rows occur {worst} times each, {int(f[worst - 1])} occur {_format_times(worst - 1)} "
+        f"and {int(f[worst + 1])} occur {_format_times(worst + 1)}"
     )
 
 
-def _times(number: int) -> str:
+def _format_times(number: int) -> str:
     return "once" if number == 1 else f"{number} times"
 
 
-def _no_near_duplicates(X: Any, first: Rows, times: Rows) -> bool:
-    """Whether distinct rows hardly ever agree in the finer half of the columns."""
-    half = _finer_half(pick_rows(X, first))
+def _lacks_near_duplicates(X: Any, first: Rows, times: Rows) -> bool:
+    """Whether hardly any distinct rows agree in the half of the columns with the most distinct values."""
+    half = _select_finest_columns(pick_rows(X, first))
     if half is None:
         return False
-    sizes = np.bincount(equal_rows(half))
-    return bool(sizes[sizes > 1].sum() < _MAX_NEAR * np.count_nonzero(times > 1))
+    sizes = np.bincount(index_distinct_rows(half))
+    return bool(sizes[sizes > 1].sum() < _MAX_NEAR_RATIO * np.count_nonzero(times > 1))
 
 
-def _finer_half(X: Any) -> Any:
-    """Half of the columns with the most distinct values (nonzeros if sparse); None for a single column."""
+def _select_finest_columns(X: Any) -> Any:
+    """Select the half of the columns with the most distinct values (nonzeros if sparse); None for a single column."""
     table: Any = X
     if sp.issparse(X):
         table = table.tocsc()
@@ -392,7 +397,7 @@ def _finer_half(X: Any) -> Any:
         table = np.asarray(X)
         table = table.reshape(len(table), -1)
         sample = table[:: max(1, len(table) // _N_SAMPLED)]
-        values = np.array([np.unique(equal_rows(sample[:, j])).size for j in range(table.shape[1])])
+        values = np.array([np.unique(index_distinct_rows(sample[:, j])).size for j in range(table.shape[1])])
     if values.size < 2:
         return None
     return table[:, np.argsort(-values, kind="stable")[: (values.size + 1) // 2]]

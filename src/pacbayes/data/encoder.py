@@ -16,12 +16,12 @@ from pacbayes._utils.arrays import FloatArray, Rows
 from pacbayes.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, PLAIN_NUMBERS, NumberFormat, Schema
 
 #: Categories with at most so many levels become one column per level.
-ONE_HOT = 30
+MAX_ONE_HOT_LEVELS = 30
 # Gradient boosting has at most 255 bins.
-_NATIVE = 250
+_MAX_NATIVE_LEVELS = 250
 # Columns that represent a text, and hashed n-grams that they are computed from.
-_COMPONENTS, _HASHES = 30, 2**13
-_FOLDS = 5
+_N_COMPONENTS, _N_HASHES = 30, 2**13
+_N_FOLDS = 5
 _MISSING = "missing"
 
 
@@ -75,7 +75,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
 
     def fit_transform(self, X: Any, y: Any) -> Any:
         """Fit, and encode the same rows; target encodings are cross-fitted."""
-        self.schema_ = Schema.of(X, categorical=self.categorical, numbers=self.numbers or PLAIN_NUMBERS)
+        self.schema_ = Schema.infer(X, categorical=self.categorical, numbers=self.numbers or PLAIN_NUMBERS)
         self.n_features_in_ = len(self.schema_.columns)
         if isinstance(X, pd.DataFrame) and all(isinstance(name, str) for name in X.columns):
             self.feature_names_in_ = np.array(self.schema_.names, dtype=object)
@@ -96,32 +96,32 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
                 self.medians_[name] = float(np.median(present)) if present.size else 0.0
                 if column.kind == DATE:
                     self.first_[name] = float(present.min()) if present.size else 0.0
-                    parts = _parts(np.where(np.isfinite(values), values, self.medians_[name]))
-                    self.parts_[name] = [part for part, found in parts.items() if np.ptp(found) > 0]
+                    parts = _compute_date_parts(np.where(np.isfinite(values), values, self.medians_[name]))
+                    self.parts_[name] = [part for part, part_values in parts.items() if np.ptp(part_values) > 0]
             elif column.kind == CATEGORY:
-                known = _filled(values)
+                known = _fill_missing(values)
                 levels = sorted(set(known))
-                if len(levels) <= (_NATIVE if self.native else ONE_HOT):
+                if len(levels) <= (_MAX_NATIVE_LEVELS if self.native else MAX_ONE_HOT_LEVELS):
                     self.levels_[name] = levels
                 else:
-                    self.targets_[name] = self._target_encoders(known, labels)
+                    self.targets_[name] = self._fit_target_encoders(known, labels)
                     cross_fitted[name] = self._cross_fit(known, labels)
                     # Names that share words, also with levels that these rows lack.
                     self._fit_text(name, values)
             else:
                 self._fit_text(name, values)
-        return self._encoded(frame, cross_fitted)
+        return self._encode(frame, cross_fitted)
 
     def transform(self, X: Any) -> Any:
         """Encode rows; a level that the rows of `fit` lack has zeros, or the mean of the classes."""
         check_is_fitted(self)
-        return self._encoded(self.schema_.parse(X), {})
+        return self._encode(self.schema_.parse(X), {})
 
     def summary(self) -> list[tuple[str, str, str]]:
         """Name and kind of each column, and what represents it."""
-        return [(column.name, column.kind, self._representation(column.name)) for column in self.schema_.columns]
+        return [(column.name, column.kind, self._describe_column(column.name)) for column in self.schema_.columns]
 
-    def _representation(self, name: str) -> str:
+    def _describe_column(self, name: str) -> str:
         parts = []
         if name in self.first_:
             parts.append(", ".join(["days since the first date", *self.parts_[name]]))
@@ -139,7 +139,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
             parts.append(f"{self.svd_[name].n_components} components of its n-grams")
         return "; ".join(parts) or "nothing"
 
-    def _encoded(self, frame: pd.DataFrame, cross_fitted: dict[str, FloatArray]) -> Any:
+    def _encode(self, frame: pd.DataFrame, cross_fitted: dict[str, FloatArray]) -> Any:
         if len(self.medians_) == len(self.schema_.columns) and not self.first_ and not self.native:
             numbers = frame.to_numpy(dtype=np.float64)
             return np.where(np.isnan(numbers), np.array([*self.medians_.values()]), numbers)
@@ -147,16 +147,24 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
         for column in self.schema_.columns:
             name, values = column.name, frame[column.name]
             if column.kind in (NUMBER, BOOLEAN, DATE):
-                blocks.append((name, self._numbers(name, values.to_numpy(dtype=np.float64))))
+                blocks.append((name, self._encode_numbers(name, values.to_numpy(dtype=np.float64))))
             elif name in self.levels_ and self.native:
-                blocks.append((name, self._native(name, values)))
+                blocks.append((name, self._encode_native(name, values)))
             elif name in self.levels_:
-                blocks.append((name, (_filled(values)[:, None] == np.array(self.levels_[name], object)).astype(float)))
+                blocks.append(
+                    (name, (_fill_missing(values)[:, None] == np.array(self.levels_[name], object)).astype(float))
+                )
             elif name in self.targets_:
-                means = cross_fitted[name] if name in cross_fitted else _means(self.targets_[name], _filled(values))
+                means = (
+                    cross_fitted[name]
+                    if name in cross_fitted
+                    else _encode_targets(self.targets_[name], _fill_missing(values))
+                )
                 blocks.append((name, means))
             if name in self.svd_:
-                blocks.append((f"{name} text", self.svd_[name].transform(self.idf_[name].transform(_grams(values)))))
+                blocks.append(
+                    (f"{name} text", self.svd_[name].transform(self.idf_[name].transform(_hash_ngrams(values))))
+                )
         if not self.native:
             return (
                 np.hstack([block.reshape(len(frame), -1) for _, block in blocks])
@@ -171,28 +179,28 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
                 columns |= {f"{name} {i}": part for i, part in enumerate(block.reshape(len(frame), -1).T)}
         return pd.DataFrame(columns)
 
-    def _numbers(self, name: str, values: FloatArray) -> FloatArray:
+    def _encode_numbers(self, name: str, values: FloatArray) -> FloatArray:
         """Numbers of a column, and the parts of dates."""
         known = np.where(np.isnan(values), self.medians_[name], values)
         used = values if self.native else known
         if name not in self.first_:
             return used
-        parts = _parts(known)
+        parts = _compute_date_parts(known)
         return np.column_stack([used - self.first_[name], *(parts[part] for part in self.parts_[name])])
 
-    def _native(self, name: str, values: Any) -> Any:
+    def _encode_native(self, name: str, values: Any) -> Any:
         """Categories for gradient boosting; levels without a row of `fit` are missing."""
         levels: Any = pd.Index(self.levels_[name], dtype=object)
-        return pd.Categorical.from_codes(levels.get_indexer(_filled(values)), levels)
+        return pd.Categorical.from_codes(levels.get_indexer(_fill_missing(values)), levels)
 
     def _fit_text(self, name: str, values: Any) -> None:
-        grams = _grams(values)
-        size = min(_COMPONENTS, grams.shape[0] - 1)
+        grams = _hash_ngrams(values)
+        size = min(_N_COMPONENTS, grams.shape[0] - 1)
         if size > 0 and grams.nnz:
             self.idf_[name] = TfidfTransformer().fit(grams)
             self.svd_[name] = TruncatedSVD(size, random_state=0).fit(self.idf_[name].transform(grams))
 
-    def _target_encoders(self, known: NDArray[Any], labels: Rows) -> list[Any]:
+    def _fit_target_encoders(self, known: NDArray[Any], labels: Rows) -> list[Any]:
         """One encoder for each class, or for the second of two."""
         classes = range(1, 2) if self.classes_ == 2 else range(self.classes_)
         encoder = TargetEncoder(target_type="continuous")
@@ -202,13 +210,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
         """Encode each fold by the other folds; the folds are stratified and depend on the order of the rows only."""
         folds = np.empty(labels.size, dtype=np.intp)
         order = np.argsort(labels, kind="stable")
-        folds[order] = np.arange(labels.size) % _FOLDS
+        folds[order] = np.arange(labels.size) % _N_FOLDS
         parts = [
             (
                 folds == fold,
-                _means(self._target_encoders(known[folds != fold], labels[folds != fold]), known[folds == fold]),
+                _encode_targets(
+                    self._fit_target_encoders(known[folds != fold], labels[folds != fold]), known[folds == fold]
+                ),
             )
-            for fold in range(_FOLDS)
+            for fold in range(_N_FOLDS)
             if (folds == fold).any() and (folds != fold).any()
         ]
         encoded = np.empty((labels.size, parts[0][1].shape[1]))
@@ -217,24 +227,24 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
         return encoded
 
 
-def _filled(values: Any) -> NDArray[Any]:
+def _fill_missing(values: Any) -> NDArray[Any]:
     """Categories with missing values as a level of their own."""
     return np.array([_MISSING if value != value else f"= {value}" for value in values], dtype=object)
 
 
-def _means(encoders: list[Any], known: NDArray[Any]) -> FloatArray:
+def _encode_targets(encoders: list[Any], known: NDArray[Any]) -> FloatArray:
     return np.hstack([encoder.transform(known[:, None]) for encoder in encoders])
 
 
-def _grams(values: Any) -> Any:
+def _hash_ngrams(values: Any) -> Any:
     """Hashed n-grams of characters; each row depends on its text only."""
     texts = ["" if text != text else text for text in values]
     return HashingVectorizer(
-        analyzer="char_wb", ngram_range=(3, 4), n_features=_HASHES, alternate_sign=False
+        analyzer="char_wb", ngram_range=(3, 4), n_features=_N_HASHES, alternate_sign=False
     ).transform(texts)
 
 
-def _parts(days: FloatArray) -> dict[str, FloatArray]:
+def _compute_date_parts(days: FloatArray) -> dict[str, FloatArray]:
     """Year, month, day, weekday and hour of days since 1970."""
     # Years beyond those of pandas are no dates.
     moments: Any = pd.to_datetime(pd.Series(np.clip(days, -100_000.0, 100_000.0)), unit="D").dt

@@ -1,4 +1,4 @@
-"""`load_dataset`: a data set by name or from a file."""
+"""Loading of data sets by name or from a file."""
 
 from __future__ import annotations
 
@@ -32,61 +32,47 @@ def load_dataset(
 ) -> Bunch:
     """Load one of the paper's data sets by name, or a CSV, TSV or Parquet file.
 
-    Parameters
-    ----------
-    name : str or path
-        A name in `pacbayes.data.DATASETS`, or the path of a file that ends in ``.csv`` or ``.tsv`` (also with
-        ``.gz``, ``.bz2``, ``.xz``, ``.zip``) or ``.parquet`` (needs the extra ``pacbayes[parquet]``).  Text files
-        start with a line of column names.  A file that would take more than half of the free memory is a `MemoryError`
-        before it does.  A file whose path is also the name of a data set is reached with a
-        `pathlib.Path`.
-    target : str, optional
-        For a file: the column with the classes, by default the last one.  All others are features: finite numbers, or
-        with `as_frame` also dates, categories and text, and missing values.
-    drop : sequence of str
-        For a file: columns to leave out; one without a name in the file is called ``"Unnamed: 0"``, with its place.
-    keep : sequence of str
-        For a file: columns to take as measurements although they look like row numbers or identifiers, which are
-        refused otherwise: whole numbers, no two of them equal, that rise or fall from row to row or are too many for
-        their range to be measurements (`pacbayes.data.leakage`), or that a name such as ``id`` gives away;
-        numbers of subjects with several rows (`pacbayes.data.leakage`); and columns without a name.
-    sep : str, optional
-        For a CSV or TSV file: the character between two fields, by default the one that all lines agree on.
-    encoding : str, optional
-        For a CSV or TSV file: by default UTF-8, UTF-16 or Latin-1 (Windows-1252), by the first megabyte.
-    skip_unlabelled : bool
-        For a file: leave out rows without a class; the certificate is then about examples that have one.
-    decimal, thousands : str, optional
-        For a file: the decimal sign of numbers, a point or a comma, and the sign between thousands, as in
-        ``3,682.50``; by default the signs that read the numbers of the first megabyte.
-    as_frame : bool
-        Return pandas objects.
+        Parameters ---------- name : str or path A name in `pacbayes.data.DATASETS`, or the path of a file that ends in
+        ``.csv`` or ``.tsv`` (also with ``.gz``, ``.bz2``, ``.xz``, ``.zip``) or ``.parquet`` (needs the extra
+        ``pacbayes[parquet]``).  Text files start with a line of column names.  A `MemoryError` is raised if reading a
+        file would take more than half of the free memory.  Pass a `pathlib.Path` if the path of a file is also the name
+        of a data set. target : str, optional For a file: the column with the classes, by default the last one.  All
+        others are features: finite numbers, or with `as_frame` also dates, categories and text, and missing values.
+        drop : sequence of str For a file: columns to leave out.  Unnamed columns are called ``"Unnamed: 0"`` and so on,
+        by position. keep : sequence of str For a file: columns to accept as measurements although they look like row
+        numbers or identifiers.  Otherwise, these are rejected: distinct integers that are monotone, that are too many
+        for their range, or whose name suggests an identifier; identifiers of subjects with several rows; and unnamed
+        columns (see `pacbayes.data.leakage`). sep : str, optional For a CSV or TSV file: the field separator; by
+        default, it is detected. encoding : str, optional For a CSV or TSV file: by default UTF-8, UTF-16 or Latin-1
+        (Windows-1252), detected from the first megabyte. skip_unlabelled : bool For a file: leave out rows without a
+        class.  The certificate then holds for examples that have a class. decimal, thousands : str, optional For a
+        file: the decimal sign, a point or a comma, and the thousands separator, as in ``3,682.50``; by default, they
+        are detected from the first megabyte. as_frame : bool Return pandas objects.
 
     Returns
     -------
     sklearn.utils.Bunch
-        As from scikit-learn's own loaders:
+        As returned by scikit-learn's loaders:
 
         * data: ndarray of float64, shape (rows, features); a DataFrame with `as_frame`
-        * target: ndarray of shape (rows,), a Series with `as_frame`; for the named data sets the class as a code,
-          0 or 1, for a file the labels as they stand there
+        * target: ndarray of shape (rows,), a Series with `as_frame`; class codes 0 and 1 for the named
+          data sets, labels as in the file for files
         * frame: DataFrame of `data` and `target` with `as_frame`, otherwise None
         * feature_names: list of str
         * target_names: ndarray of str, the names of the classes in the order of ``numpy.unique(target)``
         * split_sizes: SplitSizes (training, validation, test), the paper's; None for a file and for ``transfusion``,
           which its table does not list
-        * DESCR: str, with size, what was changed, what the paper's table says, whom to cite, licence
-        * filename: str, the file read
+        * DESCR: str, with size, changes, the row of the paper's table, citation and licence
+        * filename: str, path of the file
 
     See Also
     --------
-    StochasticSVC : What to do with one.
+    StochasticSVC : Train and certify support vector machines.
 
-    Notes
-    -----
-    ``bupa-leaky`` is the paper's version of ``bupa``, with the column that defines the class among the features.
-    ``mushroom`` has 5644 rows, the paper's version ``mushroom-paper`` 5643: it lost the first, evidently to a reader
-    that took it for column names.  Both have the paper's 116 one-hot columns; 18 of them are zero in every row.
+    Notes ----- ``bupa-leaky`` is the paper's version of ``bupa``, with the column that defines the class among the
+    features. ``mushroom`` has 5644 rows, the paper's version ``mushroom-paper`` 5643: the first row is missing,
+    probably because it was read as column names.  Both have the paper's 116 one-hot columns; 18 of them are zero in
+    every row.
 
     References
     ----------
@@ -126,13 +112,13 @@ def load_dataset(
                 f"{name!r} is fixed"
             )
         facts = DATASETS[name]
-        return _bunch(read_shipped(facts), facts.description, facts.split_sizes, as_frame)
+        return _to_bunch(read_shipped(facts), facts.description, facts.split_sizes, as_frame)
     path = Path(name)
     if isinstance(name, str) and not (path.suffix or path.parent != Path() or path.exists()):
         raise ValueError(
             f"unknown data set {name!r}; known are {', '.join(DATASETS)}, or the path of a CSV, TSV or Parquet file"
         )
-    # Imported here, as pandas below: `import pacbayes.data` is to stay quick.
+    # Imported here, like pandas below, to keep `import pacbayes.data` fast.
     from pacbayes.data.io import ReadOptions
 
     options = ReadOptions(sep, encoding, numbers)
@@ -144,7 +130,7 @@ def load_dataset(
     )
     if skip_unlabelled:
         description += f" {skipped} examples without a class were left out."
-    return _bunch(table, description, None, as_frame)
+    return _to_bunch(table, description, None, as_frame)
 
 
 def _read_file(
@@ -155,49 +141,49 @@ def _read_file(
     skip_unlabelled: bool,
     as_frame: bool,
 ) -> tuple[Table, int]:
-    """Read the rows of a file, and count the rows without a class that were left out."""
+    """Read a file; return its table, and the number of rows without a class that were left out."""
     from pacbayes.data.io import open_table
     from pacbayes.data.leakage import reject_columns
-    from pacbayes.data.rejections import in_python, listed
+    from pacbayes.data.rejections import format_argument, format_names
     from pacbayes.data.schema import BOOLEAN, NUMBER, Schema
-    from pacbayes.data.targets import has_label, labels_of, similar_columns, target_of
+    from pacbayes.data.targets import labelled_mask, parse_labels, select_target, suggest_columns
 
     file, (drop, keep) = open_table(path, options), drop_and_keep
     for option, columns in (("drop", drop), ("keep", keep)):
         unknown = sorted(set(columns) - set(file.columns))
         if unknown:
-            similar = similar_columns(file.columns, unknown)
-            raise ValueError(f"{option} must name columns of {str(path)!r}, got {listed(unknown)}; {similar}")
+            similar = suggest_columns(file.columns, unknown)
+            raise ValueError(f"{option} must name columns of {str(path)!r}, got {format_names(unknown)}; {similar}")
     names = [name for name in file.columns if name not in drop]
-    chosen = target_of(names, target, str(path))
-    frame = file.read(strings=[chosen])[names]
-    kept = has_label(frame, chosen, str(path)) if skip_unlabelled else np.ones(len(frame), dtype=bool)
-    frame, skipped = frame[kept].reset_index(drop=True), int((~kept).sum())
-    labels = labels_of(frame.pop(chosen), str(path))
-    schema = Schema.of(frame)
-    reject_columns(frame, schema, keep, in_python)
-    others = [column.name for column in schema.columns if column.kind not in (NUMBER, BOOLEAN) or column.strings]
-    if others and not as_frame:
+    class_column = select_target(names, target, str(path))
+    frame = file.read(strings=[class_column])[names]
+    keep_mask = labelled_mask(frame, class_column, str(path)) if skip_unlabelled else np.ones(len(frame), dtype=bool)
+    frame, skipped = frame[keep_mask].reset_index(drop=True), int((~keep_mask).sum())
+    labels = parse_labels(frame.pop(class_column), str(path))
+    schema = Schema.infer(frame)
+    reject_columns(frame, schema, keep, format_argument)
+    non_numeric = [column.name for column in schema.columns if column.kind not in (NUMBER, BOOLEAN) or column.strings]
+    if non_numeric and not as_frame:
         raise ValueError(
-            f"features must be numbers, but in {str(path)!r} these columns are not: {listed(others)} ({others[0]!r} "
-            f"holds {frame[others[0]].dropna().iloc[0]!r}); use as_frame=True, leave them out with drop={others!r}, or "
-            "say which column is the class with target="
+            f"features must be numbers, but in {str(path)!r} these columns are not: {format_names(non_numeric)} "
+            f"({non_numeric[0]!r} holds {frame[non_numeric[0]].dropna().iloc[0]!r}); use as_frame=True, leave them out "
+            f"with drop={non_numeric!r}, or name the column of classes with target="
         )
-    data: Any = schema.numeric(frame)
+    data: Any = schema.to_numeric(frame)
     missing = [str(name) for name in frame if data[name].isna().any()]
     if not as_frame:
         if missing:
             raise ValueError(
-                f"features must be finite, but columns {listed(missing)} of {str(path)!r} have missing values, the "
-                f"first in example {int(data[missing[0]].isna().to_numpy().argmax()) + 1}; fill them in, or "
+                f"features must be finite, but columns {format_names(missing)} of {str(path)!r} have missing values, "
+                f"the first in example {int(data[missing[0]].isna().to_numpy().argmax()) + 1}; fill them in, or "
                 "use as_frame=True"
             )
         data = data.to_numpy(dtype=np.float64)
     classes = [str(label) for label in np.unique(labels)]
-    return Table(data, labels, [str(name) for name in frame], classes, chosen, str(path)), skipped
+    return Table(data, labels, [str(name) for name in frame], classes, class_column, str(path)), skipped
 
 
-def _bunch(table: Table, description: str, split_sizes: tuple[int, int, int] | None, as_frame: bool) -> Bunch:
+def _to_bunch(table: Table, description: str, split_sizes: tuple[int, int, int] | None, as_frame: bool) -> Bunch:
     from sklearn.utils import Bunch
 
     contents: dict[str, Any] = {"data": table.data, "target": table.target, "frame": None}

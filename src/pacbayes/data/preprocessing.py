@@ -19,7 +19,7 @@ from sklearn.utils.validation import _num_samples
 from pacbayes._utils.arrays import FloatArray
 from pacbayes.data.dataset import Dataset
 from pacbayes.data.encoder import TableEncoder
-from pacbayes.data.rows import copy_rows, csr_rows, few_rows, pick_rows, warn_if_batch_dependent
+from pacbayes.data.rows import copy_rows, pick_rows, select_test_rows, to_csr, warn_if_batch_dependent
 
 AUTO = "auto"
 
@@ -39,7 +39,7 @@ def check_preprocessor(preprocessor: Any, split: str) -> None:
         hasattr(preprocessor, name) for name in ("fit", "transform", "get_params")
     ):
         raise TypeError(f"preprocessor must be an unfitted scikit-learn transformer or None, got {preprocessor!r}")
-    check_trained_here("preprocessor", preprocessor)
+    check_not_frozen("preprocessor", preprocessor)
     if split != "shared":
         raise ValueError(
             "preprocessor must be None with split='independent', where each classifier requires its own one; use "
@@ -71,30 +71,30 @@ def resolve_preprocessor(preprocessor: Any, rows: Any) -> Any:
     return None if complete else TableEncoder()
 
 
-def with_categories(preprocessor: Any) -> Any:
+def to_native_encoder(preprocessor: Any) -> Any:
     """Preprocessor for gradient boosting, which takes categories and missing values; None if it is not the default.
 
     Examples
     --------
-    >>> with_categories(TableEncoder()), with_categories("passthrough")
+    >>> to_native_encoder(TableEncoder()), to_native_encoder("passthrough")
     (TableEncoder(native=True), None)
     """
     return clone(preprocessor).set_params(native=True) if isinstance(preprocessor, TableEncoder) else None
 
 
-def check_trained_here(name: str, estimator: Any) -> None:
+def check_not_frozen(name: str, estimator: Any) -> None:
     """Raise if an estimator has a frozen part, which may have been fitted on validation rows.
 
     Examples
     --------
     >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.preprocessing import StandardScaler
-    >>> check_trained_here("preprocessor", FrozenEstimator(StandardScaler().fit([[0.0]])))
+    >>> check_not_frozen("preprocessor", FrozenEstimator(StandardScaler().fit([[0.0]])))
     Traceback (most recent call last):
     ValueError: preprocessor must be unfitted, but contains FrozenEstimator(estimator=StandardScaler()). Apply
     a transformer that was fitted on other rows to X, or certify a prefit classifier with from_fitted
     """
-    for part in _parts_of(estimator):
+    for part in _iter_params(estimator):
         if isinstance(part, FrozenEstimator):
             raise ValueError(
                 f"{name} must be unfitted, but contains {part!r}. Apply a transformer that was fitted on other rows to "
@@ -102,19 +102,19 @@ def check_trained_here(name: str, estimator: Any) -> None:
             )
 
 
-def _parts_of(value: Any) -> Iterator[Any]:
+def _iter_params(value: Any) -> Iterator[Any]:
     """Yield an estimator and, recursively, its parameters, including items of lists and dicts and bound methods."""
     if isinstance(value, types.MethodType) and isinstance(value.__self__, BaseEstimator):
         yield FrozenEstimator(value.__self__)  # `clone` copies a bound method together with its fitted estimator
     elif isinstance(value, list | tuple | set | frozenset):
         for part in value:
-            yield from _parts_of(part)
+            yield from _iter_params(part)
     elif isinstance(value, dict):
-        yield from _parts_of(list(value.values()))
+        yield from _iter_params(list(value.values()))
     else:
         yield value
         if hasattr(value, "get_params") and not isinstance(value, type):
-            yield from _parts_of(list(value.get_params(deep=False).values()))
+            yield from _iter_params(list(value.get_params(deep=False).values()))
 
 
 def fit_preprocessor(preprocessor: Any, training: Dataset) -> tuple[Any, FloatArray]:
@@ -125,7 +125,7 @@ def fit_preprocessor(preprocessor: Any, training: Dataset) -> tuple[Any, FloatAr
     Examples
     --------
     >>> from sklearn.preprocessing import MinMaxScaler
-    >>> fitted, rows = fit_preprocessor(MinMaxScaler(), Dataset.checked(np.array([[0.0], [2.0]]), np.array([0, 1])))
+    >>> fitted, rows = fit_preprocessor(MinMaxScaler(), Dataset.from_arrays(np.array([[0.0], [2.0]]), np.array([0, 1])))
     >>> rows.ravel(), apply_preprocessor(fitted, np.array([[6.0]])).ravel()
     (array([0., 1.]), array([3.]))
     """
@@ -135,14 +135,14 @@ def fit_preprocessor(preprocessor: Any, training: Dataset) -> tuple[Any, FloatAr
         rows = check_array(fitted.fit_transform(copy_rows(training.rows), training.labels), dtype=np.float64)
     else:
         rows = apply_preprocessor(fitted.fit(copy_rows(training.rows), training.labels), training.rows)
-    sample = few_rows(training.labels)
+    sample = select_test_rows(training.labels)
     warn_if_batch_dependent([fitted], lambda i: pick_rows(training.rows, sample), "transform")
     return fitted, rows
 
 
 def apply_preprocessor(fitted: Any, X: Any) -> FloatArray:
     """Transform rows to a dense array of finite numbers."""
-    transformed: Any = fitted.transform(copy_rows(csr_rows(X)))
+    transformed: Any = fitted.transform(copy_rows(to_csr(X)))
     dense = transformed.toarray() if hasattr(transformed, "toarray") else transformed
     rows: FloatArray = check_array(dense, dtype=np.float64)
     if len(rows) != _num_samples(X):
@@ -150,29 +150,29 @@ def apply_preprocessor(fitted: Any, X: Any) -> FloatArray:
     return rows
 
 
-_FILL = "Impute missing values with an imputer that is fitted on the training rows: "
+_IMPUTE = "Impute missing values with an imputer that is fitted on the training rows: "
 #: Advice for `StochasticSVC` with a shared split.
-IN_PREPROCESSOR = f"{_FILL}StochasticSVC(preprocessor=SimpleImputer())"
+IMPUTE_IN_PREPROCESSOR = f"{_IMPUTE}StochasticSVC(preprocessor=SimpleImputer())"
 # Matches errors about missing values, but not those about missing columns.
 _ABOUT_MISSING = re.compile(r"\b(NaN|nan|infinity|missing values?)\b")
 
 
-def in_pipeline(estimator: Any) -> str:
+def suggest_imputation(estimator: Any) -> str:
     """Advice on imputation for an estimator of `CertifiedClassifier`; None stands for a list of prefit estimators.
 
     Examples
     --------
     >>> from sklearn.svm import SVC
-    >>> in_pipeline(SVC()).partition(": ")[2]
+    >>> suggest_imputation(SVC()).partition(": ")[2]
     'CertifiedClassifier(make_pipeline(SimpleImputer(), SVC())), with svc__ before the names in a Grid'
     """
     if isinstance(estimator, Pipeline):
-        return f"{_FILL}SimpleImputer() as the first step of the pipeline"
+        return f"{_IMPUTE}SimpleImputer() as the first step of the pipeline"
     if estimator is None:
-        return f"{_FILL}make_pipeline(SimpleImputer(), ...) around each estimator of the list"
+        return f"{_IMPUTE}make_pipeline(SimpleImputer(), ...) around each estimator of the list"
     name = type(estimator).__name__
     example = f"CertifiedClassifier(make_pipeline(SimpleImputer(), {name}()))"
-    return f"{_FILL}{example}, with {name.lower()}__ before the names in a Grid"
+    return f"{_IMPUTE}{example}, with {name.lower()}__ before the names in a Grid"
 
 
 def check_finite(rows: FloatArray, X: Any, remedy: str) -> None:
@@ -202,7 +202,7 @@ def check_finite(rows: FloatArray, X: Any, remedy: str) -> None:
 
 
 @contextmanager
-def naming_remedy(X: Any, remedy: str) -> Iterator[None]:
+def add_remedy_to_errors(X: Any, remedy: str) -> Iterator[None]:
     """Add a remedy to errors about missing values, if X has some."""
     try:
         yield
@@ -210,17 +210,17 @@ def naming_remedy(X: Any, remedy: str) -> Iterator[None]:
         message = str(error)
         # Search the first line only: the others may contain column names.
         first, newline, rest = message.partition("\n")
-        if remedy in message or not _ABOUT_MISSING.search(first) or not has_gaps(X):
+        if remedy in message or not _ABOUT_MISSING.search(first) or not contains_missing(X):
             raise
         raise ValueError(f"{first.rstrip('.')}. {remedy}.{newline}{rest}") from error
 
 
-def has_gaps(X: Any) -> bool:
+def contains_missing(X: Any) -> bool:
     """Whether X contains NaN or None.
 
     Examples
     --------
-    >>> has_gaps([["a", None]]), has_gaps(np.eye(2)), has_gaps(["a text"])
+    >>> contains_missing([["a", None]]), contains_missing(np.eye(2)), contains_missing(["a text"])
     (True, False, False)
     """
     values: Any = X
@@ -230,39 +230,41 @@ def has_gaps(X: Any) -> bool:
 
 
 # Matches errors of NumPy and scikit-learn about rows that are not numeric.
-_NO_NUMBER = re.compile(r"could not convert string to float|could not be promoted|datetime|Timestamp|Timedelta")
+_NOT_NUMERIC = re.compile(r"could not convert string to float|could not be promoted|datetime|Timestamp|Timedelta")
 
 
 @contextmanager
-def naming_column(X: Any, remedy: str) -> Iterator[None]:
+def add_column_to_errors(X: Any, remedy: str) -> Iterator[None]:
     """Add the name of the first column of dates or strings, and a remedy, to errors about such columns."""
     try:
         yield
     except (TypeError, ValueError) as error:
-        unusable = unusable_column(X) if _NO_NUMBER.search(str(error)) else None
+        unusable = find_unusable_column(X) if _NOT_NUMERIC.search(str(error)) else None
         if unusable is None:
             raise
         column, value, is_text = unusable
-        kind, advice = ("strings", remedy.format(column=column)) if is_text else ("dates or times", _DATES)
+        kind, advice = ("strings", remedy.format(column=column)) if is_text else ("dates or times", _CONVERT_DATES)
         raise ValueError(f"column {column!r} of X holds {kind} ({str(value)[:40]!r}). {advice}. ({error})") from error
 
 
-_DATES = "Convert them to numbers, such as days since a reference date"
-_ENCODER = "make_column_transformer((OneHotEncoder(handle_unknown='ignore'), [{column!r}]), remainder='passthrough')"
+_CONVERT_DATES = "Convert them to numbers, such as days since a reference date"
+_ENCODER_EXAMPLE = (
+    "make_column_transformer((OneHotEncoder(handle_unknown='ignore'), [{column!r}]), remainder='passthrough')"
+)
 #: Advice for `StochasticSVC` with a shared split, and for classifiers in general.
-ENCODE = f"Encode them with StochasticSVC(preprocessor=...), such as {_ENCODER}"
-ENCODE_PREPROCESSOR = f"Encode them with CertifiedClassifier(preprocessor=...), such as {_ENCODER}"
-ENCODE_FIRST = f"Start the pipeline of the estimator with an encoder, such as {_ENCODER}"
+ENCODE = f"Encode them with StochasticSVC(preprocessor=...), such as {_ENCODER_EXAMPLE}"
+ENCODE_PREPROCESSOR = f"Encode them with CertifiedClassifier(preprocessor=...), such as {_ENCODER_EXAMPLE}"
+ENCODE_FIRST = f"Start the pipeline of the estimator with an encoder, such as {_ENCODER_EXAMPLE}"
 
 
-def unusable_column(X: Any) -> tuple[Any, Any, bool] | None:
+def find_unusable_column(X: Any) -> tuple[Any, Any, bool] | None:
     """First column of dates or strings, one of its values, and whether it is a string; None if there is none.
 
     Examples
     --------
-    >>> unusable_column(pd.DataFrame({"size": [1.0, 2.0], "colour": ["1", "red"]}))
+    >>> find_unusable_column(pd.DataFrame({"size": [1.0, 2.0], "colour": ["1", "red"]}))
     ('colour', 'red', True)
-    >>> unusable_column([[1.0, "red"], [2.0, "blue"]])
+    >>> find_unusable_column([[1.0, "red"], [2.0, "blue"]])
     (1, 'red', True)
     """
     if sp.issparse(X):

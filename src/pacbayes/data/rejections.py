@@ -1,92 +1,92 @@
-"""Columns that cannot be used: what is wrong with each, and the ways out, said about all of them at once."""
+"""Error messages for columns that cannot be used, with remedies, for all columns at once."""
 
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-#: How a way out is said: from an option, such as "drop", and what it is given, None for one that is given nothing.
+#: Function that formats an option, such as "drop", with its value (None for a flag), for an error message.
 Hint = Callable[[str, str | None], str]
-# Arguments in Python that are no lists.
-_SINGLE = ("decimal", "encoding", "sep", "target", "thousands")
-# So many columns are said in full; up to the second number they are named; more are counted.
-_SAID, _NAMED = 10, 50
+# Arguments of `load_dataset` that are not lists.
+_SCALAR_ARGUMENTS = ("decimal", "encoding", "sep", "target", "thousands")
+# Maximum number of columns that are described, and that are named; further ones are only counted.
+_MAX_DESCRIBED, _MAX_NAMED = 10, 50
 
 
 @dataclass(frozen=True)
-class Refused:
-    """A column that cannot be used, why, and the ways out besides leaving it out."""
+class RejectedColumn:
+    """Column that cannot be used, with the reason and remedies besides dropping it."""
 
     column: str
-    why: str
-    ways: tuple[str, ...] = ()
-    #: Whether leaving it out is a way out: what says which rows belong together is missed if it is not there.
+    reason: str
+    remedies: tuple[str, ...] = ()
+    #: Whether dropping the column is a remedy; dropping an identifier of groups would hide the dependence of rows.
     may_drop: bool = True
 
-    def said(self, hint: Hint) -> str:
-        """Return the whole of it in words."""
+    def message(self, hint: Hint) -> str:
+        """Format the error message."""
         drop = (f"leave it out with {hint('drop', self.column)}",) if self.may_drop else ()
-        ways = (*drop, *self.ways)
-        return f"column {self.column!r} {self.why}; {', or '.join(ways)}"
+        remedies = (*drop, *self.remedies)
+        return f"column {self.column!r} {self.reason}; {', or '.join(remedies)}"
 
 
-def in_shell(option: str, value: str | None) -> str:
-    r"""Return an option of the command line; the value is quoted as a shell needs it.
+def format_option(option: str, value: str | None) -> str:
+    r"""Format an option of the command line, with its value quoted for a shell.
 
     Examples
     --------
-    >>> print(in_shell("drop", "age in years"), in_shell("missing", "?"), in_shell("skip_unlabelled", None))
-    --drop 'age in years' --missing '?' --skip-unlabelled
-    >>> print(in_shell("thousands", ","))
+    >>> print(format_option("drop", "age in years"), format_option("skip_unlabelled", None))
+    --drop 'age in years' --skip-unlabelled
+    >>> print(format_option("thousands", ","))
     --thousands ","
-    >>> print(in_shell("drop", "it's\ttwo lines\n"))
+    >>> print(format_option("drop", "it's\ttwo lines\n"))
     --drop $'it\'s\ttwo lines\n'
     """
     name = f"--{option.replace('_', '-')}"
     if value is None:
         return name
     if value in (",", ".", "'"):
-        return f'{name} "{value}"'  # a sentence would swallow it
+        return f'{name} "{value}"'  # readable within a sentence
     if value.isprintable():
         return f"{name} {shlex.quote(value)}"
-    # A line of help shows no control characters: written as bash, zsh and ksh read them.
+    # Control characters are escaped in the syntax of bash, zsh and ksh.
     escaped = value.encode("unicode_escape").decode().replace("'", "\\'")
     return f"{name} $'{escaped}'"
 
 
-def in_python(option: str, value: str | None) -> str:
-    """Return an argument of `load_dataset`.
+def format_argument(option: str, value: str | None) -> str:
+    """Format a keyword argument of `load_dataset`.
 
     Examples
     --------
-    >>> in_python("drop", "age in years"), in_python("sep", ";"), in_python("skip_unlabelled", None)
+    >>> format_argument("drop", "age in years"), format_argument("sep", ";"), format_argument("skip_unlabelled", None)
     ("drop=['age in years']", "sep=';'", 'skip_unlabelled=True')
     """
     if value is None:
         return f"{option}=True"
-    return f"{option}={value!r}" if option in _SINGLE else f"{option}=[{value!r}]"
+    return f"{option}={value!r}" if option in _SCALAR_ARGUMENTS else f"{option}=[{value!r}]"
 
 
-def listed(names: Sequence[str], most: int = 10) -> str:
-    """First names of a list, and the number of the others.
+def format_names(names: Sequence[str], max_names: int = 10) -> str:
+    """Format the first names of a list, and the number of remaining ones.
 
     Examples
     --------
-    >>> listed(["a", "b"]), listed(["a", "b", "c", "d"], 1)
+    >>> format_names(["a", "b"]), format_names(["a", "b", "c", "d"], 1)
     ("'a', 'b'", "'a' and 3 more")
     """
-    # One or two more are as soon named as counted.
-    most = len(names) if len(names) <= most + 2 else most
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    # Name one or two more instead of counting them.
+    max_names = len(names) if len(names) <= max_names + 2 else max_names
+    shown = ", ".join(repr(name) for name in names[:max_names])
+    return shown if len(names) <= max_names else f"{shown} and {len(names) - max_names} more"
 
 
-def refuse(columns: Sequence[Refused], hint: Hint) -> None:
-    """Raise one error about all columns, if there is any.
+def raise_rejected(columns: Sequence[RejectedColumn], hint: Hint) -> None:
+    """Raise a single error for all rejected columns, if there are any.
 
     Examples
     --------
-    >>> refuse([], in_shell)
-    >>> refuse([Refused("a b", "is empty"), Refused("c", "is full")], in_shell)
+    >>> raise_rejected([], format_option)
+    >>> raise_rejected([RejectedColumn("a b", "is empty"), RejectedColumn("c", "is full")], format_option)
     Traceback (most recent call last):
     ValueError: 2 columns cannot be used: (1) column 'a b' is empty; leave it out with --drop 'a b' (2) column 'c' is
     full; leave it out with --drop c (all) leave them all out with --drop 'a b' --drop c
@@ -94,13 +94,13 @@ def refuse(columns: Sequence[Refused], hint: Hint) -> None:
     if not columns:
         return
     if len(columns) == 1:
-        raise ValueError(columns[0].said(hint))
-    said = [f"({number}) {column.said(hint)}" for number, column in enumerate(columns[:_SAID], 1)]
-    if len(columns) > _SAID:
-        rest = ", ".join(repr(column.column) for column in columns[_SAID:_NAMED])
-        more = f" and {len(columns) - _NAMED} more" if len(columns) > _NAMED else ""
-        said.append(f"({_SAID + 1} to {len(columns)}) for such reasons {rest}{more}")
-    if len(columns) <= _NAMED and all(column.may_drop for column in columns):
+        raise ValueError(columns[0].message(hint))
+    messages = [f"({number}) {column.message(hint)}" for number, column in enumerate(columns[:_MAX_DESCRIBED], 1)]
+    if len(columns) > _MAX_DESCRIBED:
+        rest = ", ".join(repr(column.column) for column in columns[_MAX_DESCRIBED:_MAX_NAMED])
+        more = f" and {len(columns) - _MAX_NAMED} more" if len(columns) > _MAX_NAMED else ""
+        messages.append(f"({_MAX_DESCRIBED + 1} to {len(columns)}) for such reasons {rest}{more}")
+    if len(columns) <= _MAX_NAMED and all(column.may_drop for column in columns):
         drop = " ".join(hint("drop", column.column) for column in columns)
-        said.append(f"(all) leave them all out with {drop}")
-    raise ValueError(f"{len(columns)} columns cannot be used: {' '.join(said)}")
+        messages.append(f"(all) leave them all out with {drop}")
+    raise ValueError(f"{len(columns)} columns cannot be used: {' '.join(messages)}")

@@ -1,11 +1,10 @@
 """Indexing, copying and hashing of rows in any container, and tests for batch-dependent predictions.
 
-Equal rows have equal bytes, whatever their container and numeric type.  A model stores sorted keyed 64-bit hashes of
-the rows of its fit: enough to recognise a row, but not to reconstruct it.
+Equal rows have equal hashes, regardless of container and numeric type.  A model stores sorted keyed 64-bit hashes of
+the rows that it was fitted on, from which rows can be recognised, but not reconstructed.
 
-`warn_if_batch_dependent` compares predictions for single rows with those for a batch.  An estimator that uses the
-statistics of the batch, such as its mean, predicts differently for single rows, so that its validation errors say
-nothing about its errors in use.
+`warn_if_batch_dependent` compares predictions for single rows with those for a batch.  If an estimator
+uses statistics of the batch, such as its mean, its validation errors do not estimate its errors on single rows.
 """
 
 import copy
@@ -33,7 +32,7 @@ from pacbayes._utils.threads import limit_to_one_thread
 def check_table(X: Any) -> None:
     """Raise if X has masked entries, or column names that are not unique strings.
 
-    scikit-learn could neither check the order of such columns in `predict` nor select them in a ColumnTransformer.
+    For such columns, scikit-learn can neither check the order in `predict` nor select them in a ColumnTransformer.
 
     Examples
     --------
@@ -54,12 +53,12 @@ def check_table(X: Any) -> None:
         raise ValueError(f"X must have unique column names, got {columns[columns.duplicated()][0]!r} twice")
 
 
-def csr_rows(X: Any) -> Any:
+def to_csr(X: Any) -> Any:
     """Convert sparse rows to CSR; leave other containers unchanged.
 
     Examples
     --------
-    >>> csr_rows(sp.dia_array(np.eye(3))).format, csr_rows([[1.0]])
+    >>> to_csr(sp.dia_array(np.eye(3))).format, to_csr([[1.0]])
     ('csr', [[1.0]])
     """
     check_table(X)
@@ -71,30 +70,29 @@ def csr_rows(X: Any) -> Any:
     return rows.tocsr()
 
 
-def pickable_rows(X: Any) -> Any:
-    """Make rows indexable: convert sparse rows to CSR, and objects with only ``__array__`` to arrays.
+def to_indexable(X: Any) -> Any:
+    """Make rows indexable: convert sparse matrices to CSR, and objects that only have ``__array__`` to arrays.
 
     Examples
     --------
-    >>> pickable_rows([["a"], ["b"]])
+    >>> to_indexable([["a"], ["b"]])
     [['a'], ['b']]
     """
-    rows = csr_rows(numpy_columns(X))
+    rows = to_csr(to_numpy_columns(X))
     array_only = hasattr(rows, "__array__") and not hasattr(rows, "__len__") and not sp.issparse(rows)
     return np.asarray(rows) if array_only else rows
 
 
-def numpy_columns(X: Any) -> Any:
+def to_numpy_columns(X: Any) -> Any:
     """Convert tables of polars and pyarrow, and nullable or pyarrow-backed columns, to a data frame of NumPy types.
 
-    Missing strings become NaN, as in tables that are read from files: scikit-learn's encoders reject pandas' NA and
-    treat None as a category.
+    Missing strings become NaN, because scikit-learn's encoders reject pandas' NA and treat None as a category.
 
     Examples
     --------
     >>> import pandas as pd
     >>> X = pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": pd.array([True, False], dtype="boolean")})
-    >>> numpy_columns(X).dtypes.astype(str).tolist()
+    >>> to_numpy_columns(X).dtypes.astype(str).tolist()
     ['float64', 'bool']
     """
     if type(X).__module__.partition(".")[0] in ("polars", "pyarrow"):
@@ -102,28 +100,28 @@ def numpy_columns(X: Any) -> Any:
     dtypes: Any = getattr(X, "dtypes", None)
     if not hasattr(dtypes, "items") or not hasattr(X, "columns"):
         return X
-    # Tables of numbers may have thousands of columns.
+    # Skip numeric columns, because there may be thousands of them.
     others = [i for i, dtype in enumerate(dtypes) if not (isinstance(dtype, np.dtype) and dtype.kind in "biufmM")]
-    made = {i: _numpy_column(X.iloc[:, i], dtypes.iloc[i]) for i in others}
-    made = {i: values for i, values in made.items() if values is not None}
-    if not made:
+    converted = {i: _to_numpy_column(X.iloc[:, i], dtypes.iloc[i]) for i in others}
+    converted = {i: values for i, values in converted.items() if values is not None}
+    if not converted:
         return X
     names, attrs = X.columns, X.attrs
     X = X.copy().set_axis(range(len(names)), axis=1)
-    for i, values in made.items():
+    for i, values in converted.items():
         X[i] = values
     X = X.set_axis(names, axis=1)
     X.attrs = attrs
     return X
 
 
-def _numpy_column(column: Any, dtype: Any) -> Any:
-    """Values of a column in a NumPy type; None if they have one already."""
+def _to_numpy_column(column: Any, dtype: Any) -> Any:
+    """Convert a column to a NumPy type; None if no conversion is needed."""
     if isinstance(dtype, np.dtype):
         if dtype.kind == "O" and any(value is None for value in column):
             return column.where(column.notna(), np.nan)
         return None
-    # Categories, moments with a time zone and sparse columns are types of pandas that scikit-learn knows.
+    # scikit-learn supports these extension types of pandas.
     if dtype.name == "category" or dtype.name.startswith(("datetime64", "period", "Sparse", "interval")):
         return None
     from pandas.api import types
@@ -140,13 +138,13 @@ def _numpy_column(column: Any, dtype: Any) -> Any:
     return values
 
 
-def number_of_rows(X: Any) -> int:
+def count_rows(X: Any) -> int:
     """Count the rows of an array, a data frame, a sparse matrix or a list."""
     return int(_num_samples(X))
 
 
 def pick_rows(X: Any, which: Rows) -> Any:
-    """Copy some rows, because an estimator may write into its input, such as StandardScaler(copy=False).
+    """Select some rows as a copy, because an estimator may modify its input, such as StandardScaler(copy=False).
 
     Examples
     --------
@@ -156,23 +154,24 @@ def pick_rows(X: Any, which: Rows) -> Any:
     [['a'], ['b']]
     """
     rows = _safe_indexing(X, which)
-    # Indexing copies, except for the items of a list.
+    # Indexing makes a copy, except of the items of a list.
     return copy_rows(rows) if isinstance(rows, list) else rows
 
 
 def copy_rows(X: Any) -> Any:
-    """Deep copy of rows in any container."""
+    """Make a deep copy of rows in any container."""
     if isinstance(X, np.ndarray):
         return np.array(X)  # converts a memory map of a worker to an ordinary array
     return copy.deepcopy(X)
 
 
 _HASH_BYTES = 8
-# From this number of rows on, distinct rows of integers are hashed once, if a sample of this size has few.
+# Number of rows from which integer rows are deduplicated before hashing, and size of the sample that shows whether
+# there are many duplicates.
 _MANY_ROWS, _N_SAMPLED = 100_000, 5_000
-# Rows with equal digests are treated as equal: among a billion rows, the collision probability is 1e-21.
+# Size of digests by which long rows are compared; among a billion rows, the collision probability is 1e-21.
 _DIGEST_BYTES = 16
-# Rows of at most this many bytes are compared directly, which is many times faster.
+# Maximum size of rows that are compared directly, which is much faster.
 _MAX_DIRECT_BYTES = 512
 # Number of sparse rows that are densified together.
 _ROWS_PER_BLOCK = 4096
@@ -180,24 +179,24 @@ _NAN = np.array(np.nan, dtype="<f8").tobytes()
 
 
 def row_hashes(X: Any, key: bytes) -> NDArray[np.uint64]:
-    """Keyed 64-bit hash of each row.
+    """Compute a keyed 64-bit hash of each row.
 
-    Rows are hashed by their values: numbers and booleans as float64 bytes (with -0.0 as 0.0, and all missing values as
-    the same NaN), dates in ISO 8601, and anything else as a string, both prefixed by a marker and their length.  The
+    Numbers and booleans are hashed as float64 (with -0.0 as 0.0, and all missing values as the same NaN), dates in
+    ISO 8601, and other values as strings; dates and strings are prefixed by a marker and their length.  The
     hash does not depend on the container, on the numeric type, or on other rows.
     """
-    first, inverse = _few_distinct_rows(X)
-    digests = b"".join(_digests(first, hashlib.blake2b(digest_size=_HASH_BYTES, key=key)))
+    first, inverse = _deduplicate_rows(X)
+    digests = b"".join(_iter_digests(first, hashlib.blake2b(digest_size=_HASH_BYTES, key=key)))
     hashes = np.frombuffer(digests, dtype="<u8").astype(np.uint64)
     return hashes if inverse is None else hashes[inverse]
 
 
-def _few_distinct_rows(X: Any) -> tuple[Any, Rows | None]:
-    """Distinct rows and the index of each row, if many rows of integers are few different ones; else the rows."""
-    table = _table(X) if not sp.issparse(X) and number_of_rows(X) >= _MANY_ROWS else None
+def _deduplicate_rows(X: Any) -> tuple[Any, Rows | None]:
+    """Find the distinct rows, and the index of each row, of integer rows with many duplicates; otherwise return X."""
+    table = _to_table(X) if not sp.issparse(X) and count_rows(X) >= _MANY_ROWS else None
     if table is None or table.dtype.kind not in "iu" or table.ndim != 2 or not table.shape[1]:
         return X, None
-    import pandas as pd  # imported here because most tables are small
+    import pandas as pd  # imported lazily, because most tables are small
 
     sample = table[:: max(1, len(table) // _N_SAMPLED)]
     if 10 * len(np.unique(sample, axis=0)) > len(sample):
@@ -211,12 +210,12 @@ def _few_distinct_rows(X: Any) -> tuple[Any, Rows | None]:
     return table[first], codes
 
 
-def equal_rows(X: Any) -> NDArray[np.int64]:
-    """Index of each distinct row, in order of first appearance.
+def index_distinct_rows(X: Any) -> NDArray[np.int64]:
+    """Assign an index to each distinct row, in order of first appearance.
 
     Examples
     --------
-    >>> equal_rows([[1, 2], [3, 4], [1.0, 2.0], [-0.0, 1], [0.0, 1]])
+    >>> index_distinct_rows([[1, 2], [3, 4], [1.0, 2.0], [-0.0, 1], [0.0, 1]])
     array([0, 1, 0, 2, 2])
     """
     indices: dict[bytes, int] = {}
@@ -225,56 +224,56 @@ def equal_rows(X: Any) -> NDArray[np.int64]:
             bytes(row) if len(row) <= _MAX_DIRECT_BYTES else hashlib.blake2b(row, digest_size=_DIGEST_BYTES).digest(),
             len(indices),
         )
-        for row in _row_bytes(X)
+        for row in _iter_row_bytes(X)
     ]
     return np.array(row_indices, dtype=np.int64)
 
 
-def _digests(X: Any, start: "hashlib.blake2b") -> Iterator[bytes]:
-    for row in _row_bytes(X):
+def _iter_digests(X: Any, start: "hashlib.blake2b") -> Iterator[bytes]:
+    for row in _iter_row_bytes(X):
         state = start.copy()
         state.update(row)
         yield state.digest()
 
 
-def _row_bytes(X: Any) -> Any:
+def _iter_row_bytes(X: Any) -> Any:
     """Yield the canonical bytes of each row."""
     if sp.issparse(X):
-        yield from _sparse_rows(X)
+        yield from _iter_sparse_bytes(X)
         return
-    table = _table(X)
+    table = _to_table(X)
     if table.dtype.kind in "biuf":
-        yield from _numeric_rows(table)
+        yield from _iter_numeric_bytes(table)
         return
     values = table.reshape(len(table), -1)
     # `tolist` would convert times of some units to integers.
     for row in values if table.dtype.kind in "mM" else values.tolist():
-        yield b"".join(map(_value_bytes, row))
+        yield b"".join(map(_encode_value, row))
 
 
-def _table(X: Any) -> NDArray[Any]:
-    """Convert rows to an array without changing values."""
+def _to_table(X: Any) -> NDArray[Any]:
+    """Convert rows to an array without converting values."""
     # A data frame with several dtypes becomes an array of objects.
     table = np.asarray(X)
-    # NumPy converts the numbers of a list to strings if it contains a string, and to durations if it contains one.
+    # NumPy would convert the numbers of a list to strings or durations if it contains one of these.
     return np.array(X, dtype=object) if table.dtype.kind in "SUmMc" and not isinstance(X, np.ndarray) else table
 
 
 def check_values(X: Any) -> None:
     """Raise if rows contain unhashable values, such as lists, dicts or functions."""
-    table = None if sp.issparse(X) else _table(X)
+    table = None if sp.issparse(X) else _to_table(X)
     if table is not None and table.dtype.kind == "O":
         for value in table.ravel().tolist():
-            _value_bytes(value)
+            _encode_value(value)
 
 
-def _sparse_rows(X: Any) -> Any:
+def _iter_sparse_bytes(X: Any) -> Any:
     rows = X.tocsr()
     for start in range(0, X.shape[0], _ROWS_PER_BLOCK):
-        yield from _numeric_rows(rows[start : start + _ROWS_PER_BLOCK].toarray())
+        yield from _iter_numeric_bytes(rows[start : start + _ROWS_PER_BLOCK].toarray())
 
 
-def _numeric_rows(table: NDArray[Any]) -> Any:
+def _iter_numeric_bytes(table: NDArray[Any]) -> Any:
     numbers: FloatArray = np.array(table, dtype="<f8", order="C").reshape(len(table), -1)
     numbers += 0.0  # -0.0 becomes 0.0
     numbers[np.isnan(numbers)] = np.nan
@@ -284,69 +283,69 @@ def _numeric_rows(table: NDArray[Any]) -> Any:
     return (buffer[start : start + size] for start in range(0, len(buffer), size))
 
 
-def _value_bytes(value: Any) -> bytes:
-    # Frequent types first, because `isinstance` with an abstract class is slow.
-    if isinstance(value, str):  # encoded directly, as `str` returns another text for members of an enumeration
-        return _text_bytes(value)
+def _encode_value(value: Any) -> bytes:
+    # Check frequent types first, because `isinstance` is slow for abstract classes.
+    if isinstance(value, str):  # without `str`, which returns the name of an enumeration member
+        return _encode_text(value)
     if type(value) is float:
-        return _number_bytes(value)
+        return _encode_number(value)
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return _NAN
-    # Before numbers, because NumPy's durations are integers.
+    # Check dates before numbers, because NumPy's durations are integers.
     if isinstance(value, date | timedelta | np.datetime64 | np.timedelta64):
-        return _text_bytes(_iso(value)) if value == value else _NAN
+        return _encode_text(_to_iso(value)) if value == value else _NAN
     if isinstance(value, Real | np.bool_ | Decimal):
-        return _number_bytes(float(value))
-    # The string of a collection, a function or an object with the default repr does not identify its value.
+        return _encode_number(float(value))
+    # Collections, functions and objects with the default repr cannot be identified by their strings.
     kind: Any = type(value)
     is_collection = isinstance(value, Iterable) and not isinstance(value, bytes)
     if is_collection or callable(value) or kind.__repr__ is object.__repr__:
         raise TypeError(f"X argument must be a table of strings, numbers, dates and the like, got {value!r}")
-    return _text_bytes(str(value))
+    return _encode_text(str(value))
 
 
-def _number_bytes(number: float) -> bytes:
+def _encode_number(number: float) -> bytes:
     return _NAN if number != number else struct.pack("<d", number + 0.0)
 
 
-def _iso(value: Any) -> str:
-    """ISO 8601 text of a date or duration, independent of its type.
+def _to_iso(value: Any) -> str:
+    """Convert a date or duration to ISO 8601, regardless of its type.
 
     Examples
     --------
-    >>> _iso(date(2020, 2, 3)), _iso(np.datetime64("2020-02-03T00:00", "ns"))
+    >>> _to_iso(date(2020, 2, 3)), _to_iso(np.datetime64("2020-02-03T00:00", "ns"))
     ('2020-02-03T00:00:00', '2020-02-03T00:00:00')
     """
-    import pandas as pd  # imported here because most tables have no dates
+    import pandas as pd  # imported lazily, because most tables have no dates
 
     kind = pd.Timedelta if isinstance(value, timedelta | np.timedelta64) else pd.Timestamp
     return str(kind(value).isoformat())
 
 
-def _text_bytes(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     encoded = text.encode("utf-8", "surrogatepass")
     return b"\xff" + len(encoded).to_bytes(8, "little") + encoded
 
 
-#: Larger tables are not hashed; sparse tables count with their zeros, which are hashed too.
-MOST_VALUES = 1_000_000_000
+#: Maximum number of values of a table that is hashed, including the zeros of a sparse matrix.
+MAX_HASHED_VALUES = 1_000_000_000
 
 
-def hashed_rows(X: Any, key: bytes) -> NDArray[np.int64] | None:
-    """Sorted row hashes; None if X is too large or unhashable.
+def sorted_row_hashes(X: Any, key: bytes) -> NDArray[np.int64] | None:
+    """Compute sorted row hashes; None if X is too large or unhashable.
 
     Examples
     --------
-    >>> hashed_rows([[1, 2], [3, 4]], b"key").size, hashed_rows([[print]], b"key")
+    >>> sorted_row_hashes([[1, 2], [3, 4]], b"key").size, sorted_row_hashes([[print]], b"key")
     (2, None)
     """
     return row_hashes_or_none(X, lambda: row_hashes(X, key))
 
 
 def row_hashes_or_none(X: Any, hashes: Callable[[], NDArray[np.uint64]]) -> NDArray[np.int64] | None:
-    """Sorted result of `hashes`; None if X is too large or unhashable."""
+    """Call `hashes` and sort the result; None if X is too large or unhashable."""
     shape: tuple[int, ...] = X.shape if sp.issparse(X) or hasattr(X, "shape") else np.shape(np.asarray(X, dtype=object))
-    if float(np.prod(shape, dtype=np.float64)) > MOST_VALUES:
+    if float(np.prod(shape, dtype=np.float64)) > MAX_HASHED_VALUES:
         return None
     try:
         return np.sort(hashes().view(np.int64))
@@ -354,26 +353,26 @@ def row_hashes_or_none(X: Any, hashes: Callable[[], NDArray[np.uint64]]) -> NDAr
         return None
 
 
-# Maximum batch size of the test; two of its rows are also predicted one by one.
-TOGETHER = 100
-# Every 50th classifier of a kind is tested, because predicting takes as long as some fits.
-ONE_OF = 50
-# Maximum rounding error of a sum of products, in ulps of the largest number.
+# Maximum batch size of the test; two rows of the batch are also predicted one by one.
+MAX_BATCH_SIZE = 100
+# Only every 50th classifier of a kind is tested, because predicting may take as long as fitting.
+CHECK_EVERY = 50
+# Tolerance for rounding errors of sums of products, in ulps of the largest number.
 _ROUNDING = 1000.0
 
 
-def few_rows(y: NDArray[Any]) -> Rows:
+def select_test_rows(y: NDArray[Any]) -> Rows:
     """Select a few rows of all classes, ordered by class.
 
     Examples
     --------
-    >>> few_rows(np.array([0, 1, 2, 1, 0])).tolist()
+    >>> select_test_rows(np.array([0, 1, 2, 1, 0])).tolist()
     [0, 4, 1, 3, 2]
     """
-    # Of very many rows, some are enough.
+    # Subsample very many rows before sorting.
     step = max(1, y.size // _MANY_ROWS)
     order = np.argsort(y[::step], kind="stable") * step
-    return order[np.unique(np.linspace(0, order.size - 1, min(TOGETHER, order.size)).round().astype(np.int64))]
+    return order[np.unique(np.linspace(0, order.size - 1, min(MAX_BATCH_SIZE, order.size)).round().astype(np.int64))]
 
 
 def warn_if_batch_dependent(
@@ -384,18 +383,18 @@ def warn_if_batch_dependent(
 ) -> None:
     """Warn if the prediction of an estimator for a row depends on the rest of the batch.
 
-    ``rows(i)`` is a batch for the i-th estimator.  One estimator of each kind is tested, and every fiftieth.
-    `settings` are their parameters, if known.
+    ``rows(i)`` is a batch for the i-th estimator.  The first estimator of each kind is tested, and every fiftieth.
+    `settings` are the parameters of the estimators, if known.
     """
     kinds: set[Any] = set()
     selected: list[int] = []
     for i, estimator in enumerate(estimators):
-        kind = _kind(estimator if settings is None else settings[i])
-        if i % ONE_OF == 0 or kind not in kinds:
+        kind = _structure_key(estimator if settings is None else settings[i])
+        if i % CHECK_EVERY == 0 or kind not in kinds:
             kinds.add(kind)
             selected.append(i)
     with limit_to_one_thread():
-        names = [depends_on_batch(estimators[i], rows(i), method) for i in selected]
+        names = [find_batch_dependence(estimators[i], rows(i), method) for i in selected]
     for name in dict.fromkeys(names):
         if name is not None:
             warn_caller(
@@ -404,56 +403,58 @@ def warn_if_batch_dependent(
             )
 
 
-def _kind(value: Any) -> Any:
-    """Key that is equal for estimators, or settings, that differ in numbers only.
+def _structure_key(value: Any) -> Any:
+    """Compute a key that is equal for estimators, or settings, that differ only in numbers.
 
-    A string or boolean may enable a batch-dependent step anywhere in an estimator.
+    Strings and booleans are part of the key, because they may enable a batch-dependent step.
 
     Examples
     --------
-    >>> _kind({"depth": 3}) == _kind({"depth": 5}), _kind({"scaled": True}) == _kind({"scaled": False})
-    (True, False)
+    >>> _structure_key({"depth": 3}) == _structure_key({"depth": 5})
+    True
+    >>> _structure_key({"scaled": True}) == _structure_key({"scaled": False})
+    False
     """
     if value is None or isinstance(value, bool | np.bool_ | str):
         return value
     if isinstance(value, Mapping):
-        return tuple((str(name), _kind(inner)) for name, inner in value.items())
+        return tuple((str(name), _structure_key(inner)) for name, inner in value.items())
     if isinstance(value, list | tuple):
-        return tuple(map(_kind, value))
+        return tuple(map(_structure_key, value))
     if hasattr(value, "get_params") and not isinstance(value, type):
-        return type(value), _kind(value.get_params(deep=False))
+        return type(value), _structure_key(value.get_params(deep=False))
     return id(value) if callable(value) else type(value)
 
 
-def depends_on_batch(estimator: Any, X: Any, method: str = "predict") -> str | None:
-    """Class name of the estimator, or pipeline step, whose result for a row depends on the batch; None if none.
+def find_batch_dependence(estimator: Any, X: Any, method: str = "predict") -> str | None:
+    """Find the class name of the estimator or pipeline step whose output for a row depends on the batch; None if none.
 
-    The steps of a pipeline are tested one after the other.  For a classifier, labels are compared.
+    The steps of a pipeline are tested one after the other.  Classifiers are compared by their labels.
 
     Examples
     --------
     >>> from sklearn.preprocessing import FunctionTransformer, StandardScaler
     >>> X = np.array([[0.0], [1.0], [5.0]])
-    >>> depends_on_batch(FunctionTransformer(lambda rows: rows - rows.mean()), X, "transform")
+    >>> find_batch_dependence(FunctionTransformer(lambda rows: rows - rows.mean()), X, "transform")
     'FunctionTransformer'
-    >>> depends_on_batch(StandardScaler().fit(X), X, "transform") is None
+    >>> find_batch_dependence(StandardScaler().fit(X), X, "transform") is None
     True
     """
     steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
-    # Samplers of training rows and "passthrough" have no `transform`.
+    # Resamplers and "passthrough" have no `transform`.
     calls = [getattr(step, "transform", None) for step in steps[:-1]] + [getattr(steps[-1], method, None)]
     rows = X
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warnings about single rows do not concern the user
+        warnings.simplefilter("ignore")  # warnings about single rows are not relevant to the user
         for step, call in zip(steps, calls, strict=True):
             if call is None:
                 continue
             try:
                 batch = call(pick_rows(rows, np.arange(_num_samples(rows))))
-                dense = _dense(batch)
-                pair = _two_rows(dense)
-                single = np.concatenate([_dense(call(pick_rows(rows, np.array([j])))) for j in pair])
-                same = _same(dense[pair], single)
+                dense = _to_dense(batch)
+                pair = _select_contrasting_rows(dense)
+                single = np.concatenate([_to_dense(call(pick_rows(rows, np.array([j])))) for j in pair])
+                same = _nearly_equal(dense[pair], single)
             except Exception:  # third-party estimators may raise anything for single rows
                 same = False
             if not same:
@@ -462,45 +463,48 @@ def depends_on_batch(estimator: Any, X: Any, method: str = "predict") -> str | N
     return None
 
 
-def _two_rows(predictions: NDArray[Any]) -> list[int]:
-    """Two rows with different predictions, if any.
+def _select_contrasting_rows(predictions: NDArray[Any]) -> list[int]:
+    """Select two rows with different predictions, if any.
 
-    Batch-dependent estimators may predict a constant for single rows.
+    They are needed because a batch-dependent estimator may predict a constant for single rows.
 
     Examples
     --------
-    >>> _two_rows(np.array([1, 0, 0, 1, 2]))
+    >>> _select_contrasting_rows(np.array([1, 0, 0, 1, 2]))
     [1, 4]
     """
     if predictions.ndim > 1:
         return [0, len(predictions) - 1]
-    # Sort other labels as strings, because objects may not be comparable.
+    # Sort objects as strings, because they may not be comparable.
     order = np.argsort(predictions if predictions.dtype.kind in "biufU" else predictions.astype(str), kind="stable")
     return [int(order[0]), int(order[-1])]
 
 
-def _dense(X: Any) -> NDArray[Any]:
+def _to_dense(X: Any) -> NDArray[Any]:
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
 
 
-def _same(together: NDArray[Any], alone: NDArray[Any]) -> bool:
+def _nearly_equal(batch_values: NDArray[Any], single_values: NDArray[Any]) -> bool:
     """Whether two tables are equal up to rounding.
 
-    The tolerance is the square root of the machine epsilon, relative to the column: more than rounding errors, less
-    than the effect of other statistics.  It is larger for columns of pure rounding error of large numbers.
+    The tolerance is the square root of the machine epsilon, relative to the maximum of the column.  It exceeds rounding
+    errors, but not the effect of batch statistics.  For columns that contain rounding errors only, it is relative to
+    the maximum of the table.
 
     Examples
     --------
-    >>> _same(np.array([[1.0, 1e9]]), np.array([[1.0 + 1e-12, 1e9]])), _same(np.array([1.0]), np.array([1.001]))
-    (True, False)
+    >>> _nearly_equal(np.array([1.0, 1e9]), np.array([1.0 + 1e-12, 1e9]))
+    True
+    >>> _nearly_equal(np.array([1.0]), np.array([1.001]))
+    False
     """
-    if together.shape != alone.shape:
+    if batch_values.shape != single_values.shape:
         return False
-    equal = (together == alone) | ((together != together) & (alone != alone))
-    if together.dtype.kind == "f" and alone.dtype.kind == "f":
-        unit = float(np.finfo(together.dtype).eps)
-        sizes = np.where(np.isfinite(together), np.abs(together), 0.0)
+    equal = (batch_values == single_values) | ((batch_values != batch_values) & (single_values != single_values))
+    if batch_values.dtype.kind == "f" and single_values.dtype.kind == "f":
+        unit = float(np.finfo(batch_values.dtype).eps)
+        sizes = np.where(np.isfinite(batch_values), np.abs(batch_values), 0.0)
         allowed = np.sqrt(unit) * sizes.max(axis=0) + _ROUNDING * unit * sizes.max(initial=0.0)
         with np.errstate(invalid="ignore"):
-            equal |= np.abs(together - alone) <= allowed
+            equal |= np.abs(batch_values - single_values) <= allowed
     return bool(np.all(equal))

@@ -1,4 +1,4 @@
-"""The column of classes in a file: which one it is, its labels, and rows without a label."""
+"""Selection and parsing of the target column of a file."""
 
 import re
 from collections.abc import Sequence
@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 
 from pacbayes._utils.checks import convert_long_labels, did_you_mean
 from pacbayes.data.leakage import is_unnamed
-from pacbayes.data.rejections import Hint, in_python, listed
+from pacbayes.data.rejections import Hint, format_argument, format_names
 from pacbayes.data.spelling import check_spellings
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: More classes than this are refused: the one-vs-one SVMs would be too many, the rows of each too few.
-MOST_CLASSES = 100
+#: Maximum number of classes: with more, there would be too many one-vs-one SVMs and too few rows per class.
+MAX_CLASSES = 100
 _INTEGER = re.compile(r"[+-]?\d+(\.0*)?", re.ASCII)
 
 
-def target_of(columns: Sequence[str], target: str | None, path: str, hint: Hint = in_python) -> str:
-    """Column with the classes, by default the last; raise if there is none, or no column beside it."""
+def select_target(columns: Sequence[str], target: str | None, path: str, hint: Hint = format_argument) -> str:
+    """Select the target column, by default the last; raise if there is none, or no feature besides it."""
     if len(columns) < 2:
         raise ValueError(
             f"{path!r} must have at least one feature and a class column; its only column is {list(columns)}; if it "
@@ -29,7 +29,7 @@ def target_of(columns: Sequence[str], target: str | None, path: str, hint: Hint 
         )
     chosen = columns[-1] if target is None else target
     if chosen not in columns:
-        raise ValueError(f"target must be a column of {path!r}, got {chosen!r}; {similar_columns(columns, [chosen])}")
+        raise ValueError(f"target must be a column of {path!r}, got {chosen!r}; {suggest_columns(columns, [chosen])}")
     if target is None and is_unnamed(chosen):
         raise ValueError(
             f"the last column of {path!r} would be the class, but it has no name; leave it out with "
@@ -38,22 +38,24 @@ def target_of(columns: Sequence[str], target: str | None, path: str, hint: Hint 
     return chosen
 
 
-def similar_columns(columns: Sequence[str], unknown: Sequence[str]) -> str:
+def suggest_columns(columns: Sequence[str], unknown: Sequence[str]) -> str:
     """List similar column names, or all of them if there are few."""
     similar = did_you_mean(unknown, columns)
-    return similar.removeprefix("; ") or f"its columns are {listed(list(columns), 12)}"
+    return similar.removeprefix("; ") or f"its columns are {format_names(list(columns), 12)}"
 
 
-def has_label(frame: "pd.DataFrame", target: str, path: str) -> NDArray[np.bool_]:
-    """Mask of the rows with a label; raise if there are none."""
+def labelled_mask(frame: "pd.DataFrame", target: str, path: str) -> NDArray[np.bool_]:
+    """Compute the mask of rows with a label; raise if there are none."""
     present = frame[target].notna().to_numpy()
     if not present.any():
         raise ValueError(f"no example has a class: column {target!r} of {path!r} is empty")
     return np.asarray(present)
 
 
-def labels_of(series: "pd.Series[Any]", path: str, hint: Hint = in_python, as_text: bool = False) -> NDArray[Any]:
-    """Labels of a column of strings: numbers or truth values if all of them are; raise if a class has two spellings."""
+def parse_labels(
+    series: "pd.Series[Any]", path: str, hint: Hint = format_argument, as_text: bool = False
+) -> NDArray[Any]:
+    """Convert strings to integers, floats or booleans if all of them can be converted; raise for missing labels."""
     name, missing = series.name, series.isna().to_numpy()
     if missing.any():
         raise ValueError(
@@ -66,14 +68,14 @@ def labels_of(series: "pd.Series[Any]", path: str, hint: Hint = in_python, as_te
     codes, values = pd.factorize(series.to_numpy(dtype=object))
     distinct = [str(value).strip() for value in values]
     check_spellings(distinct, f"column {name!r} of {path!r}")
-    converters = () if as_text else (_integers, _floats, _truth_values)
+    converters = () if as_text else (_parse_integers, _parse_floats, _parse_booleans)
     tables = (convert(distinct) for convert in converters)
     table = next((table for table in tables if table is not None), None)
-    # One long label makes an array of objects, not a wide one.
+    # `narrow_labels` avoids wide string arrays if a single label is long.
     return np.asarray(np.asarray(convert_long_labels(distinct) if table is None else table)[codes])
 
 
-def _integers(distinct: list[str]) -> NDArray[Any] | None:
+def _parse_integers(distinct: list[str]) -> NDArray[Any] | None:
     if not all(_INTEGER.fullmatch(text) for text in distinct):
         return None
     numbers = [int(text.partition(".")[0]) for text in distinct]
@@ -82,20 +84,20 @@ def _integers(distinct: list[str]) -> NDArray[Any] | None:
     return np.array(numbers, dtype=kind) if inside else None
 
 
-def _floats(distinct: list[str]) -> NDArray[Any] | None:
+def _parse_floats(distinct: list[str]) -> NDArray[Any] | None:
     try:
         return np.array([float(text) for text in distinct])
     except ValueError:
         return None
 
 
-def _truth_values(distinct: list[str]) -> NDArray[Any] | None:
+def _parse_booleans(distinct: list[str]) -> NDArray[Any] | None:
     words = [text.casefold() for text in distinct]
     return np.array([word == "true" for word in words]) if set(words) <= {"true", "false"} else None
 
 
 def check_classes(labels: NDArray[Any], name: str) -> None:
-    """Raise if the column of classes holds a single class, a quantity, or too many classes.
+    """Raise if a target column has a single class, too many classes, or numbers that are not classes.
 
     Examples
     --------
@@ -116,8 +118,8 @@ def check_classes(labels: NDArray[Any], name: str) -> None:
             )
     if classes.size < 2:
         raise ValueError(f"column {name!r} must hold at least two classes, but every example is {classes[0]!s}")
-    if classes.size > MOST_CLASSES:
+    if classes.size > MAX_CLASSES:
         raise ValueError(
-            f"column {name!r} must hold at most {MOST_CLASSES} classes, but it holds {classes.size} different values "
+            f"column {name!r} must hold at most {MAX_CLASSES} classes, but it holds {classes.size} different values "
             f"in {labels.size} rows; if it is not the class, name another by target="
         )

@@ -57,14 +57,14 @@ class EncodedLabels(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # no
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
-def library_classifier(name: str) -> Any:
+def make_library_classifier(name: str) -> Any:
     """Unfitted classifier of another library, for labels of any type; raise `ImportError` if it is not installed."""
     class_name, settings = LIBRARIES[name]
     library = import_optional(name, f"candidates {name!r}")
     return EncodedLabels(getattr(library, class_name)(**settings))
 
 
-def classifier_by_name(name: str, grid: Any = None, preprocessor: Any = None) -> tuple[Any, Any]:
+def make_classifier_by_name(name: str, grid: Any = None, preprocessor: Any = None) -> tuple[Any, Any]:
     """Pipeline of the preprocessor, if any, with a scikit-learn classifier, and its parameter grid.
 
     Parameters
@@ -79,9 +79,9 @@ def classifier_by_name(name: str, grid: Any = None, preprocessor: Any = None) ->
 
     Examples
     --------
-    >>> classifier_by_name("sklearn.tree.DecisionTreeClassifier", {"max_depth": [1, 2]})
+    >>> make_classifier_by_name("sklearn.tree.DecisionTreeClassifier", {"max_depth": [1, 2]})
     (Pipeline(steps=[('model', DecisionTreeClassifier())]), {'model__max_depth': [1, 2]})
-    >>> classifier_by_name("os.system")
+    >>> make_classifier_by_name("os.system")
     Traceback (most recent call last):
     ValueError: candidates must be auto, svm, forest, boosting, logistic, neighbours, lightgbm, xgboost, catboost or
     the full name of a classifier under sklearn., such as sklearn.tree.DecisionTreeClassifier; got 'os.system'
@@ -92,7 +92,7 @@ def classifier_by_name(name: str, grid: Any = None, preprocessor: Any = None) ->
         raise ValueError(f"candidates {name!r} cannot be created without arguments: {error}") from None
     params = {} if grid is None else check_grid(grid, model)
     steps = [] if preprocessor is None else [("preprocessor", preprocessor)]
-    return Pipeline([*steps, ("model", model)]), _with_prefix(params)
+    return Pipeline([*steps, ("model", model)]), _add_prefix(params)
 
 
 def check_grid(grid: Any, model: Any) -> Any:
@@ -110,12 +110,13 @@ def check_grid(grid: Any, model: Any) -> Any:
     parts = grid if isinstance(grid, list) else [grid]
     if not parts or not all(isinstance(part, dict) for part in parts):
         raise ValueError(
-            f"grid must be an object with a list of values for each parameter, or a list of objects, got {_short(grid)}"
+            "grid must be an object with a list of values for each parameter, or a list of objects, "
+            f"got {_shorten(grid)}"
         )
     for part in parts:
         for name, values in part.items():
             if not isinstance(values, list) or not values:
-                raise ValueError(f"grid must give {name!r} a list of at least one value, got {_short(values)}")
+                raise ValueError(f"grid must give {name!r} a list of at least one value, got {_shorten(values)}")
             if name not in model.get_params(deep=True):
                 known = ", ".join(sorted(model.get_params(deep=True)))
                 raise ValueError(f"grid names {name!r}, which {type(model).__name__} does not have; it has {known}")
@@ -124,9 +125,9 @@ def check_grid(grid: Any, model: Any) -> Any:
     return grid
 
 
-def _with_prefix(grid: Any) -> Any:
+def _add_prefix(grid: Any) -> Any:
     if isinstance(grid, list):
-        return [_with_prefix(part) for part in grid]
+        return [_add_prefix(part) for part in grid]
     return {f"model__{name}": values for name, values in grid.items()}
 
 
@@ -149,6 +150,6 @@ def import_class(path: str) -> Any:
     return cls
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -15,8 +15,8 @@ import numpy as np
 
 from pacbayes._utils.arrays import FloatArray, Labels, Rows, default_errstate
 from pacbayes._utils.checks import make_read_only, require_array
-from pacbayes.data.dataset import one_label_each
-from pacbayes.data.rows import copy_rows, number_of_rows
+from pacbayes.data.dataset import flatten_predictions
+from pacbayes.data.rows import copy_rows, count_rows
 
 #: One-vs-one decision values, a column for each pair of classes in order; positive for the second class of the pair.
 PAIRS = "pairs"
@@ -109,14 +109,14 @@ class Calibration:
         scores = _check_scores(self.kind, scores, self.n_classes)
         with default_errstate():
             if self.table is not None:
-                probabilities = self.table[_predicted_codes(scores, self.n_classes)]
+                probabilities = self.table[_decode_predictions(scores, self.n_classes)]
             else:
-                powers = np.exp(self._logits(self._per_class(scores)))
+                powers = np.exp(self._logits(self._class_scores(scores)))
                 probabilities = np.ascontiguousarray((powers / _sum_in_order(powers)).T)
             return np.asarray(np.rint(probabilities / GRID) * GRID)
 
-    def _per_class(self, scores: FloatArray) -> FloatArray:
-        return _per_class(self.kind, scores, self.n_classes, self.n, self.pair_slope, self.limit)
+    def _class_scores(self, scores: FloatArray) -> FloatArray:
+        return _class_scores(self.kind, scores, self.n_classes, self.n, self.pair_slope, self.limit)
 
     def _logits(self, per_class: FloatArray) -> FloatArray:
         """Logits of all classes, shape (k, rows), shifted so that the largest of each row is 0."""
@@ -125,8 +125,8 @@ class Calibration:
 
     def _log_loss(self, scores: FloatArray, codes: Rows) -> float:
         if self.table is not None:
-            return float(-np.log(self.table[_predicted_codes(scores, self.n_classes), codes]).sum())
-        logits = self._logits(self._per_class(scores))
+            return float(-np.log(self.table[_decode_predictions(scores, self.n_classes), codes]).sum())
+        logits = self._logits(self._class_scores(scores))
         true_logits = logits[codes, np.arange(codes.size)]
         return float((np.log(_sum_in_order(np.exp(logits))) - true_logits).sum())
 
@@ -175,7 +175,7 @@ def calibrate(kind: str, scores: FloatArray, codes: Rows, n_classes: int) -> tup
 def _fit_table(kind: str, scores: FloatArray, codes: Rows, counts: FloatArray) -> Calibration:
     """Smoothed frequencies of classes given the predicted label."""
     k = counts.size
-    cells = np.bincount(_predicted_codes(scores, k) * k + codes, minlength=(k + 1) * k).reshape(k + 1, k)
+    cells = np.bincount(_decode_predictions(scores, k) * k + codes, minlength=(k + 1) * k).reshape(k + 1, k)
     shares = (counts + 1.0 / k) / (codes.size + 1.0)
     table = (cells + shares) / (cells.sum(axis=1, keepdims=True) + 1.0)
     return Calibration(kind, codes.size, 0.0, np.zeros(k), np.zeros(k), table=table)
@@ -185,9 +185,9 @@ def _fit_map(kind: str, scores: FloatArray, codes: Rows, counts: FloatArray) -> 
     """Map of minimum cross-entropy among those with a nonnegative slope."""
     n, k, limit = codes.size, counts.size, LARGEST
     if kind in (PAIRS, DECISIONS):
-        limit = min(limit, _OUTLIER_FACTOR * _median_magnitude(scores))
-    pair_slope = _pooled_slope(scores, codes, counts, limit) if kind == PAIRS and k > 2 else 1.0
-    per_class = _per_class(kind, scores, k, n, pair_slope, limit)
+        limit = min(limit, _OUTLIER_FACTOR * _compute_median_magnitude(scores))
+    pair_slope = _fit_pooled_slope(scores, codes, counts, limit) if kind == PAIRS and k > 2 else 1.0
+    per_class = _class_scores(kind, scores, k, n, pair_slope, limit)
     shift = per_class.mean(axis=1)
     # Softmax depends on differences between classes only: fix the gauge by the first class.
     contrasts = per_class - shift[:, None]
@@ -212,26 +212,26 @@ def _minimize_cross_entropy(contrasts: FloatArray, codes: Rows, counts: FloatArr
     x = contrasts / scale
     # The loss is linear in the targets and depends on their sums only.
     slope_target = float(rest[codes] @ x.sum(axis=0) + more[codes] @ x[codes, np.arange(codes.size)])
-    parameters = _newton(_cross_entropy(x[1:], np.array([slope_target, *targets[1:].tolist()])), start)
+    parameters = _newton(_make_cross_entropy(x[1:], np.array([slope_target, *targets[1:].tolist()])), start)
     parameters[0] /= scale
     return parameters if parameters[0] > 0.0 else start
 
 
-def _pooled_slope(scores: FloatArray, codes: Rows, counts: FloatArray, limit: float) -> float:
+def _fit_pooled_slope(scores: FloatArray, codes: Rows, counts: FloatArray, limit: float) -> float:
     """Fit a common slope, without bias, to the decision values of all pairs, each on the rows of its two classes."""
     signed, targets = [], []
     for column, (i, j) in enumerate(combinations(range(counts.size), 2)):
         rows = np.flatnonzero((codes == i) | (codes == j))
         y_true = codes[rows]
         # Positive if the decision is correct.
-        signed.append(np.where(y_true == j, 1.0, -1.0) * _clip(scores[rows, column], limit))
+        signed.append(np.where(y_true == j, 1.0, -1.0) * _clip_finite(scores[rows, column], limit))
         targets.append(1.0 - 1.0 / (counts[y_true] + 2.0))
     x = np.concatenate(signed)
     scale = float(np.abs(x).max())
     if not scale > _MIN_RANGE:
         return 0.0
     x /= scale
-    loss = _cross_entropy(x[None], np.array([np.concatenate(targets) @ x, 0.0]))
+    loss = _make_cross_entropy(x[None], np.array([np.concatenate(targets) @ x, 0.0]))
 
     def without_bias(slope: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         value, gradient, hessian = loss(np.array([slope[0], 0.0]))
@@ -240,7 +240,7 @@ def _pooled_slope(scores: FloatArray, codes: Rows, counts: FloatArray, limit: fl
     return max(0.0, float(_newton(without_bias, np.zeros(1))[0]) / scale)
 
 
-def _cross_entropy(x: FloatArray, sums: FloatArray) -> _Loss:
+def _make_cross_entropy(x: FloatArray, sums: FloatArray) -> _Loss:
     """Cross-entropy as a function of the slope and the biases relative to the first class.
 
     `x` holds the scores relative to the first class, shape (k - 1, n), and `sums` the targets' part of the gradient.
@@ -298,7 +298,7 @@ def _newton(loss: _Loss, start: FloatArray) -> FloatArray:
     return parameters
 
 
-def _per_class(kind: str, scores: FloatArray, n_classes: int, n: int, pair_slope: float, limit: float) -> FloatArray:
+def _class_scores(kind: str, scores: FloatArray, n_classes: int, n: int, pair_slope: float, limit: float) -> FloatArray:
     """Scores per class, shape (k, rows), computed element by element, so that rows do not affect each other.
 
     Arrays are contiguous, because NumPy's functions of strided arrays have other last bits.
@@ -308,10 +308,10 @@ def _per_class(kind: str, scores: FloatArray, n_classes: int, n: int, pair_slope
         p = np.where(np.isnan(p).any(axis=0), 1.0 / n_classes, np.clip(p, 0.0, 1.0))
         return np.asarray(np.log((n * p + 1.0 / n_classes) / (n + 1.0)))
     if n_classes == 2:
-        half = _clip(scores[:, 0], limit) / 2.0
+        half = _clip_finite(scores[:, 0], limit) / 2.0
         return np.stack([-half, half])
     if kind == DECISIONS:
-        return _clip(scores.T, limit)
+        return _clip_finite(scores.T, limit)
     return _couple(scores, n_classes, pair_slope)
 
 
@@ -324,20 +324,20 @@ def _couple(scores: FloatArray, n_classes: int, slope: float) -> FloatArray:
     inverse = np.ones((n_classes, len(scores)))
     limit = LARGEST / max(1.0, slope)
     for column, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        logits = np.clip(slope * _clip(scores[:, column], limit), -_MAX_PAIR_LOGIT, _MAX_PAIR_LOGIT)
+        logits = np.clip(slope * _clip_finite(scores[:, column], limit), -_MAX_PAIR_LOGIT, _MAX_PAIR_LOGIT)
         inverse[i] += np.exp(logits)
         inverse[j] += np.exp(-logits)
     return np.asarray(-np.log(inverse))
 
 
-def _clip(values: FloatArray, limit: float) -> FloatArray:
+def _clip_finite(values: FloatArray, limit: float) -> FloatArray:
     """Clip values to a contiguous array, with 0 for NaN."""
     clipped = np.array(values, order="C")
     np.copyto(clipped, 0.0, where=np.isnan(clipped))
     return np.clip(clipped, -limit, limit, out=clipped)
 
 
-def _median_magnitude(scores: FloatArray) -> float:
+def _compute_median_magnitude(scores: FloatArray) -> float:
     """Median over columns of the median absolute value of nonzero scores; 1 if there are none.
 
     Works column by column to save memory, because there are many pairs.
@@ -353,7 +353,7 @@ def _median_magnitude(scores: FloatArray) -> float:
     return min(sorted(medians)[len(medians) // 2], LARGEST / _OUTLIER_FACTOR) if medians else 1.0
 
 
-def _predicted_codes(scores: FloatArray, n_classes: int) -> Rows:
+def _decode_predictions(scores: FloatArray, n_classes: int) -> Rows:
     """Codes of predicted classes; the number of classes for other predictions."""
     y_pred = scores[:, 0]
     known = (y_pred >= 0.0) & (y_pred < n_classes) & (y_pred == np.floor(y_pred))
@@ -368,12 +368,12 @@ def _sum_in_order(rows: FloatArray) -> FloatArray:
     return total
 
 
-def n_score_columns(kind: str, n_classes: int) -> int:
+def count_score_columns(kind: str, n_classes: int) -> int:
     """Count the columns of scores of a kind.
 
     Examples
     --------
-    >>> [n_score_columns(kind, 4) for kind in KINDS], n_score_columns(DECISIONS, 2)
+    >>> [count_score_columns(kind, 4) for kind in KINDS], count_score_columns(DECISIONS, 2)
     ([6, 4, 4, 1], 1)
     """
     pairs = n_classes * (n_classes - 1) // 2
@@ -383,11 +383,11 @@ def n_score_columns(kind: str, n_classes: int) -> int:
 def _check_scores(kind: str, scores: FloatArray, n_classes: int) -> FloatArray:
     """Convert scores to float64; raise unless they have the shape of their kind."""
     checked: FloatArray = np.asarray(scores, dtype=np.float64)
-    require_array(checked, "scores", "f", (None, n_score_columns(kind, n_classes)), finite=False)
+    require_array(checked, "scores", "f", (None, count_score_columns(kind, n_classes)), finite=False)
     return checked
 
 
-def score_kind(classifier: Any, n_classes: int, X: Any) -> str:
+def select_score_kind(classifier: Any, n_classes: int, X: Any) -> str:
     """Best kind of scores of a fitted classifier: probabilities, decision values, or predicted labels.
 
     A few rows X show whether the largest decision value determines the prediction.
@@ -397,7 +397,7 @@ def score_kind(classifier: Any, n_classes: int, X: Any) -> str:
     >>> from sklearn.dummy import DummyClassifier
     >>> from sklearn.svm import LinearSVC
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
-    >>> score_kind(DummyClassifier().fit(X, y), 2, X), score_kind(LinearSVC().fit(X, y), 2, X)
+    >>> select_score_kind(DummyClassifier().fit(X, y), 2, X), select_score_kind(LinearSVC().fit(X, y), 2, X)
     ('probabilities', 'decisions')
     """
     if not hasattr(classifier, "classes_"):
@@ -414,7 +414,7 @@ def score_kind(classifier: Any, n_classes: int, X: Any) -> str:
     return DECISIONS if comparable else LABELS
 
 
-def calibration_scores(classifier: Any, X: Any, kind: str, classes: Labels, y_pred: Labels | None = None) -> FloatArray:
+def compute_scores(classifier: Any, X: Any, kind: str, classes: Labels, y_pred: Labels | None = None) -> FloatArray:
     """Scores of a fitted classifier in the format of `Calibration`.
 
     Classes unknown to the classifier get probability zero, or one less than its smallest decision value.  `y_pred` are
@@ -424,12 +424,12 @@ def calibration_scores(classifier: Any, X: Any, kind: str, classes: Labels, y_pr
     --------
     >>> from sklearn.dummy import DummyClassifier
     >>> dummy = DummyClassifier(strategy="prior").fit([[0]] * 4, [0, 0, 0, 1])
-    >>> calibration_scores(dummy, [[0]], "probabilities", np.array([0, 1, 2]))
+    >>> compute_scores(dummy, [[0]], "probabilities", np.array([0, 1, 2]))
     array([[0.75, 0.25, 0.  ]])
     """
-    n, k = number_of_rows(X), classes.size
+    n, k = count_rows(X), classes.size
     if kind == LABELS:
-        labels = one_label_each("predict", classifier.predict(copy_rows(X)), n) if y_pred is None else y_pred
+        labels = flatten_predictions("predict", classifier.predict(copy_rows(X)), n) if y_pred is None else y_pred
         codes = np.minimum(np.searchsorted(classes, labels), k - 1)
         return np.where(classes[codes] == labels, codes, k).astype(np.float64)[:, None]
     method = "predict_proba" if kind == PROBABILITIES else "decision_function"
@@ -454,12 +454,12 @@ def calibration_scores(classifier: Any, X: Any, kind: str, classes: Labels, y_pr
     return expanded
 
 
-def mean_margins(probabilities: FloatArray) -> FloatArray:
+def compute_margins(probabilities: FloatArray) -> FloatArray:
     """Margin of each class over the most probable other class, shape (n, classes).
 
     Examples
     --------
-    >>> mean_margins(np.array([[0.75, 0.25, 0.0]]))
+    >>> compute_margins(np.array([[0.75, 0.25, 0.0]]))
     array([[ 0.5 , -0.5 , -0.75]])
     """
     ordered = np.sort(probabilities, axis=1)

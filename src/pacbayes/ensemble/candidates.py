@@ -13,7 +13,7 @@ from pacbayes._utils.arrays import Rows, cached_property
 from pacbayes._utils.checks import check_choice, check_count
 from pacbayes._utils.seeds import Purpose, make_rng
 from pacbayes._utils.values import fingerprint
-from pacbayes.data.preprocessing import check_trained_here
+from pacbayes.data.preprocessing import check_not_frozen
 
 ERROR_SCORES = ("raise", "drop")
 
@@ -32,7 +32,7 @@ class GridFamily:
     #: Whether the soft vote may give weight to each classifier, instead of one.
     separate: bool = False
 
-    def check(self, split: str) -> None:
+    def check_split(self, split: str) -> None:
         """Raise before training if the grid is incompatible with the kind of split."""
         check_choice("error_score", self.error_score, ERROR_SCORES)
         if split == "independent" and self.error_score == "drop":
@@ -133,9 +133,9 @@ def plan_candidates(grids: Sequence[GridFamily], seed: int) -> Candidates:
             except (TypeError, ValueError) as error:
                 raise type(error)(f"param_grid: {params} does not fit the estimator: {error}") from error
         if any(isinstance(value, str) and value == "precomputed" for value in params.values()):
-            check_takes_rows("param_grid", candidates[i])
+            check_not_precomputed("param_grid", candidates[i])
         for value in params.values():
-            check_trained_here("param_grid", value)
+            check_not_frozen("param_grid", value)
     # Later changes of the user's estimators must not affect `params`.
     return replace(candidates, settings=[_clone_setting(setting) for setting in candidates.settings])
 
@@ -184,17 +184,17 @@ def check_classifier(name: str, estimator: Any) -> None:
         estimator
     ):
         raise ValueError(f"{name} must be a classifier, got {estimator!r}")
-    check_takes_rows(name, estimator)
-    check_trained_here(name, estimator)
+    check_not_precomputed(name, estimator)
+    check_not_frozen(name, estimator)
 
 
-def check_takes_rows(name: str, estimator: Any) -> None:
+def check_not_precomputed(name: str, estimator: Any) -> None:
     """Raise for estimators of precomputed distances or kernels, which cannot be split by rows only.
 
     Examples
     --------
     >>> from sklearn.svm import SVC
-    >>> check_takes_rows("estimator", SVC(kernel="precomputed"))
+    >>> check_not_precomputed("estimator", SVC(kernel="precomputed"))
     Traceback (most recent call last):
     ValueError: estimator must take rows, but SVC(kernel='precomputed') takes precomputed distances or kernel values;
     use a kernel or metric that is computed from rows

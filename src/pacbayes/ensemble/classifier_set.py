@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from pacbayes._utils.arrays import BoolArray, FloatArray, Rows, cached_property
 from pacbayes._utils.checks import check_in_range, check_not_masked
-from pacbayes.data.dataset import Dataset, check_complete, check_same_kind, check_same_order
-from pacbayes.data.rows import csr_rows, few_rows, number_of_rows, pick_rows, warn_if_batch_dependent
+from pacbayes.data.dataset import Dataset, check_label_types, check_no_missing_labels, check_same_order
+from pacbayes.data.rows import count_rows, pick_rows, select_test_rows, to_csr, warn_if_batch_dependent
 from pacbayes.data.split import (
     EXAMPLE,
     GROUP,
     Split,
-    all_validate,
     check_duplicates,
-    validation_split,
+    make_prefit_split,
+    make_validation_split,
 )
 from pacbayes.ensemble.cross_validation import Folds
 from pacbayes.ensemble.members import Coding, Estimators, Members, smallest_code_dtype
@@ -28,7 +28,7 @@ from pacbayes.ensemble.validation import (
     ValidationPredictions,
     check_predictions_fit,
     collect_predictions,
-    risks_of_losses,
+    losses_to_risks,
 )
 
 
@@ -46,10 +46,10 @@ def check_prefit(estimators: Any, data: Dataset) -> Estimators:
     return Estimators(fitted, params, data.classes, prefit=True)
 
 
-def warn_prefit(members: Estimators, data: Dataset) -> None:
+def warn_if_prefit_batch_dependent(members: Estimators, data: Dataset) -> None:
     """Warn of classifiers whose prediction for a row depends on the rest of the batch."""
     try:
-        sample = pick_rows(data.rows, few_rows(data.labels))
+        sample = pick_rows(data.rows, select_test_rows(data.labels))
     except Exception:  # rows or labels from which scikit-learn cannot pick: not checked
         return
     warn_if_batch_dependent(members.estimators, lambda i: sample)
@@ -149,14 +149,14 @@ class ClassifierSet:
         """
         check_duplicates(duplicates, groups)
         check_same_order(X_val=X_val, y_val=y_val, groups=groups)
-        rows, labels = csr_rows(X_val), _check_labels(y_val)
-        if number_of_rows(rows) != labels.size:
-            raise ValueError(f"X_val and y_val must have the same length, got {number_of_rows(rows)} and {labels.size}")
-        data = Dataset.checked(rows, labels, groups)
-        members, split = check_prefit(estimators, data), all_validate(data, duplicates)
-        check_predictions_fit(len(members), data.number)
+        rows, labels = to_csr(X_val), _check_labels(y_val)
+        if count_rows(rows) != labels.size:
+            raise ValueError(f"X_val and y_val must have the same length, got {count_rows(rows)} and {labels.size}")
+        data = Dataset.from_arrays(rows, labels, groups)
+        members, split = check_prefit(estimators, data), make_prefit_split(data, duplicates)
+        check_predictions_fit(len(members), data.n_rows)
         predictions = collect_predictions(members, data, split)
-        warn_prefit(members, data)
+        warn_if_prefit_batch_dependent(members, data)
         return cls(members, predictions, split)
 
     @classmethod
@@ -178,16 +178,16 @@ class ClassifierSet:
                 f"predictions must have one row per classifier and one column per entry of y_val, shape "
                 f"(H, {labels.size}) with H >= 1, got shape {table.shape}"
             )
-        check_same_kind("predictions", table, labels)
+        check_label_types("predictions", table, labels)
         classes, y_true = np.unique(labels, return_inverse=True)
         coding = Coding(classes)
-        codes = [coding.codes(row) for row in table]
+        codes = [coding.encode(row) for row in table]
         dtype = smallest_code_dtype(coding.labels.size)
         y_pred = np.stack([row.astype(dtype) for row in codes])
         return cls(
             None,
             ValidationPredictions(coding.labels, classes.size, y_pred, y_true.astype(dtype)),
-            validation_split(labels.size),
+            make_validation_split(labels.size),
         )
 
     @classmethod
@@ -254,7 +254,7 @@ class ClassifierSet:
     @cached_property
     def risks(self) -> FloatArray:
         """Error rate or mean loss of each classifier, rounded up."""
-        return self.error_counts.risks if self._losses is None else risks_of_losses(self._losses)
+        return self.error_counts.risks if self._losses is None else losses_to_risks(self._losses)
 
     @property
     def unit(self) -> str:
@@ -296,7 +296,7 @@ class ClassifierSet:
 
 
 def _check_labels(y_val: ArrayLike) -> NDArray[Any]:
-    labels = np.asarray(check_complete(y_val, "y_val"))
+    labels = np.asarray(check_no_missing_labels(y_val, "y_val"))
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"y_val must be one-dimensional and not empty, got shape {labels.shape}")
     return labels

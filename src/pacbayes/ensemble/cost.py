@@ -123,5 +123,5 @@ def _svms(family: SvmFamily, size: Size, refits: float) -> Cost:
         else:
             svms, memory = 1e-4 * size.rows * (size.classes - 1), 16.0 * size.rows * LANDMARKS
         return Cost(3.0 + 0.003 * pairs + (1.0 + refits) * (svms + 3e-4 * pairs), memory)
-    products = family.number / 130.0 * 2.5e-9 * size.rows**2.6
+    products = family.n_svms / 130.0 * 2.5e-9 * size.rows**2.6
     return Cost(products * (1.0 + 0.6 * refits), 10.0 * size.rows**2)

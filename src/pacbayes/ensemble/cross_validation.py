@@ -16,9 +16,9 @@ MAX_CANDIDATES = 50
 #: Default cross-validation, by the number of training rows.
 AUTO_CV = "auto"
 # Maximum numbers of training rows for five and for three folds; beyond, one part of the rows is held out.
-_FIVE_FOLDS, THREE_FOLDS = 3_000, 20_000
+_MAX_ROWS_FIVE_FOLDS, MAX_ROWS_THREE_FOLDS = 3_000, 20_000
 # Smallest and largest number of rows held out; between these, a tenth.
-_FEWEST_HELD_OUT, _MOST_HELD_OUT = 4_000, 20_000
+_MIN_HELD_OUT, _MAX_HELD_OUT = 4_000, 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class CrossValidation:
     --------
     >>> errors = np.array([[2, 3], [2, 1], [1, 2], [0, 3], [4, 4]])
     >>> counts = CrossValidation(np.arange(5), errors, np.array([9, 9]))
-    >>> counts.totals, counts.first, counts.middle
+    >>> counts.totals, counts.first_best, counts.middle_best
     (array([5, 3, 3, 3, 8]), 1, 2)
     """
 
@@ -83,7 +83,7 @@ class CrossValidation:
     def __post_init__(self) -> None:
         make_read_only(self.candidates, self.errors, self.sizes, self.log_losses, self.families)
 
-    def scored(self, n: int) -> int:
+    def count_scored(self, n: int) -> int:
         """Count the rows with out-of-fold predictions among `n` training rows: those of a single fold, or all."""
         return int(self.sizes[0]) or n if self.sizes.size == 1 else n
 
@@ -94,17 +94,17 @@ class CrossValidation:
         return totals
 
     @property
-    def first(self) -> int:
+    def first_best(self) -> int:
         """Index of the first classifier with the fewest errors."""
         return int(self.candidates[np.argmin(self.totals)])
 
     @property
-    def middle(self) -> int:
+    def middle_best(self) -> int:
         """Index of the middle classifier of the longest run with the fewest errors."""
-        return int(self.candidates[middle_of_minimum(self.totals)])
+        return int(self.candidates[find_middle_of_minimum(self.totals)])
 
 
-def middle_of_minimum(errors: NDArray[Any]) -> int:
+def find_middle_of_minimum(errors: NDArray[Any]) -> int:
     """Position of the minimum; for ties, the middle of the longest run.
 
     Neighbours in a grid err on nearly the same rows.  Classifiers at the ends of a run are more likely to owe their
@@ -112,7 +112,7 @@ def middle_of_minimum(errors: NDArray[Any]) -> int:
 
     Examples
     --------
-    >>> middle_of_minimum(np.array([2, 5, 2, 2, 2])), middle_of_minimum(np.array([7, 3, 3]))
+    >>> find_middle_of_minimum(np.array([2, 5, 2, 2, 2])), find_middle_of_minimum(np.array([7, 3, 3]))
     (3, 1)
     """
     minimal = np.concatenate([[False], errors == errors.min(), [False]])
@@ -121,12 +121,12 @@ def middle_of_minimum(errors: NDArray[Any]) -> int:
     return int(starts[longest] + ends[longest] - 1) // 2
 
 
-def evenly_spaced(n_classifiers: int) -> Rows:
+def select_evenly_spaced(n_classifiers: int) -> Rows:
     """Select at most `MAX_CANDIDATES` classifiers to cross-validate.
 
     Examples
     --------
-    >>> evenly_spaced(3), evenly_spaced(1990)[[0, 1, -1]]
+    >>> select_evenly_spaced(3), select_evenly_spaced(1990)[[0, 1, -1]]
     (array([0, 1, 2]), array([   0,   41, 1989]))
     """
     number = min(n_classifiers, MAX_CANDIDATES)
@@ -165,38 +165,38 @@ def assign_cv(cv: int | str, codes: Rows, rng: np.random.Generator, units: Rows 
     >>> rng = np.random.default_rng(0)
     >>> [np.unique(assign_cv("auto", np.arange(n) % 2, rng)).tolist() for n in (100, 4000, 30_000)]
     [[0, 1, 2, 3, 4], [0, 1, 2], [-1, 0]]
-    >>> np.count_nonzero(assign_cv("auto", np.arange(30_000) % 2, rng) == 0)
+    >>> int(np.count_nonzero(assign_cv("auto", np.arange(30_000) % 2, rng) == 0))
     4286
     """
     n = codes.size
     if cv != AUTO_CV:
         return assign_folds(codes, int(cv), rng, units)
-    if n <= THREE_FOLDS:
-        return assign_folds(codes, 5 if n <= _FIVE_FOLDS else 3, rng, units)
-    parts = assign_folds(codes, n // _held_out(n), rng, units)
+    if n <= MAX_ROWS_THREE_FOLDS:
+        return assign_folds(codes, 5 if n <= _MAX_ROWS_FIVE_FOLDS else 3, rng, units)
+    parts = assign_folds(codes, n // _held_out_size(n), rng, units)
     return np.where(parts == 0, 0, -1)
 
 
-def training_share(cv: int | str | None, n: int) -> float:
+def relative_training_cost(cv: int | str | None, n: int) -> float:
     """Rows on which a classifier is trained in the cross-validation of `n` training rows, relative to these.
 
     Examples
     --------
-    >>> [training_share("auto", n) for n in (1000, 10_000, 100_000)], training_share(None, 1000)
+    >>> [relative_training_cost("auto", n) for n in (1000, 10_000, 100_000)], relative_training_cost(None, 1000)
     ([4.0, 2.0, 0.9], 0.0)
     """
     if cv is None:
         return 0.0
-    if cv == AUTO_CV and n > THREE_FOLDS:
-        return 1.0 - 1.0 / (n // _held_out(n))
-    return (float(cv) if cv != AUTO_CV else 5.0 if n <= _FIVE_FOLDS else 3.0) - 1.0
+    if cv == AUTO_CV and n > MAX_ROWS_THREE_FOLDS:
+        return 1.0 - 1.0 / (n // _held_out_size(n))
+    return (float(cv) if cv != AUTO_CV else 5.0 if n <= _MAX_ROWS_FIVE_FOLDS else 3.0) - 1.0
 
 
-def _held_out(n: int) -> int:
-    return min(max(_FEWEST_HELD_OUT, n // 10), _MOST_HELD_OUT)
+def _held_out_size(n: int) -> int:
+    return min(max(_MIN_HELD_OUT, n // 10), _MAX_HELD_OUT)
 
 
-def trainable_folds(codes: Rows, fold: Rows) -> NDArray[np.bool_]:
+def trainable_fold_mask(codes: Rows, fold: Rows) -> NDArray[np.bool_]:
     """Whether the rows outside each fold have at least two classes, so that classifiers can be trained."""
     return np.array([np.unique(codes[fold != k]).size > 1 for k in range(int(fold.max()) + 1)])
 
@@ -212,7 +212,7 @@ def count_fold_errors(y_pred: Predictions, codes: Rows, fold: Rows) -> tuple[Row
     >>> count_fold_errors(np.array([[0, 1, 1, 1]]), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
     (array([[0, 1]]), array([2, 2]))
     """
-    used, scored = trainable_folds(codes, fold), fold >= 0
+    used, scored = trainable_fold_mask(codes, fold), fold >= 0
     errors, fold = y_pred != codes[scored], fold[scored]
     counts = [
         np.count_nonzero(errors[:, fold == k], axis=1) if ok else np.zeros(len(errors)) for k, ok in enumerate(used)
@@ -242,13 +242,13 @@ class CompositeFolds:
 
     def candidates(self, needs_rules: bool) -> Rows:
         """Select the classifiers to cross-validate."""
-        return np.concatenate([part.candidates(needs_rules) + start for part, start, _ in self._parts_with_range()])
+        return np.concatenate([part.candidates(needs_rules) + start for part, start, _ in self._iter_parts()])
 
     def out_of_fold(self, indices: Rows, fold: Rows) -> Iterator[OutOfFold]:
         """Yield the out-of-fold predictions of some classifiers for the training rows in a fold."""
-        for part, start, end in self._parts_with_range():
+        for part, start, end in self._iter_parts():
             yield from part.out_of_fold(indices[(indices >= start) & (indices < end)] - start, fold)
 
-    def _parts_with_range(self) -> Iterator[tuple[Folds, int, int]]:
+    def _iter_parts(self) -> Iterator[tuple[Folds, int, int]]:
         ends = np.cumsum(self.sizes).tolist()
         return zip(self.parts, [0, *ends], ends, strict=False)

@@ -32,7 +32,7 @@ from pacbayes.svm.kernel import Gamma
 from pacbayes.svm.landmarks import N_COMPONENTS
 
 #: Default lambdas of `SVMs`: 26 values of C from 0.01 to 1000.
-FEW_LAMBDAS = tuple(np.logspace(2, -3, 26).tolist())
+SVM_FAMILY_LAMBDAS = tuple(np.logspace(2, -3, 26).tolist())
 _EXPECTED = (
     f"one of the names {', '.join((AUTO, *PORTFOLIO))}, an unfitted scikit-learn classifier, a family (SVMs or "
     "Grid(estimator, param_grid)), or a list of these"
@@ -133,12 +133,12 @@ class Grid(BaseEstimator):  # type: ignore[misc]  # no types in scikit-learn
 Family = SvmFamily | GridFamily
 
 
-def named_candidates(candidates: Any) -> list[tuple[str, Any]]:
+def name_candidates(candidates: Any) -> list[tuple[str, Any]]:
     """Candidates as a list of distinct names and families, with default names where there are none.
 
     Examples
     --------
-    >>> named_candidates("svm"), [name for name, _ in named_candidates([SVMs(), "logistic", ("mine", SVMs())])]
+    >>> name_candidates("svm"), [name for name, _ in name_candidates([SVMs(), "logistic", ("mine", SVMs())])]
     ([('svm', 'svm')], ['svms', 'logistic', 'mine'])
     """
     if isinstance(candidates, str) and candidates == AUTO:
@@ -151,7 +151,7 @@ def named_candidates(candidates: Any) -> list[tuple[str, Any]]:
     named: list[tuple[str, Any]] = []
     for item in items:
         if isinstance(item, tuple):
-            if not is_named(item):
+            if not has_name(item):
                 raise TypeError(f"candidates must be families, or pairs of a name and a family, got {item!r}")
             named.append(item)
         else:
@@ -163,7 +163,7 @@ def named_candidates(candidates: Any) -> list[tuple[str, Any]]:
     ]
 
 
-def is_named(candidate: Any) -> bool:
+def has_name(candidate: Any) -> bool:
     """Whether an item of candidates is a pair of a name and a family."""
     return isinstance(candidate, tuple) and len(candidate) == 2 and isinstance(candidate[0], str)
 
@@ -173,7 +173,7 @@ def resolve_families(candidates: Any, preprocessor: Any, size: Size) -> list[Fam
 
     Named families and `SVMs` use the preprocessor; estimators and grids get the rows as passed to `fit`.
     """
-    named = named_candidates(candidates)
+    named = name_candidates(candidates)
     if isinstance(candidates, str) and candidates == AUTO:
         named = [(name, name) for name in portfolio(size)]
         families = [_resolve_family(name, family, preprocessor, size) for name, family in named]
@@ -197,8 +197,8 @@ def _resolve_family(name: str, family: Any, preprocessor: Any, size: Size) -> Fa
             raise ValueError(f"candidates 'auto' cannot be an item of a list: name its families, {', '.join(NAMES)}")
         raise ValueError(f"candidates must name one of {', '.join((AUTO, *NAMES))}, got {family!r}")
     if isinstance(family, SVMs):
-        lambdas = FEW_LAMBDAS if family.lambdas is None else family.lambdas
-        return SvmFamily.checked(
+        lambdas = SVM_FAMILY_LAMBDAS if family.lambdas is None else family.lambdas
+        return SvmFamily.from_settings(
             name, lambdas, family.kernel, family.gamma, family.n_components, family.scale, preprocessor
         )
     if isinstance(family, Grid):
@@ -209,19 +209,19 @@ def _resolve_family(name: str, family: Any, preprocessor: Any, size: Size) -> Fa
     return GridFamily(name, None, [family])
 
 
-def input_tags_of(candidates: Any, preprocessor: Any) -> InputTags:
+def get_input_tags(candidates: Any, preprocessor: Any) -> InputTags:
     """Input tags that hold for all candidates.
 
     Examples
     --------
-    >>> input_tags_of("forest", None).sparse, input_tags_of(["forest", "boosting"], None).sparse
+    >>> get_input_tags("forest", None).sparse, get_input_tags(["forest", "boosting"], None).sparse
     (True, False)
     """
     if isinstance(candidates, str) and candidates == AUTO and isinstance(preprocessor, str | None):
         # For sparse rows, "auto" trains other families.
         return InputTags(sparse=True)
     try:
-        tags = [tags for _, family in named_candidates(candidates) for tags in _family_tags(family, preprocessor)]
+        tags = [tags for _, family in name_candidates(candidates) for tags in _get_family_tags(family, preprocessor)]
     except (TypeError, ValueError, ImportError):  # `fit` raises for invalid candidates
         return InputTags()
     # Most tags are capabilities, which all candidates must have; these are requirements, which one candidate makes.
@@ -232,7 +232,7 @@ def input_tags_of(candidates: Any, preprocessor: Any) -> InputTags:
     )
 
 
-def _family_tags(family: Any, preprocessor: Any) -> list[InputTags]:
+def _get_family_tags(family: Any, preprocessor: Any) -> list[InputTags]:
     """Input tags of the classifiers of a family; the default, dense numbers, for those without tags."""
     estimators = [family]
     if isinstance(family, str | SVMs) and preprocessor is not None and not isinstance(preprocessor, str):

@@ -19,11 +19,11 @@ from pacbayes._utils.checks import warn_caller
 from pacbayes._utils.threads import limit_to_one_thread
 from pacbayes._utils.units import resolve_n_jobs, run_units
 from pacbayes.data.dataset import Dataset, check_rows, check_same_order
-from pacbayes.data.rows import few_rows, pick_rows, warn_if_batch_dependent
+from pacbayes.data.rows import pick_rows, select_test_rows, warn_if_batch_dependent
 from pacbayes.data.split import Split, SplitOptions, split_rows
 from pacbayes.ensemble.candidates import Candidates, GridFamily, plan_candidates
 from pacbayes.ensemble.classifier_set import ClassifierSet, TrainedMembers, TrainingJob
-from pacbayes.ensemble.cross_validation import THREE_FOLDS
+from pacbayes.ensemble.cross_validation import MAX_ROWS_THREE_FOLDS
 from pacbayes.ensemble.grid_folds import GridFolds
 from pacbayes.ensemble.members import Estimators
 from pacbayes.ensemble.portfolio import PORTFOLIO
@@ -118,10 +118,10 @@ def grid_set(
     """
     options = SplitOptions(split, validation_size, groups, duplicates)
     family = GridFamily("", estimator, param_grid, n_iter, error_score)
-    family.check(split)
+    family.check_split(split)
     check_same_order(X=X, y=y, groups=groups)
     rows, labels = check_rows(X, y)
-    data = Dataset.checked(rows, labels, groups)
+    data = Dataset.from_arrays(rows, labels, groups)
     candidates = plan_candidates([family], resolve_run_seed(random_state, checkpoint))
     row_split = split_rows(data, options, len(candidates), candidates.seed)
     job = TrainingJob(data, row_split, n_jobs, checkpoint, options.as_dict())
@@ -135,16 +135,16 @@ def train_grids(candidates: Candidates, job: TrainingJob) -> TrainedMembers:
     threads = all(grid.builtin for grid in grids)
     workers = (resolve_n_jobs(job.n_jobs), "threads") if threads else (job.n_jobs, None)
     what = ", ".join(grid.name for grid in grids) if threads else "classifiers of the grid"
-    check_predictions_fit(len(candidates), split.validating.size)
+    check_predictions_fit(len(candidates), split.validation_rows.size)
     # With a shared split, only training rows are sent to the workers.
     training = data if split.shared is None else data.pick(split.shared[0])
     # With many rows, one part held out is faster than the out-of-bag predictions of all.
-    bags = split.shared is not None and split.units is None and training.number <= THREE_FOLDS
-    bags = bags and any(map(leaves_rows_out, candidates.estimators))
-    task = _Task(candidates, training, split, bags and not _may_have_duplicates(training))
+    use_out_of_bag = split.shared is not None and split.units is None and training.n_rows <= MAX_ROWS_THREE_FOLDS
+    use_out_of_bag = use_out_of_bag and any(map(has_out_of_bag_rows, candidates.estimators))
+    task = _Task(candidates, training, split, use_out_of_bag and not _may_have_duplicates(training))
     results = _train_units(task, job, what, workers)
     fitted = np.flatnonzero([result.error is None for result in results])
-    members = _members(task, results, fitted)
+    members = _collect_members(task, results, fitted)
     if split.shared is None:
         return TrainedMembers(members, split)
     out_of_bag = {
@@ -177,11 +177,11 @@ class _Task:
 
     def train_rows(self, i: int) -> Rows:
         """Positions of the training rows of classifier i."""
-        return self.split(i)[0] if self.split.shared is None else np.arange(self.data.number)
+        return self.split(i)[0] if self.split.shared is None else np.arange(self.data.n_rows)
 
 
 @dataclass(frozen=True)
-class _Fitted:
+class _FitResult:
     """A fitted classifier, with the out-of-bag probabilities of a forest, or the error of its `fit`."""
 
     estimator: Any
@@ -190,19 +190,19 @@ class _Fitted:
     traceback: str = ""
 
 
-def _train_units(task: _Task, job: TrainingJob, what: str, workers: tuple[int | None, str | None]) -> list[_Fitted]:
+def _train_units(task: _Task, job: TrainingJob, what: str, workers: tuple[int | None, str | None]) -> list[_FitResult]:
     """Train all candidates, with a checkpoint if the job has one."""
     candidates, data = task.candidates, job.data
     # A few classifiers are probably large and stored one by one.
     per_chunk = 1 if len(candidates) < CHUNK_SIZE else CHUNK_SIZE
 
-    def check(i: int, result: _Fitted) -> None:
+    def raise_on_error(i: int, result: _FitResult) -> None:
         if result.error is not None and candidates.grids[candidates.families[i]].error_score == "raise":
             error = ValueError(f"classifier {i} with {candidates.params[i]} could not be fitted: {result.error}")
             error.add_note(result.traceback)
             raise error
 
-    codec = pickle_codec(lambda result: isinstance(result, _Fitted), "classifiers of a grid", per_chunk)
+    codec = pickle_codec(lambda result: isinstance(result, _FitResult), "classifiers of a grid", per_chunk)
     if job.checkpoint is not None:
         try:
             pickle.dumps(candidates)
@@ -213,26 +213,26 @@ def _train_units(task: _Task, job: TrainingJob, what: str, workers: tuple[int | 
             files = {"X": data.rows, "y": data.labels, "estimator and param_grid": candidates.fingerprints()}
             number, seed, modules = len(candidates), candidates.seed, candidates.modules()
             store.begin(describe_run("grid_set", number, seed, files, job.options, modules, per_chunk))
-        return run_units(_fit, task, len(candidates), what, *workers, check, store)
+        return run_units(_fit_candidate, task, len(candidates), what, *workers, raise_on_error, store)
 
 
-def _fit(task: _Task, i: int) -> _Fitted:
+def _fit_candidate(task: _Task, i: int) -> _FitResult:
     """Fit classifier i; errors are returned, not raised."""
     try:
         with limit_to_one_thread():
             # A separate copy, because a classifier may write into its rows.
             training, classifier = task.data.pick(task.train_rows(i)), task.candidates[i]
-            if task.out_of_bag and leaves_rows_out(classifier):
-                return _Fitted(classifier, fit_out_of_bag(classifier, training.rows, training.labels))
+            if task.out_of_bag and has_out_of_bag_rows(classifier):
+                return _FitResult(classifier, fit_out_of_bag(classifier, training.rows, training.labels))
             classifier.fit(training.rows, training.labels)
-            return _Fitted(classifier)
+            return _FitResult(classifier)
     except MemoryError:  # the fault of this computer, not of the classifier
         raise
     except Exception as error:  # other libraries' classifiers may raise anything; the caller stops or drops them
-        return _Fitted(None, None, f"{type(error).__name__}: {error}", traceback.format_exc())
+        return _FitResult(None, None, f"{type(error).__name__}: {error}", traceback.format_exc())
 
 
-def leaves_rows_out(forest: Any) -> bool:
+def has_out_of_bag_rows(forest: Any) -> bool:
     """Whether a classifier is one of scikit-learn's forests whose trees have out-of-bag rows."""
     return type(forest) in FORESTS and bool(forest.bootstrap) and not forest.warm_start
 
@@ -258,10 +258,10 @@ def fit_out_of_bag(forest: Any, X: Any, y: Labels) -> FloatArray:
 
 def _may_have_duplicates(training: Dataset) -> bool:
     """Whether training rows are equal or cannot be compared: trees may have seen duplicates of out-of-bag rows."""
-    return training.same is None or bool(np.unique(training.same).size < training.number)
+    return training.distinct_rows is None or bool(np.unique(training.distinct_rows).size < training.n_rows)
 
 
-def _members(task: _Task, results: list[_Fitted], fitted: Rows) -> Estimators:
+def _collect_members(task: _Task, results: list[_FitResult], fitted: Rows) -> Estimators:
     """Fitted classifiers; warn of dropped ones, and of predictions that depend on the batch."""
     dropped = [
         {"params": params, "error": result.error}
@@ -287,7 +287,7 @@ def _members(task: _Task, results: list[_Fitted], fitted: Rows) -> Estimators:
 
     def sample(k: int) -> Any:
         train = task.train_rows(int(fitted[unknown[k]]))
-        return pick_rows(task.data.rows, train[few_rows(task.data.labels[train])])
+        return pick_rows(task.data.rows, train[select_test_rows(task.data.labels[train])])
 
     warn_if_batch_dependent([estimators[k] for k in unknown], sample, settings=[params[k] for k in unknown])
     return Estimators(estimators, params, task.data.classes, dropped)

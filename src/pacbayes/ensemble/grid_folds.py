@@ -14,12 +14,12 @@ from pacbayes._utils.checkpoint import checkpoint_subdirectory, describe_run, op
 from pacbayes._utils.checks import warn_caller
 from pacbayes._utils.threads import limit_to_one_thread
 from pacbayes._utils.units import run_units
-from pacbayes.data.dataset import Dataset, check_same_kind, one_label_each
-from pacbayes.data.rows import few_rows, pick_rows
-from pacbayes.ensemble.calibration import LABELS, PROBABILITIES, calibration_scores, n_score_columns, score_kind
+from pacbayes.data.dataset import Dataset, check_label_types, flatten_predictions
+from pacbayes.data.rows import pick_rows, select_test_rows
+from pacbayes.ensemble.calibration import LABELS, PROBABILITIES, compute_scores, count_score_columns, select_score_kind
 from pacbayes.ensemble.candidates import Candidates
-from pacbayes.ensemble.cross_validation import OutOfFold, evenly_spaced, trainable_folds
-from pacbayes.ensemble.members import Predictions, naming_classifier, smallest_code_dtype
+from pacbayes.ensemble.cross_validation import OutOfFold, select_evenly_spaced, trainable_fold_mask
+from pacbayes.ensemble.members import Predictions, add_classifier_to_errors, smallest_code_dtype
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,37 +54,39 @@ class GridFolds:
     def candidates(self, needs_rules: bool) -> Rows:
         """Select evenly spaced classifiers of each family, because each is refitted for every fold."""
         by_family = [np.flatnonzero(self.families == family) for family in np.unique(self.families)]
-        return np.sort(np.concatenate([indices[evenly_spaced(indices.size)] for indices in by_family]))
+        return np.sort(np.concatenate([indices[select_evenly_spaced(indices.size)] for indices in by_family]))
 
     def out_of_fold(self, indices: Rows, fold: Rows) -> Iterator[OutOfFold]:
         """Yield out-of-fold predictions of some classifiers, or out-of-bag ones of forests."""
-        codes, used = self.codes, np.flatnonzero(trainable_folds(self.codes, fold))
+        codes, used = self.codes, np.flatnonzero(trainable_fold_mask(self.codes, fold))
         train_classes = np.unique(codes)
         refitted = [i for i in indices.tolist() if i not in self.out_of_bag]
-        sample = pick_rows(self.training.rows, few_rows(self.training.labels))
-        kinds = {i: score_kind(self.estimators[i], train_classes.size, sample) for i in refitted}
+        sample = pick_rows(self.training.rows, select_test_rows(self.training.labels))
+        kinds = {i: select_score_kind(self.estimators[i], train_classes.size, sample) for i in refitted}
         # Clones, so that fitted attributes are not sent to the workers.
         classifiers = tuple((i, clone(self.estimators[i]), self.params[i], kinds[i]) for i in refitted)
         task = _FoldTask(classifiers, self.training, fold, used)
         n_units = len(classifiers) * used.size
         directory = None if n_units == 0 else checkpoint_subdirectory(self.checkpoint, "folds")
-        with open_checkpoint(directory, pickle_codec(_is_result, "predictions of classifiers", used.size)) as store:
+        with open_checkpoint(
+            directory, pickle_codec(_is_fold_result, "predictions of classifiers", used.size)
+        ) as store:
             if store is not None:
                 files = {"X": self.training.rows, "y": self.training.labels, "fold": fold, "which": indices}
                 files["estimator and param_grid"] = self.all_candidates.fingerprints()
                 seed, modules = self.all_candidates.seed, self.all_candidates.modules()
                 store.begin(describe_run("folds", n_units, seed, files, {}, modules, used.size))
             results = run_units(_fit_and_predict_fold, task, n_units, self.what, *self.workers, checkpoint=store)
-        self._warn_failures([error for _, _, error in results], used.size)
+        self._warn_about_failures([error for _, _, error in results], used.size)
         for i in indices.tolist():
             if i in self.out_of_bag:
-                yield self._from_bags(self.out_of_bag[i][fold >= 0], train_classes)
+                yield self._from_out_of_bag(self.out_of_bag[i][fold >= 0], train_classes)
             else:
                 start = refitted.index(i) * used.size
                 by_fold = [result[:2] for result in results[start : start + used.size]]
                 yield self._from_folds(kinds[i], by_fold, fold, used)
 
-    def _from_bags(self, probabilities: FloatArray, train_classes: Rows) -> OutOfFold:
+    def _from_out_of_bag(self, probabilities: FloatArray, train_classes: Rows) -> OutOfFold:
         """Out-of-bag predictions of a forest."""
         # Rows that every tree was trained on are uninformative.
         scores = np.where(np.isnan(probabilities), 1.0 / train_classes.size, probabilities)
@@ -96,7 +98,7 @@ class GridFolds:
     ) -> OutOfFold:
         """Assemble the results of the folds of a classifier."""
         train_classes, fold = np.unique(self.codes), all_folds[all_folds >= 0]
-        width = n_score_columns(kind, train_classes.size)
+        width = count_score_columns(kind, train_classes.size)
         y_pred, scores = np.empty(fold.size, dtype=smallest_code_dtype(self.n_classes)), np.zeros((fold.size, width))
         for k, (fold_pred, fold_scores) in zip(used.tolist(), by_fold, strict=True):
             y_pred[fold == k], scores[fold == k] = fold_pred, fold_scores
@@ -111,7 +113,7 @@ class GridFolds:
                 scores[rows] = np.arange(width) == position if width > 1 else 2.0 * position - 1.0
         return OutOfFold(y_pred, kind, scores)
 
-    def _warn_failures(self, errors: list[str | None], n_folds: int) -> None:
+    def _warn_about_failures(self, errors: list[str | None], n_folds: int) -> None:
         """Warn once of classifiers that could not be fitted in a fold."""
         failed = {unit // n_folds: error for unit, error in reversed(list(enumerate(errors))) if error is not None}
         if failed:
@@ -134,7 +136,7 @@ class _FoldTask:
     used: Rows
 
 
-def _is_result(value: Any) -> bool:
+def _is_fold_result(value: Any) -> bool:
     return isinstance(value, tuple) and len(value) == 3
 
 
@@ -154,13 +156,13 @@ def _fit_and_predict_fold(task: _FoldTask, unit: int) -> tuple[Predictions, Floa
         except Exception as error:  # other libraries' classifiers may raise anything; reported in a warning
             y_pred = np.full(test.size, classes.size, dtype=dtype)
             score = float(train_classes.size) if kind == LABELS else 0.0
-            scores = np.full((test.size, n_score_columns(kind, train_classes.size)), score)
+            scores = np.full((test.size, count_score_columns(kind, train_classes.size)), score)
             return y_pred, scores, f"{type(error).__name__}: {error}"
-        with naming_classifier(i, params):
+        with add_classifier_to_errors(i, params):
             rows = pick_rows(training.rows, test)
-            labels = one_label_each("predict", classifier.predict(pick_rows(training.rows, test)), test.size)
-            check_same_kind("predict", labels, classes, "y")
-            scores = calibration_scores(classifier, rows, kind, train_classes, labels)
+            labels = flatten_predictions("predict", classifier.predict(pick_rows(training.rows, test)), test.size)
+            check_label_types("predict", labels, classes, "y")
+            scores = compute_scores(classifier, rows, kind, train_classes, labels)
     codes = np.minimum(np.searchsorted(classes, labels), classes.size - 1)
     codes[classes[codes] != labels] = classes.size
     return codes.astype(dtype), scores, None

@@ -16,10 +16,10 @@ from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows
 from pacbayes._utils.checks import make_read_only, require
 from pacbayes._utils.progress import progress
 from pacbayes._utils.threads import limit_to_one_core, limit_to_one_thread
-from pacbayes.data.dataset import check_same_kind, one_label_each
-from pacbayes.data.rows import copy_rows, csr_rows, number_of_rows, pick_rows
-from pacbayes.ensemble.calibration import DECISIONS, LABELS, PROBABILITIES, Calibration, calibration_scores
-from pacbayes.ensemble.quick import numeric_table, quick_classifier
+from pacbayes.data.dataset import check_label_types, flatten_predictions
+from pacbayes.data.rows import copy_rows, count_rows, pick_rows, to_csr
+from pacbayes.ensemble.calibration import DECISIONS, LABELS, PROBABILITIES, Calibration, compute_scores
+from pacbayes.ensemble.quick import make_fast_classifier, to_numeric_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Coding:
     Examples
     --------
     >>> coding = Coding(np.array([0, 1]))
-    >>> coding.codes(np.array([1, -1, 0])), coding.labels, smallest_code_dtype(coding.labels.size)
+    >>> coding.encode(np.array([1, -1, 0])), coding.labels, smallest_code_dtype(coding.labels.size)
     (array([1, 2, 0]), array([ 0,  1, -1]), dtype('uint8'))
     """
 
@@ -83,16 +83,16 @@ class Coding:
             self._labels = np.append(self.classes, [label for _, label in self._others.values()])
         return self._labels
 
-    def codes(self, y_pred: Labels) -> Codes:
+    def encode(self, y_pred: Labels) -> Codes:
         """Encode predicted labels."""
         codes = np.minimum(np.searchsorted(self.classes, y_pred), self.classes.size - 1)
         unknown = self.classes[codes] != y_pred
         if unknown.any():
             labels, inverse = np.unique(y_pred[unknown], return_inverse=True)
-            codes[unknown] = np.array([self._code_of_other(label) for label in labels])[inverse]
+            codes[unknown] = np.array([self._encode_other(label) for label in labels])[inverse]
         return codes
 
-    def _code_of_other(self, label: Any) -> int:
+    def _encode_other(self, label: Any) -> int:
         """Code of a label that is not a class, a new one if needed."""
         # NaN does not equal itself, but is one label.
         key = label if label == label else None
@@ -177,7 +177,7 @@ class Estimators:
 
     def preprocess(self, X: Any) -> Any:
         """Convert sparse rows to CSR format, in which rows can be picked."""
-        return csr_rows(X)
+        return to_csr(X)
 
     def predict(self, X: Any, indices: Rows, coding: Coding) -> Predictions:
         """Predict rows with some classifiers; label codes of shape (indices, n)."""
@@ -191,7 +191,7 @@ class Estimators:
         coding: Coding,
         n_jobs: int | None = None,
         *,
-        validating: bool = False,
+        name_errors: bool = False,
     ) -> Iterator[Predictions]:
         """Yield the label codes of each classifier i for ``rows(i)``.
 
@@ -201,12 +201,12 @@ class Estimators:
         def predict_one(i: int) -> Labels:
             with limit_to_one_core():
                 X = rows(i)
-                with naming_classifier(i, self.params[i]) if validating and not self.prefit else nullcontext():
+                with add_classifier_to_errors(i, self.params[i]) if name_errors and not self.prefit else nullcontext():
                     return self._predict(i, X, coding.classes)
 
         with limit_to_one_thread(), progress("predictions", len(indices)) as advance:
             for y_pred in _map_threads(predict_one, indices, n_jobs):
-                yield coding.codes(y_pred).astype(smallest_code_dtype(coding.labels.size))
+                yield coding.encode(y_pred).astype(smallest_code_dtype(coding.labels.size))
                 advance(1)
 
     def predict_assigned(self, X: Any, assigned: Codes, coding: Coding) -> Codes:
@@ -215,23 +215,23 @@ class Estimators:
         with limit_to_one_thread(), progress("predictions", assigned.size) as advance:
             for i in np.unique(assigned).tolist():
                 rows = np.flatnonzero(assigned == i)
-                codes[rows] = coding.codes(self._predict(i, pick_rows(X, rows), coding.classes))
+                codes[rows] = coding.encode(self._predict(i, pick_rows(X, rows), coding.classes))
                 advance(rows.size)
         return codes
 
     def mean_probabilities(self, X: Any, weights: FloatArray, calibrations: Calibrations) -> FloatArray:
         """Weighted sum of calibrated probabilities, added in the order of the classifiers."""
         used, classes = np.flatnonzero(weights), self.classes[calibrations.classes]
-        total = np.zeros((number_of_rows(X), classes.size))
+        total = np.zeros((count_rows(X), classes.size))
         # The columns of prefit classifiers, which users may have fitted on different ones, are left to scikit-learn.
-        table = None if self.prefit else numeric_table(X)
+        table = None if self.prefit else to_numeric_table(X)
         with limit_to_one_thread(), progress("probabilities", used.size) as advance:
             for i in used.tolist():
                 calibration, classifier, rows = calibrations.maps[i], self.estimators[i], X
                 if table is not None and calibration.kind == PROBABILITIES:
-                    quick = quick_classifier(classifier, table)
+                    quick = make_fast_classifier(classifier, table)
                     classifier, rows = (classifier, X) if quick is None else (quick, table)
-                total += weights[i] * calibration(calibration_scores(classifier, rows, calibration.kind, classes))
+                total += weights[i] * calibration(compute_scores(classifier, rows, calibration.kind, classes))
                 advance(1)
         return total
 
@@ -249,13 +249,13 @@ class Estimators:
             y_pred = self.estimators[i].predict(copy_rows(X))
         except NotFittedError as error:
             raise ValueError(f"{name} must be fitted, on rows other than these: {error}") from error
-        labels = one_label_each(f"{name}.predict", y_pred, number_of_rows(X))
-        check_same_kind(f"{name}.predict", labels, classes, "y_val" if self.prefit else "y")
+        labels = flatten_predictions(f"{name}.predict", y_pred, count_rows(X))
+        check_label_types(f"{name}.predict", labels, classes, "y_val" if self.prefit else "y")
         return labels
 
 
 @contextmanager
-def naming_classifier(i: int, params: dict[str, Any]) -> Iterator[None]:
+def add_classifier_to_errors(i: int, params: dict[str, Any]) -> Iterator[None]:
     """Add the index and parameters of a classifier to errors of its predictions."""
     try:
         yield
@@ -284,7 +284,7 @@ class CompositeRows:
         self.parts = parts
 
     def __len__(self) -> int:
-        return number_of_rows(self.parts[0])
+        return count_rows(self.parts[0])
 
 
 def pick_preprocessed(X: Any, rows: Rows) -> Any:
@@ -306,19 +306,19 @@ class CompositeMembers:
         return sum(map(len, self.parts))
 
     def __getitem__(self, i: int) -> Any:
-        part, start = next((part, start) for part, start in self._parts_with_start() if i < start + len(part))
+        part, start = next((part, start) for part, start in self._iter_parts() if i < start + len(part))
         return part[i - start]
 
-    def _parts_with_start(self) -> Iterator[tuple[Any, int]]:
+    def _iter_parts(self) -> Iterator[tuple[Any, int]]:
         """Yield each part with the index of its first member."""
         start = 0
         for part in self.parts:
             yield part, start
             start += len(part)
 
-    def _by_part(self, indices: NDArray[Any]) -> Iterator[tuple[int, Any, Rows, NDArray[Any]]]:
+    def _iter_by_part(self, indices: NDArray[Any]) -> Iterator[tuple[int, Any, Rows, NDArray[Any]]]:
         """Yield for each part with members among `indices`: its number, it, their positions, and their own indices."""
-        for k, (part, start) in enumerate(self._parts_with_start()):
+        for k, (part, start) in enumerate(self._iter_parts()):
             positions = np.flatnonzero((indices >= start) & (indices < start + len(part)))
             if positions.size:
                 yield k, part, positions, indices[positions] - start
@@ -346,14 +346,14 @@ class CompositeMembers:
     @property
     def kkt_violation(self) -> FloatArray | None:
         """KKT violation of each SVM; NaN for other classifiers."""
-        return self._concatenated("kkt_violation", np.nan)
+        return self._concatenate("kkt_violation", np.nan)
 
     @property
     def converged(self) -> NDArray[np.bool_] | None:
         """Whether each SVM converged; true for other classifiers."""
-        return self._concatenated("converged", True)
+        return self._concatenate("converged", True)
 
-    def _concatenated(self, name: str, default: Any) -> NDArray[Any] | None:
+    def _concatenate(self, name: str, default: Any) -> NDArray[Any] | None:
         values = [getattr(part, name) for part in self.parts]
         if all(value is None for value in values):
             return None
@@ -368,8 +368,8 @@ class CompositeMembers:
         """Predict preprocessed rows with some members; label codes of shape (indices, n)."""
         # Every part first: the type of the codes depends on the number of labels after the last one.
         by_part = [
-            (positions, part.predict(X.parts[k], own_indices, coding))
-            for k, part, positions, own_indices in self._by_part(indices)
+            (positions, part.predict(X.parts[k], part_indices, coding))
+            for k, part, positions, part_indices in self._iter_by_part(indices)
         ]
         y_pred = np.empty((indices.size, len(X)), dtype=smallest_code_dtype(coding.labels.size))
         for positions, codes in by_part:
@@ -379,14 +379,14 @@ class CompositeMembers:
     def predict_assigned(self, X: CompositeRows, assigned: Codes, coding: Coding) -> Codes:
         """Predict preprocessed row j with member ``assigned[j]``; label codes of shape (n,)."""
         codes = np.empty(assigned.size, dtype=np.intp)
-        for k, part, rows, own_indices in self._by_part(assigned):
-            codes[rows] = part.predict_assigned(pick_rows(X.parts[k], rows), own_indices, coding)
+        for k, part, rows, part_indices in self._iter_by_part(assigned):
+            codes[rows] = part.predict_assigned(pick_rows(X.parts[k], rows), part_indices, coding)
         return codes
 
     def mean_probabilities(self, X: CompositeRows, weights: FloatArray, calibrations: Calibrations) -> FloatArray:
         """Weighted sum of calibrated probabilities, added part by part."""
         total = np.zeros((len(X), calibrations.classes.size))
-        for k, (part, start) in enumerate(self._parts_with_start()):
+        for k, (part, start) in enumerate(self._iter_parts()):
             part_weights = weights[start : start + len(part)]
             if part_weights.any():
                 total += part.mean_probabilities(X.parts[k], part_weights, calibrations.subset(start, len(part)))
@@ -394,7 +394,7 @@ class CompositeMembers:
 
     def check_calibrations(self, calibrations: Calibrations) -> None:
         """Raise unless each calibrated member has the scores that its map takes."""
-        for part, start in self._parts_with_start():
+        for part, start in self._iter_parts():
             part_calibrations = calibrations.subset(start, len(part))
             if part_calibrations.maps:
                 part.check_calibrations(part_calibrations)

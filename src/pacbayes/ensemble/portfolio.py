@@ -12,8 +12,8 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from pacbayes._utils.arrays import Rows
 from pacbayes._utils.checks import warn_caller
-from pacbayes.data.preprocessing import with_categories
-from pacbayes.ensemble.by_name import LIBRARIES, import_class, library_classifier
+from pacbayes.data.preprocessing import to_native_encoder
+from pacbayes.ensemble.by_name import LIBRARIES, import_class, make_library_classifier
 from pacbayes.svm.kernel import THREE_WIDTHS
 
 AUTO, SVM, BOOSTING, FOREST, LOGISTIC, NEIGHBOURS = "auto", "svm", "boosting", "forest", "logistic", "neighbours"
@@ -139,9 +139,9 @@ def named_family(name: str, preprocessor: Any, size: Size) -> list[Any]:
     >>> [pipeline.get_params()["model__n_neighbors"] for pipeline in named_family("neighbours", None, Size(40))]
     [1, 5, 11]
     """
-    models = [library_classifier(name)] if name in LIBRARIES else _SETTINGS[name](size)
+    models = [make_library_classifier(name)] if name in LIBRARIES else _SETTINGS[name](size)
     steps: list[tuple[str, Any]] = []
-    native = with_categories(preprocessor) if name == BOOSTING else None
+    native = to_native_encoder(preprocessor) if name == BOOSTING else None
     if native is not None:
         models = [model.set_params(categorical_features="from_dtype") for model in models]
         preprocessor = native

@@ -19,21 +19,21 @@ from sklearn.preprocessing import StandardScaler
 from pacbayes._utils.arrays import EPS, FloatArray, Rows
 
 # Integers beyond are rounded by double precision.
-_LARGEST_WHOLE = 2**53
+_MAX_EXACT_INTEGER = 2**53
 # Numbers of columns, and of new rows, from which a matrix product is quicker than a tree.
-_FROM_COLUMNS, _FROM_ROWS = 12, 16
+_MIN_COLUMNS, _MIN_NEW_ROWS = 12, 16
 # Bound on what products and sums lose to underflow.
 _TINY = 1e-290
 # New rows per matrix product, whose result stays in the cache.
 _BLOCK = 128
 
 
-def numeric_table(X: Any) -> FloatArray | None:
+def to_numeric_table(X: Any) -> FloatArray | None:
     """Table of finite numbers in double precision, without rounding; None for any other rows.
 
     Examples
     --------
-    >>> numeric_table(np.array([[1, 2]])), numeric_table([[1.0, 2.0]]), numeric_table(np.array([[np.nan]]))
+    >>> to_numeric_table(np.array([[1, 2]])), to_numeric_table([[1.0, 2.0]]), to_numeric_table(np.array([[np.nan]]))
     (array([[1., 2.]]), None, None)
     """
     frame = hasattr(X, "dtypes") and hasattr(X, "iloc") and np.ndim(X) == 2
@@ -48,31 +48,31 @@ def numeric_table(X: Any) -> FloatArray | None:
     table: FloatArray = np.ascontiguousarray(values, dtype=np.float64)
     wide = any(dtype.kind in "iu" and dtype.itemsize == 8 for dtype in dtypes)
     largest = max(float(table.max()), -float(table.min()))  # NaN if any number is
-    return table if largest <= (_LARGEST_WHOLE if wide else np.finfo(np.float64).max) else None
+    return table if largest <= (_MAX_EXACT_INTEGER if wide else np.finfo(np.float64).max) else None
 
 
-def quick_classifier(classifier: Any, table: FloatArray) -> Any:
+def make_fast_classifier(classifier: Any, table: FloatArray) -> Any:
     """Object with the `predict_proba` of a fitted classifier for such a table; None if there is no quicker one."""
     if type(classifier) is Pipeline:
         scalers, last = [step for _, step in classifier.steps[:-1]], classifier.steps[-1][1]
-        model = quick_classifier(last, table) if all(type(step) is StandardScaler for step in scalers) else None
+        model = make_fast_classifier(last, table) if all(type(step) is StandardScaler for step in scalers) else None
         same = model is not None and all(step.n_features_in_ == table.shape[1] for step in scalers)
-        return _Scaled([_without_names(step) for step in scalers], model) if same else None
+        return _FastScaledModel([_drop_feature_names(step) for step in scalers], model) if same else None
     if getattr(classifier, "n_features_in_", None) != table.shape[1] or np.ndim(classifier.classes_[0]) != 0:
         return None
     if type(classifier) in (RandomForestClassifier, ExtraTreesClassifier):
-        return _Forest(classifier)
+        return _FastForest(classifier)
     if type(classifier) is KNeighborsClassifier:
-        return _Neighbours(classifier)
+        return _FastNeighbours(classifier)
     if type(classifier) is LogisticRegression:
-        return _without_names(classifier)
+        return _drop_feature_names(classifier)
     # Columns that were categories in `fit` are converted by names.
     if type(classifier) is HistGradientBoostingClassifier and classifier.is_categorical_ is None:
-        return _without_names(classifier)
+        return _drop_feature_names(classifier)
     return None
 
 
-def _without_names(estimator: Any) -> Any:
+def _drop_feature_names(estimator: Any) -> Any:
     """Shallow copy that expects no names of columns, because arrays have none."""
     if not hasattr(estimator, "feature_names_in_"):
         return estimator
@@ -83,7 +83,7 @@ def _without_names(estimator: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class _Scaled:
+class _FastScaledModel:
     """Standardisation before a classifier."""
 
     scalers: list[Any]
@@ -101,7 +101,7 @@ class _Scaled:
         return np.asarray(self.model.predict_proba(X))
 
 
-class _Forest:
+class _FastForest:
     """Mean of the trees' probabilities, added in the order of the trees."""
 
     def __init__(self, forest: Any) -> None:
@@ -112,14 +112,14 @@ class _Forest:
         with np.errstate(over="ignore", under="ignore"):
             rows = X.astype(np.float32)
             if not np.isfinite(rows).all():
-                return np.asarray(_without_names(self._forest).predict_proba(X))  # raises
+                return np.asarray(_drop_feature_names(self._forest).predict_proba(X))  # raises
         total, trees = np.zeros((len(rows), self.classes_.size)), self._forest.estimators_
         for tree in trees:
             total += tree.tree_.predict(rows)[:, : self.classes_.size]
         return np.asarray(total / len(trees))
 
 
-class _Neighbours:
+class _FastNeighbours:
     r"""Shares of the classes among the nearest neighbours, by |t|^2 - 2 x t, the squared distance less |x|^2.
 
     Their error is at most :math:`e = (d + 16) \varepsilon (|x| + |t|)^2` for d columns, and that of the distances
@@ -135,23 +135,23 @@ class _Neighbours:
         """Probabilities by matrix products where these are quicker."""
         model = self._model
         if not (
-            len(X) >= _FROM_ROWS
-            and X.shape[1] >= _FROM_COLUMNS
+            len(X) >= _MIN_NEW_ROWS
+            and X.shape[1] >= _MIN_COLUMNS
             and model.effective_metric_ == "euclidean"
             and model.weights == "uniform"
             and type(model._fit_X) is np.ndarray
             and model._fit_X.dtype == np.float64
             and len(model._fit_X) > model.n_neighbors
         ):
-            return np.asarray(_without_names(model).predict_proba(X))
+            return np.asarray(_drop_feature_names(model).predict_proba(X))
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            counts = self._counts(X, model._fit_X, np.asarray(model._y))
+            counts = self._count_neighbours(X, model._fit_X, np.asarray(model._y))
         shares, unclear = counts / model.n_neighbors, np.flatnonzero(np.isnan(counts[:, 0]))
         if unclear.size:
-            shares[unclear] = _without_names(model).predict_proba(X[unclear])
+            shares[unclear] = _drop_feature_names(model).predict_proba(X[unclear])
         return np.asarray(shares)
 
-    def _counts(self, X: FloatArray, train: FloatArray, codes: Rows) -> FloatArray:
+    def _count_neighbours(self, X: FloatArray, train: FloatArray, codes: Rows) -> FloatArray:
         """Neighbours of each class, shape (n, classes); NaN for rows with doubtful ones."""
         squares, counts = np.einsum("ij,ij->i", train, train), np.empty((len(X), self.classes_.size))
         # The last column adds |t|^2; |x|^2 is the same for all training rows.
@@ -161,10 +161,10 @@ class _Neighbours:
         for start in range(0, len(X), _BLOCK):
             block = slice(start, start + _BLOCK)
             distances = np.concatenate([X[block], np.ones((len(X[block]), 1))], axis=1) @ factors
-            counts[block] = self._counts_of_block(distances, errors[block], codes)
+            counts[block] = self._count_block_neighbours(distances, errors[block], codes)
         return counts
 
-    def _counts_of_block(self, distances: FloatArray, errors: FloatArray, codes: Rows) -> FloatArray:
+    def _count_block_neighbours(self, distances: FloatArray, errors: FloatArray, codes: Rows) -> FloatArray:
         k, n_classes = self._model.n_neighbors, self.classes_.size
         nearest = np.argpartition(distances, k, axis=1)[:, : k + 1]
         values = np.take_along_axis(distances, nearest, axis=1)

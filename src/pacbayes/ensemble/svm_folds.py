@@ -18,7 +18,7 @@ from pacbayes._utils.seeds import Purpose, make_rng
 from pacbayes._utils.threads import limit_to_one_thread
 from pacbayes._utils.units import run_units, shares_memory
 from pacbayes.ensemble.calibration import PAIRS, calibrate
-from pacbayes.ensemble.cross_validation import OutOfFold, assign_folds, evenly_spaced, trainable_folds
+from pacbayes.ensemble.cross_validation import OutOfFold, assign_folds, select_evenly_spaced, trainable_fold_mask
 from pacbayes.ensemble.members import Predictions, smallest_code_dtype
 from pacbayes.ensemble.svm_members import KernelSVMs
 from pacbayes.svm.kernel import (
@@ -97,7 +97,7 @@ def prepare_folds(
         expansion_rows = scaled[landmarks]
         widths = [LandmarkFolds(kernel, scaled, codes, nystroem_map(expansion_rows, kernel)) for kernel in kernels]
     else:
-        shared = SharedValues(scaled, settings.kernel, len(kernels) > 1, max_bytes)
+        shared = SharedKernelValues(scaled, settings.kernel, len(kernels) > 1, max_bytes)
         widths = [KernelFolds(kernel, shared, codes, coarse=len(kernels) > 1) for kernel in kernels]
     folds = SVMFolds(tuple(widths), settings.lambdas, codes, n_classes, jobs, settings, checkpoint)
     return scaling, expansion_rows, folds
@@ -161,7 +161,7 @@ class SVMFolds:
     def candidates(self, needs_rules: bool) -> Rows:
         """Select the SVMs to cross-validate; a path takes little longer for all lambdas than for some."""
         n_svms = self.families.size
-        return np.arange(n_svms) if needs_rules else evenly_spaced(n_svms)
+        return np.arange(n_svms) if needs_rules else select_evenly_spaced(n_svms)
 
     def train(self) -> tuple[OneVsOnePaths, ...]:
         """Train the SVMs of each width on all training rows."""
@@ -176,10 +176,12 @@ class SVMFolds:
         n_pairs = max(1, n_classes * (n_classes - 1) // 2)
         max_svms = max(1, _MAX_DECISIONS // (int(np.count_nonzero(fold >= 0)) * n_pairs))
         for number, parts in enumerate(self._batches(indices, max_svms)):
-            work = _FoldWork(self, tuple(parts), fold, np.flatnonzero(trainable_folds(self.codes, fold)))
+            work = _FoldTask(self, tuple(parts), fold, np.flatnonzero(trainable_fold_mask(self.codes, fold)))
             description = {"fold": fold, "parts": parts}
             order = _middle_first(len(parts), work.used.size)
-            results = self._run(f"folds-{number}", FOLDS, _fit_and_predict_fold, work, order, description, _check_fold)
+            results = self._run(
+                f"folds-{number}", FOLDS, _fit_and_predict_fold, work, order, description, _check_stored_fold
+            )
             for k, (_, lambdas) in enumerate(parts):
                 yield from work.assemble(lambdas.size, results[k * work.used.size : (k + 1) * work.used.size])
         for width in self.widths:
@@ -211,11 +213,11 @@ class SVMFolds:
     ) -> list[Any]:
         """Run units of work, as many in parallel as fit into memory, with a checkpoint of this name and description."""
         n_units = len(order)
-        jobs = self.widths[0].max_parallel(self.jobs) if shares_memory("threads") else self.jobs
+        jobs = self.widths[0].limit_parallel(self.jobs) if shares_memory("threads") else self.jobs
         with open_checkpoint(self.checkpoint and self.checkpoint / name, codec) as store:
             if store is not None:
                 assert self.settings is not None
-                description |= {"widths": [width.described for width in self.widths], "codes": self.codes}
+                description |= {"widths": [width.checkpoint_key for width in self.widths], "codes": self.codes}
                 description["lambdas"] = self.lambdas
                 params = {"kernel": self.settings.kernel, "n_components": self.settings.n_components}
                 store.begin(describe_run(name, n_units, self.settings.seed, description, params, chunk_size=1))
@@ -234,7 +236,7 @@ def _middle_first(n_widths: int, per_width: int) -> list[int]:
     return sorted(range(n_widths * per_width), key=lambda unit: abs(unit // per_width - (n_widths - 1) / 2))
 
 
-def _is_pair_of_arrays(value: Any) -> bool:
+def _is_array_pair(value: Any) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and all(isinstance(array, np.ndarray) for array in value)
 
 
@@ -245,7 +247,7 @@ WIDTHS = npz_codec(
     "support vector machines",
     1,
 )
-FOLDS = npz_codec({}, _is_pair_of_arrays, "predictions and decision values of support vector machines", 1)
+FOLDS = npz_codec({}, _is_array_pair, "predictions and decision values of support vector machines", 1)
 
 
 # Index of a width, and some of its lambdas.
@@ -259,7 +261,7 @@ def _train_width(folds: SVMFolds, i: int) -> OneVsOnePaths:
 
 
 @dataclass(frozen=True, eq=False)
-class _FoldWork:
+class _FoldTask:
     """Input of the workers: unit u is part ``u // folds`` without fold ``used[u % folds]``."""
 
     folds: SVMFolds
@@ -267,7 +269,7 @@ class _FoldWork:
     fold: Rows
     used: Rows
 
-    def unit(self, u: int) -> tuple[_Part, int]:
+    def part_and_fold(self, u: int) -> tuple[_Part, int]:
         """Part and fold of a unit of work."""
         return self.parts[u // self.used.size], int(self.used[u % self.used.size])
 
@@ -289,9 +291,9 @@ class _FoldWork:
             yield OutOfFold(svm_pred, PAIRS, decisions.astype(np.float64))
 
 
-def _fit_and_predict_fold(work: _FoldWork, unit: int) -> tuple[Predictions, NDArray[np.float32]]:
+def _fit_and_predict_fold(work: _FoldTask, unit: int) -> tuple[Predictions, NDArray[np.float32]]:
     """Train the SVMs of a part without a fold; return their predictions and decision values for its rows."""
-    folds, ((width_index, lambdas), k) = work.folds, work.unit(unit)
+    folds, ((width_index, lambdas), k) = work.folds, work.part_and_fold(unit)
     width, train_classes = folds.widths[width_index], np.unique(folds.codes)
     train, test = np.flatnonzero(work.fold != k), np.flatnonzero(work.fold == k)
     with limit_to_one_thread():
@@ -309,11 +311,11 @@ def _fit_and_predict_fold(work: _FoldWork, unit: int) -> tuple[Predictions, NDAr
     return y_pred, scores
 
 
-def _check_fold(
-    work: _FoldWork, unit: int, stored: tuple[Predictions, NDArray[np.float32]]
+def _check_stored_fold(
+    work: _FoldTask, unit: int, stored: tuple[Predictions, NDArray[np.float32]]
 ) -> tuple[Predictions, NDArray[np.float32]]:
     """Check the predictions and decision values of a checkpoint, and return them."""
-    (y_pred, scores), ((_, lambdas), k) = stored, work.unit(unit)
+    (y_pred, scores), ((_, lambdas), k) = stored, work.part_and_fold(unit)
     n_classes, shape = np.unique(work.folds.codes).size, (lambdas.size, np.count_nonzero(work.fold == k))
     valid = y_pred.dtype == smallest_code_dtype(work.folds.n_classes) and y_pred.shape == shape
     require(bool(valid and (y_pred < work.folds.n_classes).all()), "predictions", f"must be classes, of shape {shape}")
@@ -342,7 +344,7 @@ def _expand_pairs(decisions: FloatArray, fold_classes: Rows, train_classes: Rows
     return expanded
 
 
-class SharedValues:
+class SharedKernelValues:
     """Source of kernels of every width: squared distances, or inner products, of all training rows.
 
     Each thread has one buffer for kernel matrices, because writing to new memory takes longer than computing the
@@ -412,13 +414,13 @@ class KernelFolds:
 
     kernel: Kernel
     #: Scaled training rows.
-    shared: SharedValues
+    shared: SharedKernelValues
     codes: Rows
     #: Whether this is one of several widths, which have few, widely spaced costs.
     coarse: bool = False
 
     @property
-    def described(self) -> list[Any]:
+    def checkpoint_key(self) -> list[Any]:
         """Values that identify the width in a checkpoint, beside the classes."""
         return [self.kernel.gamma, self.shared.rows]
 
@@ -436,7 +438,7 @@ class KernelFolds:
         active_set_from = _ACTIVE_SET_FROM if self.coarse else active_set_from
         return train_one_vs_one(gram, self.codes[used], lambdas, 1, active_set_from)
 
-    def max_parallel(self, jobs: int) -> int:
+    def limit_parallel(self, jobs: int) -> int:
         """Limit the number of parallel units to the memory, each with a matrix beside the shared one."""
         self.shared.prepare()
         return 1 if self.codes.size < _MIN_ROWS_FOR_THREADS else max(1, min(jobs, self.shared.max_buffers()))
@@ -460,7 +462,7 @@ class LandmarkFolds:
     map: NystroemMap
 
     @property
-    def described(self) -> list[Any]:
+    def checkpoint_key(self) -> list[Any]:
         """Values that identify the width in a checkpoint, beside the classes."""
         return [self.kernel.gamma, self.rows, self.map.landmarks]
 
@@ -470,7 +472,7 @@ class LandmarkFolds:
             return train_on_features(self.map, self._features, self.codes, lambdas)
         return train_on_features(self.map, self._features[train], self.codes[train], lambdas)
 
-    def max_parallel(self, jobs: int) -> int:
+    def limit_parallel(self, jobs: int) -> int:
         """Allow one unit per job."""
         return jobs
 

@@ -16,7 +16,7 @@ from pacbayes._utils.threads import limit_to_one_thread
 from pacbayes.data.preprocessing import apply_preprocessor
 from pacbayes.ensemble.calibration import PAIRS
 from pacbayes.ensemble.members import Calibrations, Coding, Predictions, smallest_code_dtype
-from pacbayes.ensemble.quick import numeric_table
+from pacbayes.ensemble.quick import to_numeric_table
 from pacbayes.svm.kernel import Kernel, Scaling
 from pacbayes.svm.one_vs_one import OneVsOnePaths, blocks
 from pacbayes.svm.svm_classifier import SVMSettings
@@ -81,7 +81,7 @@ class KernelSVMs:
 
     def preprocess(self, X: Any) -> FloatArray:
         """Convert new rows to numbers."""
-        table = numeric_table(X) if self.preprocessor is None else apply_preprocessor(self.preprocessor, X)
+        table = to_numeric_table(X) if self.preprocessor is None else apply_preprocessor(self.preprocessor, X)
         rows: FloatArray = check_array(X, dtype=np.float64) if table is None else table
         n_columns = self.rows.shape[1]
         if rows.shape[1] != n_columns:
@@ -93,7 +93,7 @@ class KernelSVMs:
         """Predict rows with some SVMs; class codes of shape (indices, n)."""
         y_pred = np.empty((indices.size, len(X)), dtype=smallest_code_dtype(coding.labels.size))
         with limit_to_one_thread(), progress("predictions", indices.size * len(X)) as advance:
-            for kernel, positions, svms, rows in self._by_kernel(indices):
+            for kernel, positions, svms, rows in self._iter_by_kernel(indices):
 
                 def kernel_block(block: slice, kernel: Kernel = kernel, rows: FloatArray = rows) -> FloatArray:
                     return kernel.between(rows, self.scaling(X[block]))
@@ -126,7 +126,7 @@ class KernelSVMs:
         used = np.flatnonzero(weights)
         total = np.zeros((len(X), calibrations.classes.size))
         with limit_to_one_thread(), progress("probabilities", used.size * len(X)) as advance:
-            for kernel, positions, svms, rows in self._by_kernel(used):
+            for kernel, positions, svms, rows in self._iter_by_kernel(used):
                 for block in blocks(len(X), len(rows) + X.shape[1] + 2 * len(svms.pairs)):
                     K = kernel.between(rows, self.scaling(X[block]))
                     for j, i in enumerate(used[positions].tolist()):
@@ -141,7 +141,7 @@ class KernelSVMs:
         same = np.array_equal(calibrations.classes, self.trained_classes)
         require(same, "Calibrations.classes", "must be those of the support vector machines")
 
-    def _by_kernel(self, indices: Rows) -> Iterator[tuple[Kernel, Rows, OneVsOnePaths, FloatArray]]:
+    def _iter_by_kernel(self, indices: Rows) -> Iterator[tuple[Kernel, Rows, OneVsOnePaths, FloatArray]]:
         """Yield for each kernel with SVMs among `indices`: it, their positions, the SVMs, and their support vectors."""
         kernels, lambdas = np.divmod(indices, self.settings.lambdas.size)
         for k in np.unique(kernels).tolist():

@@ -75,7 +75,7 @@ def choose_svms(family: SvmFamily, job: TrainingJob) -> SvmFamily | None:
         classes, codes = np.unique(job.data.codes[train], return_inverse=True)
         if classes.size < 2:
             return None if family.optional else replace(family, kernel=kernel, gamma="sigest")
-        units = job.split.units_of(train)
+        units = job.split.select_units(train)
         loss, settings = _best_setting(rows, codes.astype(np.int64), units, seed, resolve_n_jobs(job.n_jobs))
         if family.optional and units is None and loss > _forest_loss(rows, codes, seed) + _HOPELESS:
             return None

@@ -18,7 +18,7 @@ from pacbayes._utils.checks import check_choice, check_count, convert_long_label
 from pacbayes._utils.memory import BLOCK_BYTES, check_memory
 from pacbayes._utils.threads import limit_cores, limit_to_one_thread
 from pacbayes._utils.units import resolve_n_jobs
-from pacbayes.data.dataset import Dataset, check_complete, check_rows, check_same_order
+from pacbayes.data.dataset import Dataset, check_no_missing_labels, check_rows, check_same_order
 from pacbayes.data.preprocessing import check_preprocessor, fit_preprocessor
 from pacbayes.data.rows import check_table, pick_rows
 from pacbayes.data.split import Split, SplitOptions, split_rows
@@ -147,13 +147,13 @@ def svm_set(
     (3, 284, True)
     """
     options = SplitOptions(split, validation_size, groups, duplicates)
-    family = SvmFamily.checked("", lambdas, kernel, gamma, n_components, scale, preprocessor)
-    family.check(split)
+    family = SvmFamily.from_settings("", lambdas, kernel, gamma, n_components, scale, preprocessor)
+    family.check_split(split)
     check_same_order(X=X, y=y, groups=groups)
     features, labels = _check_data(X, y) if preprocessor is None else check_rows(X, y)
-    data = Dataset.checked(features, labels, groups)
+    data = Dataset.from_arrays(features, labels, groups)
     with limit_cores(resolve_n_jobs(n_jobs)):
-        row_split = split_rows(data, options, family.number, resolve_run_seed(random_state, checkpoint))
+        row_split = split_rows(data, options, family.n_svms, resolve_run_seed(random_state, checkpoint))
         job = TrainingJob(data, row_split, n_jobs, checkpoint, options.as_dict())
         return family.train(job, max_bytes).as_set(data, resolve_n_jobs(n_jobs))
 
@@ -174,7 +174,7 @@ class SvmFamily:
     optional: bool = False
 
     @classmethod
-    def checked(
+    def from_settings(
         cls,
         name: str,
         lambdas: ArrayLike,
@@ -190,7 +190,7 @@ class SvmFamily:
         gamma, n_components = check_gamma(gamma), check_count("n_components", n_components)
         return cls(name, lambdas, kernel, gamma, n_components, check_scale(scale), preprocessor)
 
-    def check(self, split: str) -> None:
+    def check_split(self, split: str) -> None:
         """Raise before training if the settings are incompatible with the kind of split."""
         check_preprocessor(self.preprocessor, split)
         if split != "shared" and number_of_widths(self.gamma) > 1:
@@ -202,7 +202,7 @@ class SvmFamily:
             raise ValueError(f"scale must be True, False or 'kernlab' for split={split!r}, got 'auto'")
 
     @property
-    def number(self) -> int:
+    def n_svms(self) -> int:
         """Number of SVMs."""
         return self.lambdas.size * (1 if self.kernel == "linear" else number_of_widths(self.gamma))
 
@@ -210,13 +210,13 @@ class SvmFamily:
         """Train the SVMs on training rows only."""
         data, split, jobs = job.data, job.split, resolve_n_jobs(job.n_jobs)
         settings = SVMSettings(self.lambdas, self.kernel, self.gamma, self.scale, self.n_components, split.seed)
-        check_predictions_fit(self.number, split.validating.size, max_bytes)
+        check_predictions_fit(self.n_svms, split.validation_rows.size, max_bytes)
         # One thread each: the bits of a matrix product depend on the number of threads, and the workers use the cores.
         with limit_to_one_thread():
             if split.shared is None:
                 # Training sets are picked from one array, also if the rows are a data frame.
                 numeric = replace(data, rows=check_array(data.rows, dtype=np.float64))
-                _check_memory(settings, self.number, split, data, numeric.rows.shape[1], jobs, max_bytes)
+                _check_memory(settings, self.n_svms, split, data, numeric.rows.shape[1], jobs, max_bytes)
                 task = IndependentTask(settings, numeric, split, _get_feature_names(data.rows))
                 with open_checkpoint(job.checkpoint, SVM_CHUNKS) as store:
                     if store is not None:
@@ -224,8 +224,8 @@ class SvmFamily:
                     return TrainedMembers(train_independent(task, jobs, store), split)
             train = split.shared[0]
             rows, preprocessor = self.preprocess(data, train)
-            _check_memory(settings, self.number, split, data, rows.shape[1], jobs, max_bytes)
-            units, codes = split.units_of(train), data.codes[train]
+            _check_memory(settings, self.n_svms, split, data, rows.shape[1], jobs, max_bytes)
+            units, codes = split.select_units(train), data.codes[train]
             directory = checkpoint_subdirectory(job.checkpoint, self.name or "svm")
             members, folds = train_shared(
                 settings, rows, codes, data.classes, preprocessor, jobs, units, max_bytes, directory
@@ -248,7 +248,7 @@ class SvmFamily:
 def _check_data(X: Any, y: Any) -> tuple[FloatArray, Labels]:
     """Validate rows of finite numbers and labels of classes."""
     check_table(X)
-    features, labels = check_X_y(X, check_complete(convert_long_labels(y)), dtype=np.float64)
+    features, labels = check_X_y(X, check_no_missing_labels(convert_long_labels(y)), dtype=np.float64)
     check_classification_targets(labels)
     return features, labels
 
@@ -258,7 +258,7 @@ def _check_memory(
 ) -> None:
     """Raise before allocation if memory does not suffice for the kernel matrices and all duals."""
     k = data.classes.size
-    n, m = split.most_rows
+    n, m = split.max_set_sizes
     if settings.kernel == NYSTROEM:
         width = min(n, settings.n_components)
         # All features, and those of one pair of classes or of a fold.

@@ -65,7 +65,7 @@ class ErrorCounts:
     def risks(self) -> FloatArray:
         """Error rate of each classifier, or its mean over groups, rounded up; shape (R,)."""
         if self.sizes is None:
-            return risks_of_errors(self.errors[:, 0], self.m)
+            return errors_to_risks(self.errors[:, 0], self.m)
         # Groups of equal size have a common denominator, so that their errors are added as integers.
         sizes, inverse = np.unique(self.sizes, return_inverse=True)
         order = np.argsort(inverse, kind="stable")
@@ -75,7 +75,7 @@ class ErrorCounts:
         denominator = math.lcm(*sizes.tolist())
         factors = [denominator // size for size in sizes.tolist()]
         sums = [sum(count * factor for count, factor in zip(row, factors, strict=True)) for row in by_size.tolist()]
-        return np.array([quotient_up(total, denominator * self.m) for total in sums])
+        return np.array([divide_up(total, denominator * self.m) for total in sums])
 
     def upper(self, levels: ArrayLike) -> FloatArray:
         """Upper confidence bound on each risk: Clopper-Pearson for rows, Chernoff for groups; shape (R,)."""
@@ -96,77 +96,77 @@ class ErrorCounts:
         return ErrorCounts(self.errors[i : i + 1], self.sizes, self.m)
 
 
-def risks_of_errors(errors: NDArray[np.int64], m: int) -> FloatArray:
+def errors_to_risks(errors: NDArray[np.int64], m: int) -> FloatArray:
     """Divide errors by m, rounded up to the smallest double that is at least the exact quotient.
 
     The nearest double may be below the quotient, which would make a certificate too small.
 
     Examples
     --------
-    >>> risks_of_errors(np.array([0, 1, 3]), 3).tolist()
+    >>> errors_to_risks(np.array([0, 1, 3]), 3).tolist()
     [0.0, 0.33333333333333337, 1.0]
     """
-    return quotients_up(errors, np.broadcast_to(m, errors.shape))
+    return divide_arrays_up(errors, np.broadcast_to(m, errors.shape))
 
 
-def quotients_up(counts: Rows, sizes: Rows) -> FloatArray:
+def divide_arrays_up(counts: Rows, sizes: Rows) -> FloatArray:
     """Divide counts by sizes, rounded up to the smallest double that is at least the exact quotient.
 
     Examples
     --------
-    >>> quotients_up(np.array([[0, 1], [1, 3]]), np.array([[2, 3], [3, 3]])).tolist()
+    >>> divide_arrays_up(np.array([[0, 1], [1, 3]]), np.array([[2, 3], [3, 3]])).tolist()
     [[0.0, 0.33333333333333337], [0.33333333333333337, 1.0]]
     """
     # Divide each distinct pair once, because exact division takes time and there are few distinct pairs.
     distinct, index = np.unique(sizes, return_inverse=True)
     pairs, inverse = np.unique(counts * distinct.size + index.reshape(counts.shape), return_inverse=True)
     decoded = (divmod(pair, distinct.size) for pair in pairs.tolist())
-    quotients = np.array([quotient_up(count, int(distinct[i])) for count, i in decoded], dtype=np.float64)
+    quotients = np.array([divide_up(count, int(distinct[i])) for count, i in decoded], dtype=np.float64)
     return np.asarray(quotients[inverse.reshape(counts.shape)])
 
 
-def quotient_up(count: int, m: int) -> float:
+def divide_up(count: int, m: int) -> float:
     """Smallest double that is at least count/m, for integers of any length.
 
     Examples
     --------
-    >>> quotient_up(1, 3), quotient_up(2, 4)
+    >>> divide_up(1, 3), divide_up(2, 4)
     (0.33333333333333337, 0.5)
     """
     quotient = count / m
     return math.nextafter(quotient, math.inf) if Fraction(quotient) < Fraction(count, m) else quotient
 
 
-def risks_of_losses(losses: FloatArray) -> FloatArray:
+def losses_to_risks(losses: FloatArray) -> FloatArray:
     """Mean of each row of losses in [0, 1], rounded up by at most two units in the last place.
 
     Means of 0 and 1 are exact.
 
     Examples
     --------
-    >>> risks_of_losses(np.array([[0.0, 0.0], [0.5, 0.25], [1.0, 1.0]])).round(6).tolist()
+    >>> losses_to_risks(np.array([[0.0, 0.0], [0.5, 0.25], [1.0, 1.0]])).round(6).tolist()
     [0.0, 0.375, 1.0]
     """
     m = losses.shape[1]
-    return np.array([_mean_up(row.tolist(), m) for row in losses])
+    return np.array([_compute_mean_up(row.tolist(), m) for row in losses])
 
 
-def _mean_up(values: list[float], m: int) -> float:
+def _compute_mean_up(values: list[float], m: int) -> float:
     total = math.fsum(values)  # correctly rounded: at most half a unit below the exact sum
     if total == 0.0 or all(value in (0.0, 1.0) for value in values):
-        return quotient_up(int(total), m)
+        return divide_up(int(total), m)
     return min(math.nextafter(math.nextafter(total, math.inf) / m, math.inf), 1.0)
 
 
 # Approximate number of predictions per block.
-_BLOCK = 1 << 22
+_BLOCK_SIZE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
 class ValidationPredictions:
     """Predictions of classifiers, and of rules that combine them, for the validation set, with its labels.
 
-    Columns are the rows that validate at least one classifier, ascending (`Split.validating`).
+    Columns are the rows that validate at least one classifier, ascending (`Split.validation_rows`).
 
     Attributes
     ----------
@@ -221,7 +221,7 @@ class ValidationPredictions:
         """The classes, sorted."""
         return self.labels[: self.n_classes]
 
-    def code_of(self, label: Any) -> int:
+    def encode_class(self, label: Any) -> int:
         """Code of a class."""
         return int(np.flatnonzero(self.classes == label)[0])
 
@@ -237,67 +237,67 @@ class ValidationPredictions:
     def count_errors(self, split: Split) -> ErrorCounts:
         """Count the validation errors of each classifier."""
         errors = [
-            _count((self.y_pred[block] != self.y_true) & (self.y_pred[block] != self.not_evaluated), split)
-            for block in member_blocks(*self.y_pred.shape)
+            _count_errors((self.y_pred[block] != self.y_true) & (self.y_pred[block] != self.not_evaluated), split)
+            for block in iter_member_blocks(*self.y_pred.shape)
         ]
         return ErrorCounts(np.concatenate(errors), _group_sizes(split), split.m)
 
     def count_rule_errors(self, y_pred: NDArray[Any], split: Split) -> ErrorCounts:
         """Count the errors of rules that predict all rows, shape (R, n)."""
-        return ErrorCounts(_count(y_pred != self.y_true, split), _group_sizes(split), split.m)
+        return ErrorCounts(_count_errors(y_pred != self.y_true, split), _group_sizes(split), split.m)
 
-    def tally(self, codes: NDArray[Any], number: int, where: BoolArray | None = None) -> Rows:
+    def count_codes(self, codes: NDArray[Any], number: int, where: BoolArray | None = None) -> Rows:
         """Count the validation rows with each of `number` codes, among the rows of a mask."""
         return np.bincount(codes if where is None else codes[where], minlength=number)
 
     def count_constant_errors(self, code: int, split: Split) -> ErrorCounts:
         """Count the errors of a constant prediction on the validation rows of the first classifier."""
         errors = (self.y_true != code) & (self.y_pred[0] != self.not_evaluated)
-        return ErrorCounts(_count(errors[None], split), _group_sizes(split), split.m)
+        return ErrorCounts(_count_errors(errors[None], split), _group_sizes(split), split.m)
 
 
-def member_blocks(n_members: int, n: int) -> Iterator[slice]:
+def iter_member_blocks(n_members: int, n: int) -> Iterator[slice]:
     """Yield slices of classifiers whose predictions for n rows fit into a block."""
-    step = max(1, _BLOCK // n)
+    step = max(1, _BLOCK_SIZE // n)
     yield from (slice(start, min(start + step, n_members)) for start in range(0, n_members, step))
 
 
-def _count(errors: BoolArray, split: Split) -> Rows:
+def _count_errors(errors: BoolArray, split: Split) -> Rows:
     """Count the errors of each classifier, shape (R, 1), or by group, shape (R, G)."""
     require(
-        errors.shape[1] == split.n_validating, "ValidationPredictions", "must have a column for each validation row"
+        errors.shape[1] == split.n_validation, "ValidationPredictions", "must have a column for each validation row"
     )
     if split.unit != GROUP:
         return np.count_nonzero(errors, axis=1, keepdims=True).astype(np.int64)
     assert split.units is not None
-    groups, n_groups = split.units[split.validating], int(split.units.max()) + 1
+    groups, n_groups = split.units[split.validation_rows], int(split.units.max()) + 1
     counts = [np.bincount(groups[row], minlength=n_groups) for row in errors]
     return np.array(counts, dtype=np.int64).reshape(len(errors), n_groups)
 
 
-def unit_losses(losses: FloatArray, split: Split) -> FloatArray:
+def average_by_unit(losses: FloatArray, split: Split) -> FloatArray:
     """Losses of the validation rows, or the mean loss of each validation group, rounded up.
 
     Examples
     --------
-    >>> from pacbayes.data.split import validation_split
-    >>> unit_losses(np.array([1.0, 0.0, 0.5]), validation_split(3, GROUP, np.array([0, 0, 1])))
+    >>> from pacbayes.data.split import make_validation_split
+    >>> average_by_unit(np.array([1.0, 0.0, 0.5]), make_validation_split(3, GROUP, np.array([0, 0, 1])))
     array([0.5, 0.5])
     """
     require(
-        losses.shape == (split.n_validating,), "ValidationPredictions", "must have a column for each validation row"
+        losses.shape == (split.n_validation,), "ValidationPredictions", "must have a column for each validation row"
     )
     if split.unit != GROUP:
         return losses
     assert split.units is not None
-    groups = split.units[split.validating]
+    groups = split.units[split.validation_rows]
     if bool(((losses == 0.0) | (losses == 1.0)).all()):
         sizes = np.bincount(groups)
         present = sizes > 0
-        return quotients_up(np.bincount(groups[losses == 1.0], minlength=sizes.size)[present], sizes[present])
+        return divide_arrays_up(np.bincount(groups[losses == 1.0], minlength=sizes.size)[present], sizes[present])
     order = np.argsort(groups, kind="stable")
     starts = np.unique(groups[order], return_index=True)[1]
-    return np.concatenate([risks_of_losses(part[None]) for part in np.split(losses[order], starts[1:])])
+    return np.concatenate([losses_to_risks(part[None]) for part in np.split(losses[order], starts[1:])])
 
 
 def _group_sizes(split: Split) -> Rows | None:
@@ -316,8 +316,8 @@ def check_predictions_fit(n_members: int, n: int, max_bytes: int | None = None) 
     Give fewer classifiers or rows.
     """
     # Predictions, and temporary arrays of counts and votes.
-    what = f"storing the predictions of {n_members} classifiers for {n} rows"
-    check_memory(3 * n_members * n, max_bytes, what, "Give fewer classifiers or rows.")
+    description = f"storing the predictions of {n_members} classifiers for {n} rows"
+    check_memory(3 * n_members * n, max_bytes, description, "Give fewer classifiers or rows.")
 
 
 def collect_predictions(
@@ -328,13 +328,13 @@ def collect_predictions(
     Examples
     --------
     >>> from sklearn.dummy import DummyClassifier
-    >>> from pacbayes.data.split import all_validate
+    >>> from pacbayes.data.split import make_prefit_split
     >>> fitted = DummyClassifier(strategy="constant", constant=0).fit([[0], [0]], [0, 1])
-    >>> data = Dataset.checked([[0], [0], [0]], np.array([0, 0, 1]))
-    >>> collect_predictions(Estimators([fitted], [{}], data.classes), data, all_validate(data, "keep")).y_pred
+    >>> data = Dataset.from_arrays([[0], [0], [0]], np.array([0, 0, 1]))
+    >>> collect_predictions(Estimators([fitted], [{}], data.classes), data, make_prefit_split(data, "keep")).y_pred
     array([[0, 0, 0]], dtype=uint8)
     """
-    rows, coding = split.validating, Coding(data.classes)
+    rows, coding = split.validation_rows, Coding(data.classes)
     y_pred = _predict_members(members, data, split, coding, n_jobs)
     y_true = data.codes[rows].astype(y_pred.dtype)
     slices = None if data.slices is None else data.slices.codes[rows].astype(np.int64)
@@ -349,7 +349,7 @@ def _predict_members(members: Members, data: Dataset, split: Split, coding: Codi
         # Composite members have a shared split.
         parts = [_predict_members(part, data, split, coding, n_jobs) for part in members.parts]
         return np.concatenate([part.astype(smallest_code_dtype(coding.labels.size), copy=False) for part in parts])
-    X_val = members.preprocess(pick_rows(data.rows, split.validating))
+    X_val = members.preprocess(pick_rows(data.rows, split.validation_rows))
     return members.predict(X_val, np.arange(len(members)), coding)
 
 
@@ -357,15 +357,15 @@ def _predict_estimators(
     members: Estimators, data: Dataset, split: Split, coding: Coding, n_jobs: int | None
 ) -> Predictions:
     """Predict the validation rows of each classifier; other rows are marked as not evaluated."""
-    n_members, n, shared = len(members), split.validating.size, split.shared is not None
+    n_members, n, shared = len(members), split.validation_rows.size, split.shared is not None
     # Not every container of rows supports picking, which is not needed if all rows are validation rows.
-    X_val = data.rows if n == data.number else pick_rows(data.rows, split.validating)
+    X_val = data.rows if n == data.n_rows else pick_rows(data.rows, split.validation_rows)
     columns = [np.arange(n) if shared else split(i)[1] for i in range(n_members)]
 
     def rows(i: int) -> Any:
         return X_val if shared else pick_rows(data.rows, columns[i])
 
-    predictions = list(members.predict_each(range(n_members), rows, coding, n_jobs, validating=True))
+    predictions = list(members.predict_each(range(n_members), rows, coding, n_jobs, name_errors=True))
     dtype = smallest_code_dtype(coding.labels.size)
     y_pred = np.full((n_members, n), np.iinfo(dtype).max, dtype=dtype)
     for member_pred, codes, evaluated in zip(y_pred, predictions, columns, strict=True):

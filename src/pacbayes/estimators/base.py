@@ -18,7 +18,7 @@ from pacbayes._utils.units import resolve_n_jobs
 from pacbayes.certificates.compatibility import Words, python_words
 from pacbayes.certificates.posteriors import fit_posteriors, predict_validation
 from pacbayes.certificates.voting import float_weights
-from pacbayes.data.preprocessing import naming_column, naming_remedy
+from pacbayes.data.preprocessing import add_column_to_errors, add_remedy_to_errors
 from pacbayes.estimators.fitted import Fitted, cv_results
 from pacbayes.estimators.planning import make_plan, make_refit
 from pacbayes.estimators.prediction import PredictionMixin
@@ -89,9 +89,9 @@ class CertifiedModel(PredictionMixin):
         before = self.__dict__.get("_fitted")
         try:
             self._validate_params()
-            user_split = validation is not None or X_val is not None
+            make_user_split = validation is not None or X_val is not None
             choices = self._recipe().choices(
-                groups=groups is not None, slices=slices is not None, validation=user_split
+                groups=groups is not None, slices=slices is not None, validation=make_user_split
             )
             recipe = self._recipe().check(choices, self._words)
             recipe.check_candidates()
@@ -109,7 +109,7 @@ class CertifiedModel(PredictionMixin):
         data = make_dataset(self, rows, recipe.numeric, self._advice)
         recipe.check_classes(data)
         advice, cores = self._advice, limit_cores(resolve_n_jobs(recipe.n_jobs))
-        with naming_remedy(data.rows, advice.fill), naming_column(data.rows, advice.encode), cores:
+        with add_remedy_to_errors(data.rows, advice.fill), add_column_to_errors(data.rows, advice.encode), cores:
             # Uses training rows only.
             trained = recipe.train(data, rows)
             # Everything that must be fixed before validation is fixed here.
@@ -180,7 +180,7 @@ class CertifiedModel(PredictionMixin):
         """
         check_is_fitted(self)
         label = self._fitted.plan.majority_class
-        return None if label is None else self.classes_[self._fitted.predictions.code_of(label)]
+        return None if label is None else self.classes_[self._fitted.predictions.encode_class(label)]
 
     @property
     def primary_(self) -> dict[str, FloatArray]:

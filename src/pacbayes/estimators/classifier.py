@@ -12,9 +12,9 @@ from sklearn.utils.metaestimators import _BaseComposition
 from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.decisions import Abstain, Decision, PredictionSet, Threshold
 from pacbayes.certificates.levels import AUTO
-from pacbayes.data.preprocessing import ENCODE_FIRST, ENCODE_PREPROCESSOR, IN_PREPROCESSOR, in_pipeline
-from pacbayes.data.rows import pickable_rows
-from pacbayes.ensemble.families import Grid, SVMs, input_tags_of, is_named, named_candidates
+from pacbayes.data.preprocessing import ENCODE_FIRST, ENCODE_PREPROCESSOR, IMPUTE_IN_PREPROCESSOR, suggest_imputation
+from pacbayes.data.rows import to_indexable
+from pacbayes.ensemble.families import Grid, SVMs, get_input_tags, has_name, name_candidates
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.from_fitted import certify_fitted
 from pacbayes.estimators.recipe import SHARED_CONSTRAINTS, Recipe
@@ -216,11 +216,11 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
 
     def _named(self) -> bool:
         """Whether all candidates are (name, candidate) pairs, as scikit-learn's compositions require."""
-        return isinstance(self.candidates, list) and len(self.candidates) > 0 and all(map(is_named, self.candidates))
+        return isinstance(self.candidates, list) and len(self.candidates) > 0 and all(map(has_name, self.candidates))
 
     def _recipe(self) -> Recipe:
         if isinstance(self.candidates, list):
-            self._validate_names([candidate[0] for candidate in self.candidates if is_named(candidate)])
+            self._validate_names([candidate[0] for candidate in self.candidates if has_name(candidate)])
         return Recipe(**super().get_params(deep=False))
 
     @classmethod
@@ -317,7 +317,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
             random_state=random_state,
         )
         options = {"primary": primary, "groups": groups, "most_frequent": most_frequent}
-        return model._set_fitted(certify_fitted(model, estimators, pickable_rows(X_val), y_val, **options))
+        return model._set_fitted(certify_fitted(model, estimators, to_indexable(X_val), y_val, **options))
 
     # -- advice and tags ---------------------------------------------------------------------------------------------
 
@@ -325,18 +325,18 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         """Estimators that get the rows unchanged; [None] if they are prefit."""
         if self.candidates is None:
             return [None]
-        candidates = [c for _, c in named_candidates(self.candidates) if not isinstance(c, str | SVMs)]
+        candidates = [c for _, c in name_candidates(self.candidates) if not isinstance(c, str | SVMs)]
         return [getattr(c, "estimator", c) if isinstance(c, Grid) else c for c in candidates]
 
     @property
     def _advice(self) -> Advice:
         user_estimators = self._user_estimators()
         if user_estimators:
-            return Advice(in_pipeline(user_estimators[0]), ENCODE_FIRST)
-        return Advice(IN_PREPROCESSOR.replace("StochasticSVC", "CertifiedClassifier"), ENCODE_PREPROCESSOR)
+            return Advice(suggest_imputation(user_estimators[0]), ENCODE_FIRST)
+        return Advice(IMPUTE_IN_PREPROCESSOR.replace("StochasticSVC", "CertifiedClassifier"), ENCODE_PREPROCESSOR)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if self.candidates is not None:
-            tags.input_tags = input_tags_of(self.candidates, self.preprocessor)
+            tags.input_tags = get_input_tags(self.candidates, self.preprocessor)
         return tags

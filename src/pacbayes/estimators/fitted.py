@@ -23,9 +23,9 @@ from pacbayes.certificates.rules import FixedRule, Refit
 from pacbayes.certificates.sets import SetResult
 from pacbayes.certificates.thresholds import confidence, on_grid
 from pacbayes.certificates.voting import SOFT, IntegerWeights, weighted_vote
-from pacbayes.data.duplicates import Overlap, overlap
+from pacbayes.data.duplicates import Overlap, measure_overlap
 from pacbayes.data.encoder import TableEncoder
-from pacbayes.data.rows import hashed_rows, number_of_rows, row_hashes
+from pacbayes.data.rows import count_rows, row_hashes, sorted_row_hashes
 from pacbayes.ensemble.classifier_set import ClassifierSet
 from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.members import Coding, CompositeMembers, Members
@@ -110,7 +110,7 @@ class Fitted:
     def overlap(self, X: Any) -> Overlap | None:
         """Overlap of X with the rows of the fit; None if rows cannot be compared."""
         fitted_rows = self.plan.row_fingerprints
-        return None if fitted_rows is None else overlap(fitted_rows, hashed_rows(X, self.plan.key))
+        return None if fitted_rows is None else measure_overlap(fitted_rows, sorted_row_hashes(X, self.plan.key))
 
     def batch(self, voting: str) -> CountedBatch:
         """Accumulator for the certificate of a batch; raise if batches cannot be certified."""
@@ -150,7 +150,7 @@ class Fitted:
         if not isinstance(result, ThresholdResult) or not result.passed:
             # Hash the raw rows: the last bits of a preprocessed row may depend on the rest of the batch.
             return rule.predict(self.members, preprocessed, lambda: row_hashes(X, self.plan.key), coding)
-        code, soft = self.predictions.code_of(result.positive), self.plan.soft
+        code, soft = self.predictions.encode_class(result.positive), self.plan.soft
         positive = (
             on_grid(soft.soft.expand(soft.mean_probabilities(self.members, preprocessed), 2)[:, code])
             >= result.threshold
@@ -194,10 +194,10 @@ class CountedBatch:
 
     def add(self, X: Any) -> None:
         """Add a block of rows."""
-        self._rows += number_of_rows(X)
+        self._rows += count_rows(X)
         if self._covered is not None:
             self._not_covered += int(np.count_nonzero(~self._covered(X)))
-        hashes = None if self._fitted_rows is None else hashed_rows(X, self._key)
+        hashes = None if self._fitted_rows is None else sorted_row_hashes(X, self._key)
         if hashes is None:  # one block that cannot be compared leaves the overlap of the batch unknown
             self._fitted_rows = None
         else:
@@ -205,13 +205,13 @@ class CountedBatch:
 
     @property
     def _overlap(self) -> Overlap | None:
-        return None if self._fitted_rows is None else overlap(self._fitted_rows, np.concatenate(self._hashes))
+        return None if self._fitted_rows is None else measure_overlap(self._fitted_rows, np.concatenate(self._hashes))
 
     @property
     def not_new(self) -> str | None:
         """Message if more rows than chance explains were used to build the model; None otherwise."""
         overlapping = self._overlap
-        return f"{overlapping.said} behind the model" if overlapping is not None and overlapping.is_large else None
+        return f"{overlapping.summary} behind the model" if overlapping is not None and overlapping.is_large else None
 
     def batch(self) -> Batch:
         """Certificate of the batch; raise if its rows are not new."""

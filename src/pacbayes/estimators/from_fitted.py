@@ -19,11 +19,11 @@ from pacbayes.certificates.posteriors import fit_posteriors, predict_validation
 from pacbayes.certificates.primary import prefit_rules, prefit_soft_vote, prior_uses_data, resolve_prior
 from pacbayes.certificates.rules import FixedRule, SoftVote
 from pacbayes.certificates.voting import IntegerWeights
-from pacbayes.data.dataset import Dataset, check_complete, check_rows, check_same_order
-from pacbayes.data.duplicates import largest_overlap
-from pacbayes.data.rows import check_values, copy_rows, few_rows, number_of_rows, pick_rows
-from pacbayes.data.split import all_validate
-from pacbayes.ensemble.classifier_set import check_prefit, warn_prefit
+from pacbayes.data.dataset import Dataset, check_no_missing_labels, check_rows, check_same_order
+from pacbayes.data.duplicates import find_largest_overlap
+from pacbayes.data.rows import check_values, copy_rows, count_rows, pick_rows, select_test_rows
+from pacbayes.data.split import make_prefit_split
+from pacbayes.ensemble.classifier_set import check_prefit, warn_if_prefit_batch_dependent
 from pacbayes.ensemble.validation import check_predictions_fit
 from pacbayes.estimators.fitted import Fitted
 from pacbayes.estimators.planning import build_plan
@@ -55,30 +55,30 @@ def certify_fitted(
     # A single classifier involves no choice: it is fixed before validation and uses all of delta.
     rules, recipe = _check_choices(model, fitted, 0 if alone else primary, groups is not None)
     check_same_order(X_val=rows, y_val=y_val, groups=groups)
-    labels = check_complete(convert_long_labels(y_val), "y_val")
-    if np.ndim(labels) == 1 and number_of_rows(rows) != len(labels):
-        raise ValueError(f"X_val and y_val must have the same length, got {number_of_rows(rows)} and {len(labels)}")
+    labels = check_no_missing_labels(convert_long_labels(y_val), "y_val")
+    if np.ndim(labels) == 1 and count_rows(rows) != len(labels):
+        raise ValueError(f"X_val and y_val must have the same length, got {count_rows(rows)} and {len(labels)}")
     rows, labels = check_rows(rows, labels)
     validate_data(model, rows, labels, skip_check_array=True)
     check_values(rows)
-    data = Dataset.checked(rows, labels, groups, classes=_classes(fitted, labels))
+    data = Dataset.from_arrays(rows, labels, groups, classes=_classes(fitted, labels))
     recipe.check_classes(data)
     for i, estimator in enumerate(fitted):
         # Models of this library store hashes of their rows, also inside a Pipeline or a search.
-        overlap = largest_overlap(estimator, rows)
+        overlap = find_largest_overlap(estimator, rows)
         if overlap is not None and overlap.is_large and model.duplicates != "independent":
             raise ValueError(
-                f"X_val must hold rows that estimators[{i}] was not fitted with, but {overlap.said} behind it. If "
+                f"X_val must hold rows that estimators[{i}] was not fitted with, but {overlap.summary} behind it. If "
                 "equal rows are independent draws, use duplicates='independent'"
             )
     label = _known_class(most_frequent, data.classes)
     hedge = 0.0 if alone or isinstance(recipe.decision, PredictionSet) else float(recipe.hedge)
     if isinstance(recipe.decision, PredictionSet):
         rules = (_soft_vote(fitted, rules[0].weights, data.classes), *rules)
-    copies, messages = _deep_copies(fitted, pick_rows(rows, few_rows(labels)))
+    copies, messages = _deep_copies(fitted, pick_rows(rows, select_test_rows(labels)))
     members = check_prefit(copies, data)
-    check_predictions_fit(len(members), data.number)
-    split = replace(all_validate(data, model.duplicates), seed=resolve_seed(model.random_state))
+    check_predictions_fit(len(members), data.n_rows)
+    split = replace(make_prefit_split(data, model.duplicates), seed=resolve_seed(model.random_state))
     plan = build_plan(
         recipe,
         data,
@@ -90,7 +90,7 @@ def certify_fitted(
         majority_class=label,
     )
     predictions = predict_validation(members, plan, data)
-    warn_prefit(members, data)
+    warn_if_prefit_batch_dependent(members, data)
     for message in messages:
         warn_caller(message)
     return Fitted(members, plan, predictions, fit_posteriors(plan, predictions))

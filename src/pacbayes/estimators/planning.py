@@ -151,7 +151,7 @@ def _cross_validate(choices: Recipe, trained: TrainedMembers, hedge: float) -> C
     needs_rules = hedge < 1.0
     # A path of SVMs costs little more with all lambdas, but the holdout baseline alone needs only some of them.
     which = members.candidates(needs_rules or (isinstance(choices.prior, str) and choices.prior == CROSS_VALIDATION))
-    units, codes = split.units_of(split(0)[0]), members.codes
+    units, codes = split.select_units(split(0)[0]), members.codes
     folds = assign_cv(choices.cv, codes, make_rng(split.seed, Purpose.FOLDS), units)
     scored, train_classes = np.flatnonzero(folds >= 0), np.unique(codes)
     train_codes = np.searchsorted(train_classes, codes[scored]).astype(np.int64)
@@ -232,7 +232,7 @@ def _soft_vote_on_training_rows(
     """Out-of-fold predictions of the primary soft vote for the training rows."""
     soft, shares = _soft_vote(cv, rules)
     train = split(0)[0][cv.scored]
-    groups = split.units_of(train) if split.unit == GROUP else None
+    groups = split.select_units(train) if split.unit == GROUP else None
     y_pred, y_true = soft.winners(shares), data.codes[train]
     return OutOfFoldPredictions(y_pred, y_true, data.classes, int(data.classes.size), groups, split.m)
 

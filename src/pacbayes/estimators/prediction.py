@@ -25,11 +25,11 @@ from pacbayes.certificates.monitor import Monitor, count_wrong
 from pacbayes.certificates.voting import BITS, POSTERIOR, SOFT, VOTINGS, vote_sums
 from pacbayes.data.dataset import check_same_order
 from pacbayes.data.duplicates import Overlap, check_new_rows
-from pacbayes.data.preprocessing import naming_remedy
-from pacbayes.data.rows import number_of_rows
-from pacbayes.data.schema import UnseenCategoryWarning, unseen_messages
+from pacbayes.data.preprocessing import add_remedy_to_errors
+from pacbayes.data.rows import count_rows
+from pacbayes.data.schema import UnseenCategoryWarning, format_unseen_categories
 from pacbayes.data.split import DISTINCT
-from pacbayes.ensemble.calibration import DECISIONS, PROBABILITIES, calibration_scores
+from pacbayes.ensemble.calibration import DECISIONS, PROBABILITIES, compute_scores
 from pacbayes.ensemble.classifier_set import ClassifierSet
 from pacbayes.ensemble.members import Coding
 from pacbayes.estimators.fitted import CountedBatch, Fitted
@@ -85,7 +85,7 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         """
         check_is_fitted(self)
         voting = self._voting()
-        with naming_remedy(X, self._advice.fill):
+        with add_remedy_to_errors(X, self._advice.fill):
             rows = self._validated(X)
             self._warn_unseen(rows)
             return self._fitted.predict(voting, rows)
@@ -109,7 +109,7 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         check_is_fitted(self)
         weights, members = self._fitted.weights(self._shared_voting()), self._fitted.members
         voters = np.flatnonzero(weights)
-        with naming_remedy(X, self._advice.fill):
+        with add_remedy_to_errors(X, self._advice.fill):
             preprocessed = members.preprocess(self._validated(X))
             votes = vote_sums(members, preprocessed, voters, weights[voters], Coding(members.classes))
         return np.ldexp(votes[:, : self.classes_.size], -BITS)
@@ -134,13 +134,13 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         """
         check_is_fitted(self)
         voting = self._voting()
-        with naming_remedy(X, self._advice.fill):
+        with add_remedy_to_errors(X, self._advice.fill):
             rows = self._validated(X)
             if voting == SOFT:
                 return self._fitted.probabilities(rows)
             if voting == "majority":
                 return self._fitted.with_refit(rows, self.vote_share(X))
-            probabilities = calibration_scores(self.best_estimator_, rows, PROBABILITIES, self.classes_)
+            probabilities = compute_scores(self.best_estimator_, rows, PROBABILITIES, self.classes_)
             return self._fitted.with_refit(rows, probabilities)
 
     def _no_probabilities(self) -> str | None:
@@ -175,8 +175,8 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         ndarray of shape (n,) for two classes, else (n, classes)
             Columns in the order of `classes_`; for two classes, positive values mean the second class.
         """
-        with naming_remedy(X, self._advice.fill):
-            scores = calibration_scores(self.best_estimator_, self._validated(X), DECISIONS, self.classes_)
+        with add_remedy_to_errors(X, self._advice.fill):
+            scores = compute_scores(self.best_estimator_, self._validated(X), DECISIONS, self.classes_)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _no_decisions(self) -> str | None:
@@ -206,10 +206,10 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         """
         check_is_fitted(self)
         voting = self._voting()
-        with naming_remedy(X, self._advice.fill):
+        with add_remedy_to_errors(X, self._advice.fill):
             rows, result = self._validated(X), self.certificates_[voting].decision
             if not isinstance(result, SelectiveResult) or result.threshold is None:
-                return np.full(number_of_rows(rows), not isinstance(result, SelectiveResult))
+                return np.full(count_rows(rows), not isinstance(result, SelectiveResult))
             return np.asarray(self._fitted.confidence(voting, rows) >= result.threshold)
 
     @available_if(lambda self: _available(self._no_sets()))  # type: ignore[untyped-decorator]
@@ -227,7 +227,7 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
             class that `predict` returns.
         """
         self._voting()
-        with naming_remedy(X, self._advice.fill):
+        with add_remedy_to_errors(X, self._advice.fill):
             rows = self._validated(X)
             self._warn_unseen(rows)
             return self._fitted.predict_set(rows)
@@ -252,7 +252,7 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         """
         check_is_fitted(self)
         voting = self._voting()
-        with naming_remedy(X, self._advice.fill):
+        with add_remedy_to_errors(X, self._advice.fill):
             return self._fitted.covered(voting, self._validated(X))
 
     def certify_batch(self, X: Any) -> Batch:
@@ -280,7 +280,7 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         """
         check_is_fitted(self)
         batch = self._counted_batch()
-        with naming_remedy(X, self._advice.fill):
+        with add_remedy_to_errors(X, self._advice.fill):
             rows = self._validated(X)
             self._warn_unseen(rows)
             batch.add(rows)
@@ -289,7 +289,7 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
     def _warn_unseen(self, rows: Any) -> None:
         """Warn of categories that no training row had: the certificate is about rows like the validation rows."""
         schema = self._fitted.plan.schema
-        for message in unseen_messages({} if schema is None else schema.unseen(rows), number_of_rows(rows)):
+        for message in format_unseen_categories({} if schema is None else schema.find_unseen(rows), count_rows(rows)):
             warn_caller(message, UnseenCategoryWarning)
 
     def _counted_batch(self) -> CountedBatch:

@@ -31,14 +31,14 @@ from pacbayes.data.split import (
     SplitOptions,
     default_validation_size,
     find_units,
+    make_training_split,
     split_rows,
-    training_split,
 )
 from pacbayes.ensemble.candidates import GridFamily, plan_candidates
 from pacbayes.ensemble.classifier_set import TrainedMembers, TrainingJob
 from pacbayes.ensemble.cost import announce
-from pacbayes.ensemble.cross_validation import training_share
-from pacbayes.ensemble.families import Family, SVMs, named_candidates, resolve_families
+from pacbayes.ensemble.cross_validation import relative_training_cost
+from pacbayes.ensemble.families import Family, SVMs, name_candidates, resolve_families
 from pacbayes.ensemble.portfolio import Size, warn_left_out
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.ensemble.training import train_families, train_in_time
@@ -142,7 +142,7 @@ class Recipe:
             # Reject invalid settings of grids before training SVMs, which takes time.
             plan_candidates([family for family in families if isinstance(family, GridFamily)], 0)
         for family in families:
-            family.check(self.split)
+            family.check_split(self.split)
 
     def check_classes(self, data: Dataset) -> None:
         """Raise if metrics or decisions refer to unknown classes; warn if delta looks like a confidence."""
@@ -159,25 +159,25 @@ class Recipe:
         """Split the rows and train the candidates on the training set."""
         warn_left_out(self.candidates, Size.of(data.rows, data.codes, self._resolve_preprocessor(data.rows)))
         units = find_units(data, self.duplicates)[1]
-        n_units = data.number if units is None else int(units.max()) + 1
+        n_units = data.n_rows if units is None else int(units.max()) + 1
         size = default_validation_size(n_units) if isinstance(self.validation_size, str) else self.validation_size
         spec = SplitOptions(self.split, size, rows.groups, self.duplicates, rows.validation)
         # Independent splits support SVMs only, whose number does not depend on the number of rows.
         svms = [family for family in self._families(data, data.codes[:2])[1] if isinstance(family, SvmFamily)]
-        n_splits = 1 if self.split == SHARED else sum(family.number for family in svms)
+        n_splits = 1 if self.split == SHARED else sum(family.n_svms for family in svms)
         split = split_rows(data, spec, n_splits, resolve_run_seed(self.random_state, self.checkpoint))
         return self._train(TrainingJob(data, split, self.n_jobs, self.checkpoint, spec.as_dict()))
 
     def train_all(self, data: Dataset, split: Split) -> TrainedMembers:
         """Train the candidates on all rows."""
         checkpoint = checkpoint_subdirectory(self.checkpoint, "refit")
-        return self._train(TrainingJob(data, training_split(split), self.n_jobs, checkpoint, {"refit": True}))
+        return self._train(TrainingJob(data, make_training_split(split), self.n_jobs, checkpoint, {"refit": True}))
 
     def _train(self, work: TrainingJob) -> TrainedMembers:
         # Without groups, the number of training rows is the same for every seed.
         train = work.split(0)[0]
         size, families = self._families(work.data, work.data.codes[train])
-        refits = training_share(self.cv, train.size)
+        refits = relative_training_cost(self.cv, train.size)
         if self.time_limit is None:
             announce(families, size, refits, resolve_n_jobs(self.n_jobs))
             return train_families(families, work)
@@ -192,7 +192,7 @@ class Recipe:
 
     def _resolve_preprocessor(self, rows: Any) -> Any:
         """Preprocessor of the built-in families; None for "auto" if there are none."""
-        built_in = any(isinstance(candidate, str | SVMs) for _, candidate in named_candidates(self.candidates))
+        built_in = any(isinstance(candidate, str | SVMs) for _, candidate in name_candidates(self.candidates))
         return (
             resolve_preprocessor(self.preprocessor, rows)
             if built_in or not isinstance(self.preprocessor, str)

@@ -11,10 +11,17 @@ from sklearn.utils.validation import validate_data
 
 from pacbayes._utils.arrays import BoolArray, Rows
 from pacbayes._utils.checks import check_not_masked, convert_long_labels
-from pacbayes.data.dataset import Dataset, check_complete, check_rows, check_same_kind, check_same_order, numpy_labels
-from pacbayes.data.preprocessing import check_finite, naming_column
-from pacbayes.data.rows import check_table, check_values, number_of_rows, numpy_columns, pick_rows, pickable_rows
-from pacbayes.data.schema import CATEGORY, Schema, as_frame
+from pacbayes.data.dataset import (
+    Dataset,
+    check_label_types,
+    check_no_missing_labels,
+    check_rows,
+    check_same_order,
+    to_numpy_labels,
+)
+from pacbayes.data.preprocessing import add_column_to_errors, check_finite
+from pacbayes.data.rows import check_table, check_values, count_rows, pick_rows, to_indexable, to_numpy_columns
+from pacbayes.data.schema import CATEGORY, Schema, to_data_frame
 
 # Key in `DataFrame.attrs` of the schema of the file that the frame was read from.
 _SOURCE = "pacbayes.source"
@@ -52,7 +59,7 @@ def fit_input(
     TypeError: validation must be a boolean mask of 2 rows, got dtype int64
     """
     X_val, y_val, groups_val, slices_val = validation_set
-    X, X_val = numpy_columns(X), numpy_columns(X_val)
+    X, X_val = to_numpy_columns(X), to_numpy_columns(X_val)
     arguments = {"X": X, "y": y, "groups": groups, "slices": slices, "validation": validation}
     arguments |= {"X_val": X_val, "y_val": y_val, "groups_val": groups_val, "slices_val": slices_val}
     for name, values in arguments.items():
@@ -81,26 +88,26 @@ def fit_input(
 
 def make_dataset(estimator: Any, rows: FitInput, numeric: bool, advice: Advice) -> Dataset:
     """Validate X and y and set ``n_features_in_`` and ``feature_names_in_``; convert `numeric` rows to numbers."""
-    X, y = rows.X, numpy_labels(check_complete(convert_long_labels(rows.y)))
+    X, y = rows.X, to_numpy_labels(check_no_missing_labels(convert_long_labels(rows.y)))
     if numeric:
         X, y = _numbers(estimator, X, advice, y=y, ensure_min_samples=2)
         check_classification_targets(y)
     else:
-        X = pickable_rows(X)
+        X = to_indexable(X)
         validate_data(estimator, X, y, skip_check_array=True)
         X, y = check_rows(X, y)
         if y.size < 2:
             raise ValueError("X must hold at least two rows, got 1 sample")
         check_values(X)
-    return Dataset.checked(X, y, rows.groups, rows.slices)
+    return Dataset.from_arrays(X, y, rows.groups, rows.slices)
 
 
 def new_rows(estimator: Any, X: Any, numeric: bool, advice: Advice) -> Any:
     """Validate the X of `predict`; convert `numeric` rows to numbers."""
     if numeric:
         return _numbers(estimator, X, advice, reset=False)
-    rows = pickable_rows(X)
-    if number_of_rows(rows) == 0:
+    rows = to_indexable(X)
+    if count_rows(rows) == 0:
         raise ValueError("X must hold at least one row, got 0")
     if hasattr(estimator, "n_features_in_") and np.ndim(rows) == 1:
         raise ValueError(f"X must have {estimator.n_features_in_} columns, got a 1D array. Reshape your data.")
@@ -109,9 +116,9 @@ def new_rows(estimator: Any, X: Any, numeric: bool, advice: Advice) -> Any:
 
 
 def _numbers(estimator: Any, X: Any, advice: Advice, **options: Any) -> Any:
-    X = numpy_columns(X)
+    X = to_numpy_columns(X)
     check_table(X)
-    with naming_column(X, advice.encode):
+    with add_column_to_errors(X, advice.encode):
         result = validate_data(estimator, X, dtype=np.float64, ensure_all_finite=False, **options)
     check_finite(result[0] if "y" in options else result, X, advice.fill)
     return result
@@ -130,8 +137,8 @@ def schema_of(X: Any, rows: Any, train: Rows | None) -> Schema | None:
     source = getattr(X, "attrs", {}).get(_SOURCE, Schema())
     categorical = source.kinds(CATEGORY)
     try:
-        frame = as_frame(rows if train is None else pick_rows(rows, train))
-        schema = Schema.of(frame, categorical=categorical, missing=source.missing, numbers=source.numbers)
+        frame = to_data_frame(rows if train is None else pick_rows(rows, train))
+        schema = Schema.infer(frame, categorical=categorical, missing=source.missing, numbers=source.numbers)
     except (TypeError, ValueError):
         return None
     return schema.other_columns
@@ -166,7 +173,7 @@ def _concatenate_column(name: str, train: Any, val: Any, sizes: tuple[int, int])
     for column, values, size in ((name, train_values, sizes[0]), (f"{name}_val", val_values, sizes[1])):
         if values.shape != (size,):
             raise ValueError(f"{column} must have one entry per row, shape ({size},), got shape {values.shape}")
-    check_same_kind(f"{name}_val", val_values, train_values, name)
+    check_label_types(f"{name}_val", val_values, train_values, name)
     # Strings next to categories or missing values have different dtypes: keep their values as objects.
     same = train_values.dtype.kind == val_values.dtype.kind
     values = (

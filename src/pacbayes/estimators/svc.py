@@ -17,8 +17,8 @@ from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.compatibility import python_words
 from pacbayes.certificates.decisions import Abstain
 from pacbayes.certificates.voting import BITS, vote_sums
-from pacbayes.data.dataset import check_complete, check_same_order
-from pacbayes.data.preprocessing import ENCODE, IN_PREPROCESSOR, naming_remedy
+from pacbayes.data.dataset import check_no_missing_labels, check_same_order
+from pacbayes.data.preprocessing import ENCODE, IMPUTE_IN_PREPROCESSOR, add_remedy_to_errors
 from pacbayes.data.split import SHARED
 from pacbayes.ensemble.families import SVMs
 from pacbayes.ensemble.members import Coding
@@ -311,10 +311,10 @@ class StochasticSVC(CertifiedModel):
         check_is_fitted(self)
         members, parts = self._fitted.members, self._fitted.weights("stochastic")
         voters, coding = np.flatnonzero(parts), Coding(members.classes)
-        with naming_remedy(X, self._advice.fill):
+        with add_remedy_to_errors(X, self._advice.fill):
             preprocessed = members.preprocess(self._validated(X))
         check_same_order(X=X, y=y)
-        y_true = np.asarray(check_complete(y))
+        y_true = np.asarray(check_no_missing_labels(y))
         votes = vote_sums(members, preprocessed, voters, parts[voters], coding)
         check_consistent_length(votes, y_true)
         # Sums of whole numbers below 2^53, added as Python integers.
@@ -348,8 +348,8 @@ class StochasticSVC(CertifiedModel):
     @property
     def _advice(self) -> Advice:
         if self.split == SHARED:
-            return Advice(IN_PREPROCESSOR, ENCODE)
-        return Advice(IN_PREPROCESSOR.replace("(", "(split='shared', ", 1), f"Set split='shared'. {ENCODE}")
+            return Advice(IMPUTE_IN_PREPROCESSOR, ENCODE)
+        return Advice(IMPUTE_IN_PREPROCESSOR.replace("(", "(split='shared', ", 1), f"Set split='shared'. {ENCODE}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -39,7 +39,7 @@ _COPIES = 3
 _MAX_HEADER_BYTES = 10_000 + 12
 
 
-def packed(parts: Mapping[str, bytes], method: int) -> bytes:
+def pack_archive(parts: Mapping[str, bytes], method: int) -> bytes:
     """Pack parts, by name, into an archive with a constant date."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as archive:
@@ -53,12 +53,12 @@ def packed(parts: Mapping[str, bytes], method: int) -> bytes:
 def write_archive(path: str | os.PathLike[str], manifest: dict[str, Any], parts: Mapping[str, bytes]) -> None:
     """Write the manifest and the parts atomically."""
     members = {MANIFEST: json.dumps(manifest).encode(), **parts}
-    write_file(Path(path), packed(members, zipfile.ZIP_DEFLATED))
+    write_file(Path(path), pack_archive(members, zipfile.ZIP_DEFLATED))
 
 
 def read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     """Read the manifest; raise `ValueError` if it is invalid."""
-    manifest = json.loads(_member(archive, MANIFEST, _MAX_MANIFEST_BYTES))
+    manifest = json.loads(_read_member(archive, MANIFEST, _MAX_MANIFEST_BYTES))
     if not isinstance(manifest, dict):
         raise ValueError(f"its manifest is of type {type(manifest).__name__}")
     return manifest
@@ -76,14 +76,14 @@ def read_parts(archive: zipfile.ZipFile, max_bytes: int | None) -> dict[str, byt
     total = sum(info.file_size for info in infos)
     objects = _OBJECT_BYTES * archive.getinfo(VALUES).file_size
     _check_memory(_COPIES * total + objects, max_bytes)
-    parts = {name: _member(archive, name, archive.getinfo(name).file_size) for name in names}
+    parts = {name: _read_member(archive, name, archive.getinfo(name).file_size) for name in names}
     for name, data in parts.items():
         if name in arrays:
             _check_npy(io.BytesIO(data), len(data))
     return parts
 
 
-def npy_bytes(array: NDArray[Any]) -> bytes:
+def encode_npy(array: NDArray[Any]) -> bytes:
     """Serialise an array."""
     file = io.BytesIO()
     npy.write_array(file, array, allow_pickle=False)
@@ -115,7 +115,7 @@ def check_parts(contents: bytes, max_bytes: int | None) -> None:
         loaded_parts: set[tuple[int | None, int, str]] = set()
         _collect_parts(json.loads(archive.read(SCHEMA)), loaded_parts)
         files = Counter(file for _, _, file in loaded_parts)
-        total = sum(times * _unpacked_size(archive.read(name)) for name, times in files.items())
+        total = sum(times * _compute_unpacked_size(archive.read(name)) for name, times in files.items())
         _check_memory(_COPIES * (len(contents) + total) + objects, max_bytes)
 
 
@@ -147,7 +147,7 @@ def _check_memory(needed: int, max_bytes: int | None) -> None:
         )
 
 
-def _member(archive: zipfile.ZipFile, name: str, max_bytes: int) -> bytes:
+def _read_member(archive: zipfile.ZipFile, name: str, max_bytes: int) -> bytes:
     """Read a member of at most `max_bytes`, whatever size its header states."""
     info = archive.getinfo(name)
     _check_method(info, name)
@@ -164,7 +164,7 @@ def _check_method(info: zipfile.ZipInfo, name: str) -> None:
         raise ValueError(f"its {name} uses an unsupported compression method")
 
 
-def _unpacked_size(data: bytes) -> int:
+def _compute_unpacked_size(data: bytes) -> int:
     """Unpacked size of a part, whose arrays must have the sizes in their headers.
 
     The kind of a part is detected from its first bytes, as in NumPy.

@@ -39,12 +39,12 @@ from pacbayes.certificates.sets import NEVER_SEEN
 from pacbayes.certificates.thresholds import MAX_GRID_SIZE, MAX_THRESHOLDS, ConfidenceGrid, ThresholdGrid, on_grid
 from pacbayes.certificates.voting import BITS, PRIMARY, SOFT, IntegerWeights, float_weights
 from pacbayes.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, TEXT, Column, Schema
-from pacbayes.data.split import DISTINCT, EXAMPLE, GROUP, SPLITS, Split, marked, rows_of_units
+from pacbayes.data.split import DISTINCT, EXAMPLE, GROUP, SPLITS, Split, expand_units, index_mask
 from pacbayes.ensemble.calibration import KINDS, LABELS, LARGEST, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.members import Calibrations, CompositeMembers, Estimators, smallest_code_dtype
 from pacbayes.ensemble.svm_members import KernelSVMs
-from pacbayes.ensemble.validation import ValidationPredictions, member_blocks
+from pacbayes.ensemble.validation import ValidationPredictions, iter_member_blocks
 from pacbayes.estimators.fitted import Fitted
 from pacbayes.svm.kernel import NYSTROEM
 from pacbayes.svm.one_vs_one import OneVsOnePaths
@@ -55,17 +55,17 @@ _FINITE = float(np.finfo(np.float64).max)
 _PLAIN = (str, int, float, bool, np.generic)
 
 
-def check(value: Any) -> None:
+def validate_value(value: Any) -> None:
     """Raise `ValueError`, with class and field, unless a value could result from a fit.
 
     Examples
     --------
-    >>> check(Column(1, "number"))
+    >>> validate_value(Column(1, "number"))
     Traceback (most recent call last):
     ValueError: Column.name is not of its type
     """
     kind: Any = type(value)
-    for name, hint in _hints(kind).items():
+    for name, hint in _get_field_types(kind).items():
         require(_has_type(getattr(value, name), hint), f"{kind.__name__}.{name}", "is not of its type")
     for name, is_valid in RULES[kind].items():
         message = f"{kind.__name__}.{name} is not valid"
@@ -80,7 +80,7 @@ def check(value: Any) -> None:
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
+def _get_field_types(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind)
     return {field.name: hints[field.name] for field in fields(kind)}
 
@@ -110,17 +110,17 @@ def _in_range(values: Any, shape: tuple[int, ...], low: float = -_FINITE, high: 
     return values.shape == shape and bool(((values >= low) & (values <= high)).all())
 
 
-def _increases(values: Rows, end: int = MAX_STORED_INT) -> bool:
+def _is_increasing(values: Rows, end: int = MAX_STORED_INT) -> bool:
     """Whether values are indices below `end`, strictly increasing."""
     return values.ndim == 1 and _in_range(values, values.shape, 0, end - 1) and bool((values[1:] > values[:-1]).all())
 
 
-def _cumulative(shape: tuple[int, ...], *counts: Rows) -> bool:
+def _are_cumulative(shape: tuple[int, ...], *counts: Rows) -> bool:
     """Whether counts are non-decreasing over the thresholds."""
     return all(_in_range(count, shape, 0) and bool((np.diff(count) >= 0).all()) for count in counts)
 
 
-def _decreases(values: Any, last: float, max_size: int) -> bool:
+def _is_decreasing(values: Any, last: float, max_size: int) -> bool:
     """Whether at most `max_size` thresholds decrease to `last`."""
     decreases = values.ndim == 1 and 0 < values.size <= max_size and bool((values[1:] < values[:-1]).all())
     return decreases and bool(values[-1] == last)
@@ -135,47 +135,47 @@ def _is_bet(bet: float) -> bool:
     return 1e-6 <= bet < 1.0
 
 
-def _n_units(split: Split) -> int:
+def _count_units(split: Split) -> int:
     return split.n_rows if split.units is None else int(split.units.max()) + 1
 
 
 def _is_partition(split: Split) -> bool:
     """Whether the training part has all rows of its units, and the validation part those of all other units."""
     assert split.shared is not None
-    units, n_units = split.units, _n_units(split)
+    units, n_units = split.units, _count_units(split)
     # Before any array of this size is created.
     if units is None and n_units != sum(part.size for part in split.shared):
         return False
     # Marks instead of sorted indices, for a time linear in the rows.
-    train, validation = (marked(part if units is None else units[part], n_units) for part in split.shared)
-    rows = rows_of_units(np.flatnonzero(train), np.flatnonzero(validation), split.unit, units)
+    train, validation = (index_mask(part if units is None else units[part], n_units) for part in split.shared)
+    rows = expand_units(np.flatnonzero(train), np.flatnonzero(validation), split.unit, units)
     complementary = np.count_nonzero(train) == split.n_train and bool((train != validation).all())
     return complementary and all(map(np.array_equal, rows, split.shared))
 
 
-def _are_labels(predictions: ValidationPredictions) -> bool:
+def _are_label_codes(predictions: ValidationPredictions) -> bool:
     """Whether every prediction is the code of a label, or marked as not evaluated."""
     y_pred, n_labels = predictions.y_pred, predictions.labels.size
     has_format = y_pred.ndim == 2 and y_pred.size > 0 and y_pred.dtype == smallest_code_dtype(n_labels)
-    blocks = (y_pred[block] for block in member_blocks(*y_pred.shape)) if has_format else ()
+    blocks = (y_pred[block] for block in iter_member_blocks(*y_pred.shape)) if has_format else ()
     return has_format and all(
         bool(((block < n_labels) | (block == predictions.not_evaluated)).all()) for block in blocks
     )
 
 
-def _are_codes(predictions: ValidationPredictions, codes: Any, shape: tuple[int, ...], end: int) -> bool:
+def _are_valid_codes(predictions: ValidationPredictions, codes: Any, shape: tuple[int, ...], end: int) -> bool:
     """Whether codes are below `end`, with the dtype of the predictions."""
     return codes.dtype == predictions.y_pred.dtype and codes.size > 0 and _in_range(codes, shape, 0, end - 1)
 
 
-def _match(svms: OneVsOnePaths, members: KernelSVMs) -> bool:
+def _svms_match(svms: OneVsOnePaths, members: KernelSVMs) -> bool:
     """Whether SVMs have the classes and lambdas of their set; raise if they use other rows."""
     svms.check_rows(len(members.rows))
     same = np.array_equal(svms.pairs[0].path.lambdas, members.settings.lambdas)
     return same and np.array_equal(svms.codes, members.trained_classes)
 
 
-def _parts(name: Any) -> tuple[Any, ...]:
+def _slice_values(name: Any) -> tuple[Any, ...]:
     """Values of a slice of several columns, or of one."""
     return name if isinstance(name, tuple) else (name,)
 
@@ -186,7 +186,7 @@ _RULE: _Rules = {"weights": lambda rule: _are_integer_weights(rule.weights), "be
 #: Conditions on fields that are not None, by class; later conditions rely on earlier ones.
 RULES: dict[type, _Rules] = {
     Calibrations: {
-        "classes": lambda s: _increases(s.classes),
+        "classes": lambda s: _is_increasing(s.classes),
         "maps": lambda s: (
             min(s.maps) >= 0 and {calibration.n_classes for calibration in s.maps.values()} == {s.classes.size}
         ),
@@ -204,7 +204,7 @@ RULES: dict[type, _Rules] = {
         ),
     },
     CrossValidation: {
-        "candidates": lambda c: c.candidates.size > 0 and _increases(c.candidates),
+        "candidates": lambda c: c.candidates.size > 0 and _is_increasing(c.candidates),
         "sizes": lambda c: _in_range(c.sizes, (c.sizes.size,), 0) and sum(c.sizes.tolist()) <= MAX_STORED_INT,
         "errors": lambda c: c.errors.size > 0 and _in_range(c.errors, (c.candidates.size, c.sizes.size), 0, c.sizes),
         "errors_of_votes": lambda c: (
@@ -216,8 +216,8 @@ RULES: dict[type, _Rules] = {
     },
     ThresholdGrid: {
         "positive": lambda g: isinstance(g.positive, _PLAIN),
-        "values": lambda g: _decreases(g.values, 0.0, MAX_GRID_SIZE),
-        "predicted_positives": lambda g: _cumulative(
+        "values": lambda g: _is_decreasing(g.values, 0.0, MAX_GRID_SIZE),
+        "predicted_positives": lambda g: _are_cumulative(
             g.values.shape, g.predicted_positives, g.true_positives, g.predicted_positives - g.true_positives
         ),
     },
@@ -228,7 +228,7 @@ RULES: dict[type, _Rules] = {
         "n_train": lambda d: d.n_train >= (1 if d.shared is None else 0),
         "seed": lambda d: 0 <= d.seed < 2**4096,
         "units": lambda d: _in_range(d.units, (d.n_rows,), 0, d.n_rows - 1) and np.bincount(d.units).all(),
-        "m": lambda d: d.m >= (1 if d.shared is None else 0) and d.n_train + d.m == _n_units(d),
+        "m": lambda d: d.m >= (1 if d.shared is None else 0) and d.n_train + d.m == _count_units(d),
         "shared": _is_partition,
     },
     Draws: _RULE,
@@ -241,9 +241,9 @@ RULES: dict[type, _Rules] = {
         "labels": lambda e: (
             e.labels.ndim == 1 and all(first < second for first, second in pairwise(e.classes.tolist()))
         ),
-        "y_pred": _are_labels,
-        "y_true": lambda e: _are_codes(e, e.y_true, e.y_pred.shape[1:], e.n_classes),
-        "rule_predictions": lambda e: _are_codes(
+        "y_pred": _are_label_codes,
+        "y_true": lambda e: _are_valid_codes(e, e.y_true, e.y_pred.shape[1:], e.n_classes),
+        "rule_predictions": lambda e: _are_valid_codes(
             e, e.rule_predictions, (len(e.rule_predictions), e.y_true.size), e.labels.size
         ),
         "scores": lambda e: _in_range(e.scores, e.rule_predictions.shape, -math.inf, math.inf),
@@ -268,7 +268,7 @@ RULES: dict[type, _Rules] = {
         "constant": lambda p: p.constant in CONSTANTS,
         "majority_class": lambda p: isinstance(p.majority_class, _PLAIN),
         "positive": lambda p: isinstance(p.positive, _PLAIN),
-        "slices": lambda p: all(isinstance(part, _PLAIN) for name in p.slices for part in _parts(name)),
+        "slices": lambda p: all(isinstance(part, _PLAIN) for name in p.slices for part in _slice_values(name)),
         "row_fingerprints": lambda p: (
             p.row_fingerprints.shape == (p.split.n_rows,) and (p.row_fingerprints[1:] >= p.row_fingerprints[:-1]).all()
         ),
@@ -281,7 +281,7 @@ RULES: dict[type, _Rules] = {
             and (q.name in ("error", BALANCED, COST) or not q.bets)
         ),
     },
-    Refit: {"rule": lambda r: _applies_to(r.rule, r.members)},
+    Refit: {"rule": lambda r: _fits_members(r.rule, r.members)},
     KernelSVMs: {
         "rows": lambda m: (
             m.rows.ndim == 2
@@ -294,7 +294,7 @@ RULES: dict[type, _Rules] = {
         "svms": lambda m: (
             len(m.svms) == len(m.kernels)
             and m.trained_classes[-1] < m.classes.size
-            and all(_match(svms, m) for svms in m.svms)
+            and all(_svms_match(svms, m) for svms in m.svms)
         ),
         "preprocessor": lambda m: callable(getattr(m.preprocessor, "transform", None)),
     },
@@ -303,15 +303,15 @@ RULES: dict[type, _Rules] = {
     Schema: {"columns": lambda s: len(set(s.names)) == len(s.columns)},
     Column: {"kind": lambda c: c.kind in (NUMBER, BOOLEAN, DATE, CATEGORY, TEXT)},
     ConfidenceGrid: {
-        "values": lambda g: _decreases(g.values, -math.inf, MAX_THRESHOLDS),
-        "accepted": lambda g: _cumulative(g.values.shape, g.accepted, g.wrong),
+        "values": lambda g: _is_decreasing(g.values, -math.inf, MAX_THRESHOLDS),
+        "accepted": lambda g: _are_cumulative(g.values.shape, g.accepted, g.wrong),
         "wrong": lambda g: (g.wrong <= g.accepted).all(),
     },
     Vote: _RULE,
 }
 
 
-def _applies_to(rule: FixedRule, members: Any) -> bool:
+def _fits_members(rule: FixedRule, members: Any) -> bool:
     """Whether a rule has a weight for each classifier, and a soft vote calibrations of their scores and classes."""
     if rule.weights.size != len(members):
         return False
@@ -357,7 +357,7 @@ def _check_plan(plan: Plan) -> None:
     if plan.thresholds is not None:
         name = "predicted_positives" if kind is ThresholdGrid else "accepted"
         rows = int(getattr(plan.thresholds, name)[-1])
-        scored = n_train if cross_validation is None else cross_validation.scored(n_train)
+        scored = n_train if cross_validation is None else cross_validation.count_scored(n_train)
         require(rows == scored, f"{kind.__name__}.{name}", "must end with all cross-validated training rows")
 
 
@@ -391,7 +391,7 @@ def _check_fixed_rules(plan: Plan, n_train: int) -> None:
         require(result.log_losses is not None, "CrossValidation.log_losses", "is required for a primary rule")
         require(int(result.candidates[-1]) < n_classifiers, "CrossValidation.candidates", "must be classifiers")
         votes = primary_weights(result.candidates, result.totals, n_classifiers, result.errors_of_votes)
-        soft = cross_validated_soft_weights(result, n_classifiers, result.scored(n_train))
+        soft = cross_validated_soft_weights(result, n_classifiers, result.count_scored(n_train))
         expected = {(SOFT, PRIMARY): soft} | _weights_by_name(votes)
     source = "the primary rule" if result is None else "the stored cross-validation"
     stored = _weights_by_name(rules)
@@ -432,7 +432,7 @@ def check_fitted(fitted: Fitted) -> None:
     same = np.can_cast(classes.dtype, predictions.labels.dtype) and np.array_equal(classes, predictions.classes)
     require(same, "ValidationPredictions.labels", "must begin with the classes of the classifiers")
     _check_validation_rows(split, predictions)
-    applies = all(_applies_to(rule, members) for rule in plan.fixed_rules)
+    applies = all(_fits_members(rule, members) for rule in plan.fixed_rules)
     require(applies, "Plan.fixed_rules", "must be for the classifiers")
     require(plan.prior is None or plan.prior.size == n_members, "Plan.prior", f"must be for {n_members} classifiers")
     result = plan.cross_validation
@@ -492,7 +492,7 @@ def _check_validation_rows(split: Split, predictions: ValidationPredictions) -> 
     """Raise unless each classifier has predictions of its validation rows, and of no others."""
     y_pred, not_evaluated = predictions.y_pred, predictions.not_evaluated
     require(
-        y_pred.shape[1] == split.n_validating,
+        y_pred.shape[1] == split.n_validation,
         "ValidationPredictions.y_pred",
         "must have a column for each validation row",
     )

@@ -34,7 +34,7 @@ from pacbayes.files.archive import (
     ARRAY,
     OBJECTS,
     VALUES,
-    npy_bytes,
+    encode_npy,
     read_manifest,
     read_npy,
     read_parts,
@@ -55,7 +55,7 @@ ESTIMATORS: dict[str, type[CertifiedModel]] = {kind.__name__: kind for kind in (
 # Votes take memory for every row and label.
 _MAX_LABELS = 100_000
 # Errors that objects with invalid parts raise during construction and checks.
-_INVALID = (
+_INVALID_FILE_ERRORS = (
     ArithmeticError,
     AssertionError,
     AttributeError,
@@ -108,8 +108,8 @@ def save(model: CertifiedModel, path: str | os.PathLike[str]) -> str:
         raise TypeError(f"model must be one of {', '.join(ESTIMATORS)}, got {type(model).__name__}")
     check_is_fitted(model)
     encoder = ModelEncoder()
-    values = json.dumps(encoder.encode(_state(model)))
-    parts = {VALUES: values.encode()} | {ARRAY.format(i): npy_bytes(array) for i, array in enumerate(encoder.arrays)}
+    values = json.dumps(encoder.encode(_collect_state(model)))
+    parts = {VALUES: values.encode()} | {ARRAY.format(i): encode_npy(array) for i, array in enumerate(encoder.arrays)}
     if encoder.objects:
         parts[OBJECTS] = dump_objects(encoder.objects)
         needed = sorted(untrusted_types(parts[OBJECTS]))
@@ -117,7 +117,7 @@ def save(model: CertifiedModel, path: str | os.PathLike[str]) -> str:
             option = " (pacbayes predict: --trust)" if all(name.startswith("sklearn.") for name in needed) else ""
             warn_caller(f"to load this model, load will need trusted={needed!r}{option}: these types may run code")
     manifest = {"format": FORMAT, "version": pacbayes.__version__}
-    digest = _digest(manifest, parts)
+    digest = _compute_digest(manifest, parts)
     write_archive(path, manifest | {"sha256": digest}, parts)
     return digest
 
@@ -165,8 +165,8 @@ def load(
     Traceback (most recent call last):
     FileNotFoundError: [Errno 2] No such file or directory: 'no such file'
     """
-    manifest, parts = _read(path, max_bytes)
-    digest = _digest(manifest, parts)
+    manifest, parts = _read_file(path, max_bytes)
+    digest = _compute_digest(manifest, parts)
     for expected in (str(manifest.get("sha256")), sha256):
         if expected is not None and not hmac.compare_digest(digest.encode(), str(expected).encode()):
             raise ValueError(f"{path} was changed after it was saved: its SHA-256 is {digest}, not {expected}")
@@ -174,12 +174,12 @@ def load(
     try:
         arrays = [read_npy(parts[ARRAY.format(number)]) for number in range(len(parts) - 1 - (OBJECTS in parts))]
         sanitize_objects(objects)
-        return _model(ModelDecoder(arrays, objects).decode(json.loads(parts[VALUES])))
-    except _INVALID as error:
+        return _restore_model(ModelDecoder(arrays, objects).decode(json.loads(parts[VALUES])))
+    except _INVALID_FILE_ERRORS as error:
         raise ValueError(f"{path} is not a model saved by pacbayes: {type(error).__name__}: {error}") from error
 
 
-def _state(model: CertifiedModel) -> dict[str, Any]:
+def _collect_state(model: CertifiedModel) -> dict[str, Any]:
     """Collect what is stored of a model: parameters, attributes set by scikit-learn, and the values of the fit."""
     params, fitted = model.get_params(deep=False), model._fitted
     if callable(params["prior"]):
@@ -201,7 +201,7 @@ def _state(model: CertifiedModel) -> dict[str, Any]:
     }
 
 
-def _model(state: dict[str, Any]) -> CertifiedModel:
+def _restore_model(state: dict[str, Any]) -> CertifiedModel:
     """Create the estimator from checked values; everything else is computed."""
     require(isinstance(state, dict) and set(state) == set(STATE), "model", f"must have the entries {', '.join(STATE)}")
     plan, predictions = state["plan"], state["predictions"]
@@ -217,7 +217,7 @@ def _model(state: dict[str, Any]) -> CertifiedModel:
         setattr(model, name, value)
     valid_labels = predictions.labels.dtype.kind in "biufUO" and predictions.labels.size <= _MAX_LABELS
     require(valid_labels, "ValidationPredictions.labels", f"must be at most {_MAX_LABELS} numbers or strings")
-    posteriors = Posteriors(_posterior(state["posterior"], plan, predictions))
+    posteriors = Posteriors(_restore_posterior(state["posterior"], plan, predictions))
     require(state["refit"] is None or isinstance(state["refit"], Refit), "refit", "must be a Refit")
     require(re.fullmatch(r"\d{4}-\d\d-\d\d", state["date"]) is not None, "date", "must be a date")
     fitted = Fitted(state["members"], plan, predictions, posteriors, state["refit"], state["date"])
@@ -225,7 +225,7 @@ def _model(state: dict[str, Any]) -> CertifiedModel:
     return model._set_fitted(fitted)
 
 
-def _posterior(stored: Any, plan: Plan, predictions: ValidationPredictions) -> Posterior | None:
+def _restore_posterior(stored: Any, plan: Plan, predictions: ValidationPredictions) -> Posterior | None:
     if stored is None:
         return None
     weights, distance = stored
@@ -261,7 +261,7 @@ def _check_input_attributes(attributes: dict[str, Any]) -> dict[str, Any]:
     return attributes
 
 
-def _digest(manifest: dict[str, Any], parts: dict[str, bytes]) -> str:
+def _compute_digest(manifest: dict[str, Any], parts: dict[str, bytes]) -> str:
     """SHA-256 of format, version and all parts, in the order of their names."""
     digest = hashlib.sha256(json.dumps([manifest.get("format"), manifest.get("version")]).encode())
     for name in sorted(parts):
@@ -269,7 +269,7 @@ def _digest(manifest: dict[str, Any], parts: dict[str, bytes]) -> str:
     return digest.hexdigest()
 
 
-def _read(path: Any, max_bytes: int | None) -> tuple[dict[str, Any], dict[str, bytes]]:
+def _read_file(path: Any, max_bytes: int | None) -> tuple[dict[str, Any], dict[str, bytes]]:
     # Errors from opening the file are raised as they are; all later ones mean that it is damaged.
     with open(path, "rb") as file:
         try:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.files.archive import SCHEMA, check_parts, npy_bytes, packed, read_npy
+from pacbayes.files.archive import SCHEMA, check_parts, encode_npy, pack_archive, read_npy
 from pacbayes.svm.kernel import Kernel, Scaling
 from pacbayes.svm.one_vs_one import OneVsOneSVM
 from pacbayes.svm.svm_classifier import SVMClassifier
@@ -20,7 +20,7 @@ from pacbayes.svm.svm_classifier import SVMClassifier
 # the last step of a pipeline, and parts of scikit-learn's fitted classifiers: dtypes of categories, trees, distances,
 # calibrators, optimizers, scorers.  The function of a partial or a scorer, and the estimator of a calibrator, must be
 # trusted too.  Our SVMs are checked.  A forged tree may crash the process, like forged objects that skops trusts.
-HARMLESS = (
+TRUSTED_TYPES = (
     "functools.partial",
     "numpy.dtype",
     "pacbayes.data.encoder.TableEncoder",
@@ -82,16 +82,16 @@ def dump_objects(objects: list[Any]) -> bytes:
     import skops
     from skops.io._utils import SaveContext, get_state
 
-    parts, named = _Parts(), _Parts()
+    parts, named = _MemoryArchive(), _MemoryArchive()
     try:
         context = SaveContext(parts)
-        schema = _canonical(get_state(objects, context), parts, named)
+        schema = _canonicalize(get_state(objects, context), parts, named)
     except Exception as error:  # skops raises many types of errors
         raise ValueError(f"skops cannot save a part of the model: {error}") from error
     _number_leaves(schema, {})
     schema |= {"protocol": context.protocol, "_skops_version": skops.__version__}
     # Not with `skops.io.dumps`, which stores the date.
-    return packed(dict(sorted(named.items())) | {SCHEMA: json.dumps(schema).encode()}, zipfile.ZIP_STORED)
+    return pack_archive(dict(sorted(named.items())) | {SCHEMA: json.dumps(schema).encode()}, zipfile.ZIP_STORED)
 
 
 def load_objects(path: Any, contents: bytes, trusted: list[str], max_bytes: int | None) -> list[Any]:
@@ -104,7 +104,7 @@ def load_objects(path: Any, contents: bytes, trusted: list[str], max_bytes: int 
         needed = untrusted_types(contents)
         unknown = sorted(name for name in needed if name not in trusted and not name.startswith(prefixes))
         if not unknown:
-            return list(loads(contents, trusted=sorted(needed | set(HARMLESS))))
+            return list(loads(contents, trusted=sorted(needed | set(TRUSTED_TYPES))))
     except Exception as error:  # a file may contain any bytes, on which skops fails in many ways
         raise ValueError(f"{path} is not a model saved by pacbayes: {error}") from error
     raise UntrustedTypesError(
@@ -118,7 +118,7 @@ def untrusted_types(contents: bytes) -> set[str]:
     """List the types in a skops file that neither skops nor this library trusts."""
     from skops.io import get_untrusted_types
 
-    return set(get_untrusted_types(data=contents)) - set(HARMLESS)
+    return set(get_untrusted_types(data=contents)) - set(TRUSTED_TYPES)
 
 
 def sanitize_objects(root: Any) -> None:
@@ -148,7 +148,7 @@ def sanitize_objects(root: Any) -> None:
             stack += [*attributes.values(), getattr(value, "__self__", None)]
 
 
-class _Parts(dict[str, bytes]):
+class _MemoryArchive(dict[str, bytes]):
     """In-memory archive with the two methods that skops calls."""
 
     def namelist(self) -> list[str]:
@@ -160,7 +160,7 @@ class _Parts(dict[str, bytes]):
         self[name] = bytes(data)
 
 
-def _canonical(node: Any, parts: Mapping[str, bytes], named: dict[str, bytes]) -> Any:
+def _canonicalize(node: Any, parts: Mapping[str, bytes], named: dict[str, bytes]) -> Any:
     """Replace addresses in a skops schema by hashes of contents, and collect the parts it refers to in `named`.
 
     skops numbers objects by their addresses, so that equal models differ if they share different objects: models from
@@ -168,15 +168,15 @@ def _canonical(node: Any, parts: Mapping[str, bytes], named: dict[str, bytes]) -
     removed: the order within sets, the number of workers, query counts.
     """
     if isinstance(node, list | tuple):
-        return [_canonical(inner, parts, named) for inner in node]
+        return [_canonicalize(inner, parts, named) for inner in node]
     if not isinstance(node, dict):
         return node
     loader, content = node.get("__loader__"), node.get("content")
     if loader == "ObjectNode" and isinstance(content, dict):
-        node = node | {"content": content | {"content": _without_use(node["__module__"], content.get("content"))}}
+        node = node | {"content": content | {"content": _reset_usage(node["__module__"], content.get("content"))}}
     # A dict without a loader maps names to nodes.
     skipped = ("__id__",) if isinstance(loader, str) else ()
-    node = {name: _canonical(inner, parts, named) for name, inner in node.items() if name not in skipped}
+    node = {name: _canonicalize(inner, parts, named) for name, inner in node.items() if name not in skipped}
     if loader == "SetNode":
         node["content"].sort(key=json.dumps)
     elif loader == "ConstructorFromReduceNode" and node["__class__"] == "frozenset":
@@ -185,13 +185,13 @@ def _canonical(node: Any, parts: Mapping[str, bytes], named: dict[str, bytes]) -
         node["content"]["namespace"] = dict(_NONE)  # skops creates an empty namespace when it is read
     elif isinstance(loader, str) and "file" in node:
         data, suffix = parts[node["file"]], PurePath(node["file"]).suffix
-        data = _without_padding(data) if suffix == ".npy" else data
+        data = _zero_padding(data) if suffix == ".npy" else data
         node["file"] = hashlib.sha256(data).hexdigest() + suffix
         named[node["file"]] = data
     return node
 
 
-def _without_use(module: str, attributes: Any) -> Any:
+def _reset_usage(module: str, attributes: Any) -> Any:
     """Reset workers and query counts in the state of an object, a dict or a sequence."""
     if isinstance(attributes, dict) and "n_jobs" in attributes:
         return attributes | {"n_jobs": _NONE}
@@ -200,7 +200,7 @@ def _without_use(module: str, attributes: Any) -> Any:
     return attributes
 
 
-def _without_padding(data: bytes) -> bytes:
+def _zero_padding(data: bytes) -> bytes:
     """Set the padding bytes of a structured array to zero; they are uninitialised memory."""
     array = read_npy(data)
     if array.dtype.names is None:
@@ -208,7 +208,7 @@ def _without_padding(data: bytes) -> bytes:
     clean = np.zeros(array.shape, array.dtype, "F" if array.flags.fnc else "C")
     for name in array.dtype.names:
         clean[name] = array[name]
-    return npy_bytes(clean)
+    return encode_npy(clean)
 
 
 def _number_leaves(node: Any, numbers: dict[str, int]) -> None:

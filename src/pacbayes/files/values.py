@@ -9,19 +9,19 @@ from pacbayes.bounds.distances import get_distance
 from pacbayes.certificates.decisions import Abstain, PredictionSet, Threshold
 from pacbayes.certificates.metric_bounds import Cost
 from pacbayes.data.schema import NumberFormat
-from pacbayes.files.checks import RULES, check
+from pacbayes.files.checks import RULES, validate_value
 from pacbayes.svm.kernel import Kernel, Scaling
 from pacbayes.svm.one_vs_one import OneVsOnePaths, Pair
 from pacbayes.svm.path import SVMPath
 from pacbayes.svm.svm_classifier import SVMSettings
 
 # Classes whose constructors check their values.
-_CHECKED = (
+_SELF_VALIDATING = (
     *(Abstain, Cost, Kernel, SVMSettings, OneVsOnePaths, NumberFormat, Pair, PredictionSet, SVMPath, Scaling),
     Threshold,
 )
 # Classes that a file may contain, with their checks; all others are rejected.
-KNOWN: KnownTypes = dict.fromkeys(_CHECKED) | dict.fromkeys(RULES, check)
+KNOWN_CLASSES: KnownTypes = dict.fromkeys(_SELF_VALIDATING) | dict.fromkeys(RULES, validate_value)
 
 
 class ModelEncoder(Encoder):
@@ -37,13 +37,13 @@ class ModelEncoder(Encoder):
     """
 
     def __init__(self) -> None:
-        super().__init__(KNOWN)
+        super().__init__(KNOWN_CLASSES)
         self.objects: list[Any] = []
 
     def encode_other(self, value: Any) -> Any:
         """Encode a distance by its name, and any other object by its index."""
         if isinstance(value, Distance):
-            return {"@": "Distance", "name": _known_name(value)}
+            return {"@": "Distance", "name": _get_registered_name(value)}
         self.objects.append(value)
         return {"@": "object", "number": len(self.objects) - 1}
 
@@ -58,7 +58,7 @@ class ModelDecoder(Decoder):
     """
 
     def __init__(self, arrays: Sequence[Any], objects: Sequence[Any]) -> None:
-        super().__init__(KNOWN, arrays)
+        super().__init__(KNOWN_CLASSES, arrays)
         self._objects = objects
 
     def decode_other(self, kind: Any, inner: dict[str, Any]) -> Any:
@@ -66,16 +66,16 @@ class ModelDecoder(Decoder):
         if kind not in ("Distance", "object"):
             return super().decode_other(kind, inner)
         (only,) = inner.values()
-        return _distance(only) if kind == "Distance" else self._objects[check_part_index(only)]
+        return _decode_distance(only) if kind == "Distance" else self._objects[check_part_index(only)]
 
 
-def _distance(name: Any) -> Distance:
+def _decode_distance(name: Any) -> Distance:
     if not isinstance(name, str):
         raise ValueError(f"the name of a distance must be a string, got {name!r}")
     return get_distance(name)
 
 
-def _known_name(distance: Distance) -> str:
+def _get_registered_name(distance: Distance) -> str:
     """Look up the registered name of a distance; raise if there is none, because a file contains no code."""
     try:
         if get_distance(distance.name) == distance:

@@ -19,7 +19,7 @@ from pacbayes._utils.files import write_file
 from pacbayes._utils.seeds import Purpose, make_rng
 from pacbayes.data import load_dataset
 from pacbayes.ensemble import svm_set
-from pacbayes.ensemble.validation import risks_of_errors
+from pacbayes.ensemble.validation import errors_to_risks
 from pacbayes.paper.protocol import Protocol
 from pacbayes.svm import sigest
 
@@ -91,7 +91,7 @@ class Run:
     @property
     def risks(self) -> FloatArray:
         """Validation risks, never below the exact quotients."""
-        return risks_of_errors(self.errors, self.m)
+        return errors_to_risks(self.errors, self.m)
 
     @property
     def test_risks(self) -> FloatArray:

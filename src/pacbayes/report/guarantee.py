@@ -259,7 +259,7 @@ def _predict_validation_set(view: ReportView) -> NDArray[Any]:
     if isinstance(certificate.decision, ThresholdResult) and certificate.decision.passed:
         assert predictions.scores is not None
         assert certificate.decision.threshold is not None
-        code = predictions.code_of(certificate.decision.positive)
+        code = predictions.encode_class(certificate.decision.positive)
         positive = on_grid(predictions.scores[plan.fixed_rules.index(plan.soft)]) >= certificate.decision.threshold
         return np.where(positive, code, 1 - code)
     tested = fitted.certificates.rule(view.voting).validation_predictions(fitted.certificates.inputs, 0.0)

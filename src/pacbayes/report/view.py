@@ -16,11 +16,11 @@ from pacbayes.certificates.decisions import SelectiveResult
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.posteriors import choose_posterior
 from pacbayes.certificates.voting import POSTERIOR, SOFT, float_weights
-from pacbayes.data.dataset import check_complete, check_same_kind, check_same_order
+from pacbayes.data.dataset import check_label_types, check_no_missing_labels, check_same_order
 from pacbayes.data.duplicates import check_new_rows
-from pacbayes.data.rows import number_of_rows, pick_rows
+from pacbayes.data.rows import count_rows, pick_rows
 from pacbayes.ensemble.classifier_set import ClassifierSet
-from pacbayes.ensemble.validation import risks_of_errors
+from pacbayes.ensemble.validation import errors_to_risks
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.posteriors.posterior import Posterior
 
@@ -58,7 +58,7 @@ class ObservedErrors:
                 labels = fitted.certified(voting, self.model._validated(self.X))
             else:
                 labels = self._voting(voting).predict(self.X)
-            check_same_kind("model.predict(X_test)", labels, self.labels)
+            check_label_types("model.predict(X_test)", labels, self.labels)
             self._wrong[voting] = np.asarray(labels != self.labels)
         return self._wrong[voting]
 
@@ -96,7 +96,7 @@ class ObservedErrors:
             block = np.arange(start, min(start + step, self.rows))
             y_pred = classifiers.predict(pick_rows(self.X, block))
             errors += np.count_nonzero(y_pred != self.labels[block], axis=1)
-        return risks_of_errors(errors, self.rows)
+        return errors_to_risks(errors, self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,11 +253,10 @@ def _pair(name: str, pair: Any) -> tuple[Any, NDArray[Any]]:
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a pair (X, y), got {type(pair).__name__}") from None
     check_same_order(**{f"{name}[0]": X, f"{name}[1]": y})
-    labels = np.asarray(check_complete(y, f"{name} y"))
-    if labels.ndim != 1 or labels.size != number_of_rows(X) or labels.size == 0:
+    labels = np.asarray(check_no_missing_labels(y, f"{name} y"))
+    if labels.ndim != 1 or labels.size != count_rows(X) or labels.size == 0:
         raise ValueError(
-            f"{name} must be rows with one label per row, got {number_of_rows(X)} rows and labels of shape "
-            f"{labels.shape}"
+            f"{name} must be rows with one label per row, got {count_rows(X)} rows and labels of shape {labels.shape}"
         )
     return X, labels
 
