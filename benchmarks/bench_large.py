@@ -171,17 +171,17 @@ def recording_estimates() -> Iterator[dict[str, float]]:
     """Record the time that a fit of this version expects, also below ten seconds."""
     estimates: dict[str, float] = {}
     try:
-        from pacbayes.ensemble.cost import expected_cost
+        from pacbayes.ensemble.cost import estimate_total_cost
         from pacbayes.estimators import recipe
     except ImportError:  # version 0.2
         yield estimates
         return
 
     def record(*arguments: Any) -> None:
-        cost = expected_cost(*arguments)
+        cost = estimate_total_cost(*arguments)
         estimates.update(estimate=cost.seconds, estimated_megabytes=cost.size / 2**20)
 
-    with patch.object(recipe, "announce", record):
+    with patch.object(recipe, "announce_cost", record):
         yield estimates
 
 

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import all_estimators
 
 from pacbayes.ensemble.by_name import make_classifier_by_name
-from pacbayes.ensemble.portfolio import PORTFOLIO, Size, named_family
+from pacbayes.ensemble.portfolio import PORTFOLIO, Size, make_named_family
 
 
 def model_of(classifier):
@@ -19,7 +19,7 @@ def model_of(classifier):
 
 @pytest.mark.parametrize("name", PORTFOLIO[1:])
 def test_families_are_different_unfitted_classifiers(name):
-    models = [model_of(classifier) for classifier in named_family(name, None, Size(1000))]
+    models = [model_of(classifier) for classifier in make_named_family(name, None, Size(1000))]
     settings = {(type(model), tuple(sorted(model.get_params().items()))) for model in models}
     assert len(settings) == len(models) > 1
     assert not any(hasattr(model, "classes_") for model in models)
@@ -28,7 +28,7 @@ def test_families_are_different_unfitted_classifiers(name):
 @pytest.mark.parametrize("name", PORTFOLIO[1:])
 def test_preprocessor_is_cloned_as_first_step(name):
     preprocessor = SimpleImputer()
-    pipelines = named_family(name, preprocessor, Size(1000))
+    pipelines = make_named_family(name, preprocessor, Size(1000))
     assert {pipeline.steps[0][0] for pipeline in pipelines} == {"preprocessor"}
     preprocessors = {id(pipeline.named_steps["preprocessor"]) for pipeline in pipelines}
     assert len(preprocessors | {id(preprocessor)}) == len(pipelines) + 1

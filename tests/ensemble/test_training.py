@@ -9,9 +9,9 @@ from tests.cli.running import in_process
 
 from pacbayes import CertifiedClassifier
 from pacbayes.ensemble import cost, training
-from pacbayes.ensemble.cost import expected_cost
+from pacbayes.ensemble.cost import estimate_total_cost
 from pacbayes.ensemble.families import resolve_families
-from pacbayes.ensemble.portfolio import PROMISING, Size, named_family
+from pacbayes.ensemble.portfolio import PROMISING, Size, make_named_family
 from pacbayes.estimators import recipe
 
 
@@ -49,7 +49,7 @@ def test_families_that_would_end_too_late_are_left_out(monkeypatch):
     X, y = rows()
     slow = {"forest": 1000.0}
     monkeypatch.setattr(
-        training, "expected_cost", lambda families, *others: cost.Cost(slow.get(families[0].name, 0.0), 0.0)
+        training, "estimate_total_cost", lambda families, *others: cost.Cost(slow.get(families[0].name, 0.0), 0.0)
     )
     clf = CertifiedClassifier(["forest", "neighbours", "logistic"], time_limit=600, random_state=0).fit(X, y)
     # The first is trained in any case.
@@ -98,7 +98,7 @@ def test_option(capsys):
 
 
 def seconds(size, refits=2.0, jobs=2):
-    return expected_cost(resolve_families("auto", None, size), size, refits, jobs).seconds
+    return estimate_total_cost(resolve_families("auto", None, size), size, refits, jobs).seconds
 
 
 def test_expected_cost_grows_with_rows_columns_and_classes():
@@ -123,14 +123,14 @@ def test_long_training_is_announced(monkeypatch, capsys):
 def test_cost_of_your_classifiers_is_unknown():
     from sklearn.naive_bayes import GaussianNB
 
-    assert expected_cost(resolve_families(GaussianNB(), None, Size(100)), Size(100), 2.0, 1).seconds == 0.0
+    assert estimate_total_cost(resolve_families(GaussianNB(), None, Size(100)), Size(100), 2.0, 1).seconds == 0.0
 
 
 def test_rare_classes_have_no_early_stopping():
     # A part of the rows that is stratified by class needs several of each.
     codes = np.repeat([0, 1, 2], [3000, 3000, 3])
     X = np.random.default_rng(0).normal(size=(codes.size, 2)) + codes[:, None]
-    rare, usual = Size.of(X, codes), Size.of(X, codes % 2)
-    assert [named_family("boosting", None, size)[0].early_stopping for size in (rare, usual)] == [False, True]
-    model = named_family("boosting", None, rare)[0].set_params(max_iter=3)
+    rare, usual = Size.from_data(X, codes), Size.from_data(X, codes % 2)
+    assert [make_named_family("boosting", None, size)[0].early_stopping for size in (rare, usual)] == [False, True]
+    model = make_named_family("boosting", None, rare)[0].set_params(max_iter=3)
     assert set(model.fit(X[::2], codes[::2]).classes_) == {0, 1, 2}

@@ -16,7 +16,7 @@ from pacbayes import CertifiedClassifier, Grid, svm_set
 from pacbayes.certificates import Plan, best_single, certify, fit_posteriors
 from pacbayes.data.preprocessing import apply_preprocessor
 from pacbayes.data.rows import find_batch_dependence
-from pacbayes.ensemble.portfolio import SPARSE, Size, named_family, portfolio
+from pacbayes.ensemble.portfolio import SPARSE, Size, make_named_family, select_portfolio
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.ensemble.validation import collect_predictions
 
@@ -160,6 +160,6 @@ def test_named_families_do_not_depend_on_the_batch(sparse):
     rows = csr_array(X) if sparse else X
     y = (X[:, 0] + 0.5 * rng.normal(size=120) > 0).astype(int)
     size = Size(120, 6, sparse=sparse)
-    for name in SPARSE if sparse else portfolio(size)[1:]:
-        for estimator in named_family(name, None, size):
+    for name in SPARSE if sparse else select_portfolio(size)[1:]:
+        for estimator in make_named_family(name, None, size):
             assert find_batch_dependence(estimator.fit(rows, y), rows[:50]) is None, estimator

@@ -136,8 +136,8 @@ def many_rows(monkeypatch):
     """Let the recipe for many rows start at a hundred: settings by a subsample, one part of the rows held out."""
     for name, value in {
         "portfolio.FEW_ROWS": 20,
-        "svm_pilot._SUBSAMPLE": 60,
-        "svm_pilot._EXACT_PAIR": 40,
+        "svm_pilot._SUBSAMPLE_SIZE": 60,
+        "svm_pilot._MAX_EXACT_PAIR_ROWS": 40,
         "cross_validation._MAX_ROWS_FIVE_FOLDS": 10,
         "cross_validation.MAX_ROWS_THREE_FOLDS": 20,
         "cross_validation._MIN_HELD_OUT": 26,

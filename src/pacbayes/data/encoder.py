@@ -1,4 +1,4 @@
-"""`TableEncoder`: the default preprocessor, from a table of numbers, dates, categories and text to numbers."""
+"""Default preprocessor, which encodes tables of numbers, dates, categories and text as numbers."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -15,18 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 from pacbayes._utils.arrays import FloatArray, Rows
 from pacbayes.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, PLAIN_NUMBERS, NumberFormat, Schema
 
-#: Categories with at most so many levels become one column per level.
+#: Maximum number of levels of a category that is one-hot encoded.
 MAX_ONE_HOT_LEVELS = 30
-# Gradient boosting has at most 255 bins.
+# Maximum number of levels of a native category: gradient boosting has at most 255 bins.
 _MAX_NATIVE_LEVELS = 250
-# Columns that represent a text, and hashed n-grams that they are computed from.
+# Number of columns that represent a text, and of hashed n-grams from which they are computed.
 _N_COMPONENTS, _N_HASHES = 30, 2**13
 _N_FOLDS = 5
 _MISSING = "missing"
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no types in scikit-learn
-    """Encode the columns of a table as numbers; everything is determined on the rows of `fit`.
+    """Encode the columns of a table as numbers; all parameters are fitted on the rows of `fit`.
 
     Missing numbers become the median.  Dates become days since the first one, and year, month, day, weekday and hour
     where these vary.  Categories become one column per level (a missing value is a level), and above 30 levels the
@@ -36,7 +36,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
     Parameters
     ----------
     categorical : sequence of str
-        Columns that are categories whatever they hold.
+        Columns that are always categories.
     numbers : NumberFormat, optional
         Format of numbers that are strings.
     native : bool
@@ -69,12 +69,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
         self.native = native
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Determine the schema, and what represents each column."""
+        """Infer the schema, and fit the encoding of each column."""
         self.fit_transform(X, y)
         return self
 
     def fit_transform(self, X: Any, y: Any) -> Any:
-        """Fit, and encode the same rows; target encodings are cross-fitted."""
+        """Fit and encode the same rows, with cross-fitted target encodings."""
         self.schema_ = Schema.infer(X, categorical=self.categorical, numbers=self.numbers or PLAIN_NUMBERS)
         self.n_features_in_ = len(self.schema_.columns)
         if isinstance(X, pd.DataFrame) and all(isinstance(name, str) for name in X.columns):
@@ -106,19 +106,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
                 else:
                     self.targets_[name] = self._fit_target_encoders(known, labels)
                     cross_fitted[name] = self._cross_fit(known, labels)
-                    # Names that share words, also with levels that these rows lack.
+                    # N-grams also represent unseen levels that share words with known ones.
                     self._fit_text(name, values)
             else:
                 self._fit_text(name, values)
         return self._encode(frame, cross_fitted)
 
     def transform(self, X: Any) -> Any:
-        """Encode rows; a level that the rows of `fit` lack has zeros, or the mean of the classes."""
+        """Encode rows; unseen levels become zeros, or the overall mean of the classes."""
         check_is_fitted(self)
         return self._encode(self.schema_.parse(X), {})
 
     def summary(self) -> list[tuple[str, str, str]]:
-        """Name and kind of each column, and what represents it."""
+        """Return the name, kind and encoding of each column."""
         return [(column.name, column.kind, self._describe_column(column.name)) for column in self.schema_.columns]
 
     def _describe_column(self, name: str) -> str:
@@ -180,7 +180,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
         return pd.DataFrame(columns)
 
     def _encode_numbers(self, name: str, values: FloatArray) -> FloatArray:
-        """Numbers of a column, and the parts of dates."""
+        """Encode numbers, or dates and their parts."""
         known = np.where(np.isnan(values), self.medians_[name], values)
         used = values if self.native else known
         if name not in self.first_:
@@ -189,7 +189,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
         return np.column_stack([used - self.first_[name], *(parts[part] for part in self.parts_[name])])
 
     def _encode_native(self, name: str, values: Any) -> Any:
-        """Categories for gradient boosting; levels without a row of `fit` are missing."""
+        """Encode categories for gradient boosting; unseen levels become missing."""
         levels: Any = pd.Index(self.levels_[name], dtype=object)
         return pd.Categorical.from_codes(levels.get_indexer(_fill_missing(values)), levels)
 
@@ -201,13 +201,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
             self.svd_[name] = TruncatedSVD(size, random_state=0).fit(self.idf_[name].transform(grams))
 
     def _fit_target_encoders(self, known: NDArray[Any], labels: Rows) -> list[Any]:
-        """One encoder for each class, or for the second of two."""
+        """Fit a target encoder for each class; a single one for the second of two classes."""
         classes = range(1, 2) if self.classes_ == 2 else range(self.classes_)
         encoder = TargetEncoder(target_type="continuous")
         return [TargetEncoder(**encoder.get_params()).fit(known[:, None], (labels == c).astype(float)) for c in classes]
 
     def _cross_fit(self, known: NDArray[Any], labels: Rows) -> FloatArray:
-        """Encode each fold by the other folds; the folds are stratified and depend on the order of the rows only."""
+        """Encode each fold with encoders fitted on the others; folds are stratified and deterministic."""
         folds = np.empty(labels.size, dtype=np.intp)
         order = np.argsort(labels, kind="stable")
         folds[order] = np.arange(labels.size) % _N_FOLDS
@@ -228,7 +228,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no
 
 
 def _fill_missing(values: Any) -> NDArray[Any]:
-    """Categories with missing values as a level of their own."""
+    """Replace missing values by a separate level."""
     return np.array([_MISSING if value != value else f"= {value}" for value in values], dtype=object)
 
 
@@ -237,7 +237,7 @@ def _encode_targets(encoders: list[Any], known: NDArray[Any]) -> FloatArray:
 
 
 def _hash_ngrams(values: Any) -> Any:
-    """Hashed n-grams of characters; each row depends on its text only."""
+    """Compute hashed character n-grams, row by row."""
     texts = ["" if text != text else text for text in values]
     return HashingVectorizer(
         analyzer="char_wb", ngram_range=(3, 4), n_features=_N_HASHES, alternate_sign=False
@@ -245,10 +245,10 @@ def _hash_ngrams(values: Any) -> Any:
 
 
 def _compute_date_parts(days: FloatArray) -> dict[str, FloatArray]:
-    """Year, month, day, weekday and hour of days since 1970."""
-    # Years beyond those of pandas are no dates.
+    """Compute year, month, day, weekday and hour from days since 1970."""
+    # Clip to the range of dates in pandas.
     moments: Any = pd.to_datetime(pd.Series(np.clip(days, -100_000.0, 100_000.0)), unit="D").dt
     parts = {"year": moments.year, "month": moments.month, "day": moments.day, "hour": moments.hour}
-    # The first of January 1970 was a Thursday.
+    # 1 January 1970 was a Thursday.
     numbers = {name: part.to_numpy(dtype=np.float64) for name, part in parts.items()}
     return numbers | {"weekday": np.floor(days + 3.0) % 7.0}

@@ -48,10 +48,10 @@ def check_preprocessor(preprocessor: Any, split: str) -> None:
 
 
 def resolve_preprocessor(preprocessor: Any, rows: Any) -> Any:
-    """Resolve "auto" to a `TableEncoder`, or to None if X is numeric without missing values.
+    """Resolve "auto" to a `TableEncoder`, or to None if no preprocessing is needed.
 
-    "auto" depends on the column types of a data frame, never on values: NumPy's integers and booleans have no missing
-    values.
+    "auto" depends only on the column types of a data frame, not on its values: no preprocessing is needed if all
+    columns are NumPy integers or booleans, which have no missing values.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def resolve_preprocessor(preprocessor: Any, rows: Any) -> Any:
 
 
 def to_native_encoder(preprocessor: Any) -> Any:
-    """Preprocessor for gradient boosting, which takes categories and missing values; None if it is not the default.
+    """Derive a preprocessor that keeps categories and missing values, for boosting; None if it is not the default.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def check_not_frozen(name: str, estimator: Any) -> None:
 
 
 def _iter_params(value: Any) -> Iterator[Any]:
-    """Yield an estimator and, recursively, its parameters, including items of lists and dicts and bound methods."""
+    """Yield an estimator and its nested parameters, including items of lists and dicts, and bound methods."""
     if isinstance(value, types.MethodType) and isinstance(value.__self__, BaseEstimator):
         yield FrozenEstimator(value.__self__)  # `clone` copies a bound method together with its fitted estimator
     elif isinstance(value, list | tuple | set | frozenset):
@@ -118,9 +118,9 @@ def _iter_params(value: Any) -> Iterator[Any]:
 
 
 def fit_preprocessor(preprocessor: Any, training: Dataset) -> tuple[Any, FloatArray]:
-    """Fit a clone of the transformer on the training rows; return it and the transformed rows.
+    """Fit a clone of the transformer on the training rows; return the clone and the transformed rows.
 
-    Warn if its result for a row depends on the rest of the batch.
+    Warn if the output for a row depends on the rest of the batch.
 
     Examples
     --------
@@ -158,7 +158,7 @@ _ABOUT_MISSING = re.compile(r"\b(NaN|nan|infinity|missing values?)\b")
 
 
 def suggest_imputation(estimator: Any) -> str:
-    """Advice on imputation for an estimator of `CertifiedClassifier`; None stands for a list of prefit estimators.
+    """Suggest how to impute missing values for an estimator of `CertifiedClassifier`; None for a list of estimators.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def suggest_imputation(estimator: Any) -> str:
 
 
 def check_finite(rows: FloatArray, X: Any, remedy: str) -> None:
-    """Raise if numbers are not finite, with the position of the first one and a remedy.
+    """Raise if numbers are not finite, with the position of the first such number and a remedy.
 
     Examples
     --------
@@ -203,12 +203,12 @@ def check_finite(rows: FloatArray, X: Any, remedy: str) -> None:
 
 @contextmanager
 def add_remedy_to_errors(X: Any, remedy: str) -> Iterator[None]:
-    """Add a remedy to errors about missing values, if X has some."""
+    """Add a remedy to errors about missing values if X contains any."""
     try:
         yield
     except ValueError as error:
         message = str(error)
-        # Search the first line only: the others may contain column names.
+        # Search only the first line, because the others may contain column names.
         first, newline, rest = message.partition("\n")
         if remedy in message or not _ABOUT_MISSING.search(first) or not contains_missing(X):
             raise
@@ -258,7 +258,7 @@ ENCODE_FIRST = f"Start the pipeline of the estimator with an encoder, such as {_
 
 
 def find_unusable_column(X: Any) -> tuple[Any, Any, bool] | None:
-    """First column of dates or strings, one of its values, and whether it is a string; None if there is none.
+    """Find the first column of dates or strings; return its name, a value, and whether the value is a string.
 
     Examples
     --------

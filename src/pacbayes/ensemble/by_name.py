@@ -1,4 +1,4 @@
-"""Classifiers by name: gradient boosting of other libraries, and those of scikit-learn by their full names."""
+"""Creation of classifiers by name: boosting of other libraries, and scikit-learn classifiers by their full names."""
 
 import re
 from importlib import import_module
@@ -49,7 +49,7 @@ class EncodedLabels(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # no
         return self
 
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes."""
+        """Predict class probabilities."""
         return self.estimator_.predict_proba(X)
 
     def predict(self, X: Any) -> Any:
@@ -58,14 +58,14 @@ class EncodedLabels(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # no
 
 
 def make_library_classifier(name: str) -> Any:
-    """Unfitted classifier of another library, for labels of any type; raise `ImportError` if it is not installed."""
+    """Create an unfitted classifier of another library; raise `ImportError` if the library is not installed."""
     class_name, settings = LIBRARIES[name]
     library = import_optional(name, f"candidates {name!r}")
     return EncodedLabels(getattr(library, class_name)(**settings))
 
 
 def make_classifier_by_name(name: str, grid: Any = None, preprocessor: Any = None) -> tuple[Any, Any]:
-    """Pipeline of the preprocessor, if any, with a scikit-learn classifier, and its parameter grid.
+    """Create a pipeline with a scikit-learn classifier, and its parameter grid.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def make_classifier_by_name(name: str, grid: Any = None, preprocessor: Any = Non
 
 
 def check_grid(grid: Any, model: Any) -> Any:
-    """Raise unless the grid has lists of values for parameters of `model`; return it.
+    """Validate that a grid has lists of values for parameters of `model`, and return it.
 
     Examples
     --------

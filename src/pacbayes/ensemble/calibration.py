@@ -102,7 +102,7 @@ class Calibration:
         return LARGEST / max(1.0, self.slope)
 
     def __call__(self, scores: FloatArray) -> FloatArray:
-        """Probabilities of all classes, shape (rows, k), as multiples of `GRID`.
+        """Compute the probabilities of all classes, shape (rows, k), as multiples of `GRID`.
 
         The bits of a row do not depend on the other rows.
         """
@@ -173,7 +173,7 @@ def calibrate(kind: str, scores: FloatArray, codes: Rows, n_classes: int) -> tup
 
 
 def _fit_table(kind: str, scores: FloatArray, codes: Rows, counts: FloatArray) -> Calibration:
-    """Smoothed frequencies of classes given the predicted label."""
+    """Fit smoothed frequencies of the classes given the predicted label."""
     k = counts.size
     cells = np.bincount(_decode_predictions(scores, k) * k + codes, minlength=(k + 1) * k).reshape(k + 1, k)
     shares = (counts + 1.0 / k) / (codes.size + 1.0)
@@ -182,7 +182,7 @@ def _fit_table(kind: str, scores: FloatArray, codes: Rows, counts: FloatArray) -
 
 
 def _fit_map(kind: str, scores: FloatArray, codes: Rows, counts: FloatArray) -> Calibration:
-    """Map of minimum cross-entropy among those with a nonnegative slope."""
+    """Fit the map with minimum cross-entropy and a nonnegative slope."""
     n, k, limit = codes.size, counts.size, LARGEST
     if kind in (PAIRS, DECISIONS):
         limit = min(limit, _OUTLIER_FACTOR * _compute_median_magnitude(scores))
@@ -198,7 +198,7 @@ def _fit_map(kind: str, scores: FloatArray, codes: Rows, counts: FloatArray) -> 
 
 
 def _minimize_cross_entropy(contrasts: FloatArray, codes: Rows, counts: FloatArray) -> FloatArray:
-    """Nonnegative slope, and biases relative to the first class, that minimise the cross-entropy."""
+    """Minimise the cross-entropy over a nonnegative slope and the biases relative to the first class."""
     k = counts.size
     # The target of a row is `rest` for every class, plus `more` for its own class.
     rest = 1.0 / ((counts + 2.0) * (k - 1))
@@ -241,7 +241,7 @@ def _fit_pooled_slope(scores: FloatArray, codes: Rows, counts: FloatArray, limit
 
 
 def _make_cross_entropy(x: FloatArray, sums: FloatArray) -> _Loss:
-    """Cross-entropy as a function of the slope and the biases relative to the first class.
+    """Create the cross-entropy as a function of the slope and the biases relative to the first class.
 
     `x` holds the scores relative to the first class, shape (k - 1, n), and `sums` the targets' part of the gradient.
     """
@@ -299,7 +299,7 @@ def _newton(loss: _Loss, start: FloatArray) -> FloatArray:
 
 
 def _class_scores(kind: str, scores: FloatArray, n_classes: int, n: int, pair_slope: float, limit: float) -> FloatArray:
-    """Scores per class, shape (k, rows), computed element by element, so that rows do not affect each other.
+    """Convert scores to scores per class, shape (k, rows), elementwise, so that rows do not affect each other.
 
     Arrays are contiguous, because NumPy's functions of strided arrays have other last bits.
     """
@@ -316,7 +316,7 @@ def _class_scores(kind: str, scores: FloatArray, n_classes: int, n: int, pair_sl
 
 
 def _couple(scores: FloatArray, n_classes: int, slope: float) -> FloatArray:
-    r"""Logarithms of coupled pairwise probabilities, up to a constant that softmax ignores.
+    r"""Compute the logarithms of coupled pairwise probabilities, up to a constant.
 
     As :math:`1/r_{cj} = 1 + e^{-a d_{cj}}`, with :math:`d_{cj}` the decision for c against j, :math:`1/p_c = \sum_{j
     \ne c} 1/r_{cj} - (k - 2) = 1 + \sum_{j \ne c} e^{-a d_{cj}}`, without cancellation.
@@ -338,7 +338,7 @@ def _clip_finite(values: FloatArray, limit: float) -> FloatArray:
 
 
 def _compute_median_magnitude(scores: FloatArray) -> float:
-    """Median over columns of the median absolute value of nonzero scores; 1 if there are none.
+    """Compute the median over columns of the median absolute nonzero score; 1 if there are none.
 
     Works column by column to save memory, because there are many pairs.
     """
@@ -354,14 +354,14 @@ def _compute_median_magnitude(scores: FloatArray) -> float:
 
 
 def _decode_predictions(scores: FloatArray, n_classes: int) -> Rows:
-    """Codes of predicted classes; the number of classes for other predictions."""
+    """Convert scores to codes of predicted classes; the number of classes for other predictions."""
     y_pred = scores[:, 0]
     known = (y_pred >= 0.0) & (y_pred < n_classes) & (y_pred == np.floor(y_pred))
     return np.where(known, y_pred, n_classes).astype(np.int64)
 
 
 def _sum_in_order(rows: FloatArray) -> FloatArray:
-    """Sum of rows in order; NumPy's own order depends on their length."""
+    """Sum rows in order, because the order of NumPy's sum depends on their length."""
     total: FloatArray = rows[0].copy()
     for row in rows[1:]:
         total += row
@@ -388,9 +388,9 @@ def _check_scores(kind: str, scores: FloatArray, n_classes: int) -> FloatArray:
 
 
 def select_score_kind(classifier: Any, n_classes: int, X: Any) -> str:
-    """Best kind of scores of a fitted classifier: probabilities, decision values, or predicted labels.
+    """Select the kind of scores of a fitted classifier: probabilities, decision values, or predicted labels.
 
-    A few rows X show whether the largest decision value determines the prediction.
+    The rows X are used to test whether the largest decision value determines the prediction.
 
     Examples
     --------
@@ -415,7 +415,7 @@ def select_score_kind(classifier: Any, n_classes: int, X: Any) -> str:
 
 
 def compute_scores(classifier: Any, X: Any, kind: str, classes: Labels, y_pred: Labels | None = None) -> FloatArray:
-    """Scores of a fitted classifier in the format of `Calibration`.
+    """Compute the scores of a fitted classifier in the format of `Calibration`.
 
     Classes unknown to the classifier get probability zero, or one less than its smallest decision value.  `y_pred` are
     its predictions, if they are available.
@@ -455,7 +455,7 @@ def compute_scores(classifier: Any, X: Any, kind: str, classes: Labels, y_pred: 
 
 
 def compute_margins(probabilities: FloatArray) -> FloatArray:
-    """Margin of each class over the most probable other class, shape (n, classes).
+    """Compute the margin of each class over the most probable other class, shape (n, classes).
 
     Examples
     --------

@@ -20,16 +20,16 @@ ERROR_SCORES = ("raise", "drop")
 
 @dataclass(frozen=True, eq=False)
 class GridFamily:
-    """Classifier with every setting of a grid, or a list of classifiers."""
+    """Grid of settings of a classifier, or list of classifiers."""
 
     name: str
     estimator: Any
     param_grid: Any
     n_iter: int | None = None
     error_score: str = "raise"
-    #: Whether this is a named family, whose classifiers can be trained in threads.
+    #: Whether this is a named family, which can be trained in threads.
     builtin: bool = False
-    #: Whether the soft vote may give weight to each classifier, instead of one.
+    #: Whether the soft vote may give weight to several classifiers of the family, instead of one.
     separate: bool = False
 
     def check_split(self, split: str) -> None:
@@ -57,7 +57,7 @@ class Candidates:
         return len(self.settings)
 
     def __getitem__(self, i: int) -> Any:
-        """Unfitted classifier i; random states that are None are set to numbers drawn for this index."""
+        """Create the unfitted classifier i, with random states drawn from the seed and i where they are None."""
         estimator = self.grids[self.families[i]].estimator
         # Values may be estimators (steps of a pipeline), which must not be shared by several classifiers.
         setting = _clone_setting(self.settings[i])
@@ -207,5 +207,5 @@ def check_not_precomputed(name: str, estimator: Any) -> None:
 
 
 def _clone_setting(setting: dict[str, Any]) -> dict[str, Any]:
-    """Copy of a setting, with clones of its estimators."""
+    """Copy a setting and clone its estimators."""
     return {name: clone(value, safe=False) for name, value in setting.items()}

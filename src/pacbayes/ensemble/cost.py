@@ -17,7 +17,7 @@ from pacbayes._utils.memory import format_bytes
 from pacbayes._utils.progress import print_notice
 from pacbayes.ensemble.candidates import GridFamily
 from pacbayes.ensemble.portfolio import Size
-from pacbayes.ensemble.svm_pilot import LANDMARKS, exact_kernels, too_many_rows
+from pacbayes.ensemble.svm_pilot import LANDMARKS, exceeds_row_limit, has_exact_kernels
 from pacbayes.ensemble.svm_set import SvmFamily
 
 # Shorter work is not announced.
@@ -37,44 +37,48 @@ class Cost:
         return Cost(self.seconds + other.seconds, self.size + other.size)
 
 
-def cost_of(family: SvmFamily | GridFamily, size: Size, refits: float) -> Cost:
+def estimate_cost(family: SvmFamily | GridFamily, size: Size, refits: float) -> Cost:
     """Estimate the cost of a family that is trained, and cross-validated at `refits` times the cost; 0 if unknown.
 
     Examples
     --------
-    >>> from pacbayes.ensemble.portfolio import named_family
+    >>> from pacbayes.ensemble.portfolio import make_named_family
     >>> size = Size(100_000, 10)
-    >>> boosting = GridFamily("boosting", None, named_family("boosting", None, size))
-    >>> 1.0 < cost_of(boosting, size, 1.0).seconds < 1000.0
+    >>> boosting = GridFamily("boosting", None, make_named_family("boosting", None, size))
+    >>> 1.0 < estimate_cost(boosting, size, 1.0).seconds < 1000.0
     True
     """
     if isinstance(family, SvmFamily):
-        return _svms(family, size, refits)
+        return _svm_cost(family, size, refits)
     if family.estimator is not None or not isinstance(family.param_grid, list):
         return Cost(0.0, 0.0)
     models = [model.steps[-1][1] if isinstance(model, Pipeline) else model for model in family.param_grid]
-    costs = [_MODELS[type(model).__name__](model, size) for model in models if type(model).__name__ in _MODELS]
+    costs = [
+        _COST_FUNCTIONS[type(model).__name__](model, size)
+        for model in models
+        if type(model).__name__ in _COST_FUNCTIONS
+    ]
     rows = 8.0 * size.rows * size.columns
     total = sum((Cost(cost.seconds * (1.0 + refits), cost.size) for cost in costs), Cost(0.0, 0.0))
     return Cost(total.seconds, total.size + 2.0 * rows) if costs else total
 
 
-def expected_cost(families: Sequence[SvmFamily | GridFamily], size: Size, refits: float, jobs: int) -> Cost:
+def estimate_total_cost(families: Sequence[SvmFamily | GridFamily], size: Size, refits: float, jobs: int) -> Cost:
     """Estimate the seconds with `jobs` workers, and the bytes."""
-    total = sum((cost_of(family, size, refits) for family in families), Cost(0.0, 0.0))
+    total = sum((estimate_cost(family, size, refits) for family in families), Cost(0.0, 0.0))
     return Cost(total.seconds / jobs, total.size)
 
 
-def announce(families: Sequence[SvmFamily | GridFamily], size: Size, refits: float, jobs: int) -> None:
+def announce_cost(families: Sequence[SvmFamily | GridFamily], size: Size, refits: float, jobs: int) -> None:
     """Print the expected time and memory of long training, on stderr."""
-    cost = expected_cost(families, size, refits, jobs)
+    cost = estimate_total_cost(families, size, refits, jobs)
     if cost.seconds > _LONG_SECONDS:
         long = f"{cost.seconds / 60:.0f} minutes" if cost.seconds > 100 else f"{cost.seconds:.0f} seconds"
         number = f"{size.rows} rows, {size.columns} columns and {size.classes} classes"
         print_notice(f"training on {number} will take about {long} and {format_bytes(int(cost.size))} of memory")
 
 
-def _boosting(model: Any, size: Size) -> Cost:
+def _boosting_cost(model: Any, size: Size) -> Cost:
     iterations = model.max_iter if not model.early_stopping else min(model.max_iter, _STEPS / model.learning_rate)
     trees = iterations * (1 if size.classes == 2 else size.classes)
     leaves, columns = model.max_leaf_nodes / 31.0, min(size.columns, 500)
@@ -82,7 +86,7 @@ def _boosting(model: Any, size: Size) -> Cost:
     return Cost(trees * per_tree, float(size.rows * columns + 100 * trees * model.max_leaf_nodes))
 
 
-def _forest(per_step: float) -> Callable[[Any, Size], Cost]:
+def _make_forest_cost(per_step: float) -> Callable[[Any, Size], Cost]:
     def cost(model: Any, size: Size) -> Cost:
         rows = min(size.rows, model.max_samples or size.rows)
         steps = model.n_estimators * rows * math.log2(rows + 1) * math.sqrt(size.columns)
@@ -92,33 +96,33 @@ def _forest(per_step: float) -> Callable[[Any, Size], Cost]:
     return cost
 
 
-def _logistic(model: Any, size: Size) -> Cost:
+def _logistic_cost(model: Any, size: Size) -> Cost:
     return Cost(2e-7 * size.rows * size.columns * (1 if size.classes == 2 else size.classes), 0.0)
 
 
-def _neighbours(model: Any, size: Size) -> Cost:
+def _neighbours_cost(model: Any, size: Size) -> Cost:
     # Queries of out-of-fold rows, in a tree that helps little in many dimensions.
     queries = min(size.rows, 20_000)
     per_query = 2e-8 * min(size.columns, 500) * size.rows ** min(1.0, 0.4 + 0.03 * size.columns)
     return Cost(0.5 * queries * per_query, 8.0 * size.rows * size.columns)
 
 
-_MODELS: dict[str, Callable[[Any, Size], Cost]] = {
-    "HistGradientBoostingClassifier": _boosting,
-    "RandomForestClassifier": _forest(4e-8),
-    "ExtraTreesClassifier": _forest(2e-8),
-    "LogisticRegression": _logistic,
-    "KNeighborsClassifier": _neighbours,
+_COST_FUNCTIONS: dict[str, Callable[[Any, Size], Cost]] = {
+    "HistGradientBoostingClassifier": _boosting_cost,
+    "RandomForestClassifier": _make_forest_cost(4e-8),
+    "ExtraTreesClassifier": _make_forest_cost(2e-8),
+    "LogisticRegression": _logistic_cost,
+    "KNeighborsClassifier": _neighbours_cost,
 }
 
 
-def _svms(family: SvmFamily, size: Size, refits: float) -> Cost:
+def _svm_cost(family: SvmFamily, size: Size, refits: float) -> Cost:
     pairs = size.classes * (size.classes - 1) / 2.0
     if family.subsample:
-        if family.optional and too_many_rows(size.rows, size.classes):
+        if family.optional and exceeds_row_limit(size.rows, size.classes):
             return Cost(0.0, 0.0)
         # Three widths and seven costs in three folds of 2000 rows; then four SVMs for each pair, or two on landmarks.
-        if exact_kernels(size.rows, size.classes):
+        if has_exact_kernels(size.rows, size.classes):
             svms, memory = 3.2e-10 * (size.rows * 2.0 / size.classes) ** 2.6 * pairs, 10.0 * size.rows**2
         else:
             svms, memory = 1e-4 * size.rows * (size.classes - 1), 16.0 * size.rows * LANDMARKS

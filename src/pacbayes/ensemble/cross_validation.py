@@ -71,7 +71,7 @@ class CrossValidation:
     candidates: Rows
     #: Errors of each classifier in each fold, shape (c, folds).
     errors: Rows
-    #: Number of rows of each fold; 0 for folds without which nothing can be trained.
+    #: Number of rows of each fold; 0 for folds without which no classifier can be trained.
     sizes: Rows
     #: Total errors of candidate votes on the same predictions; None without them.
     errors_of_votes: tuple[int, ...] | None = None
@@ -105,10 +105,10 @@ class CrossValidation:
 
 
 def find_middle_of_minimum(errors: NDArray[Any]) -> int:
-    """Position of the minimum; for ties, the middle of the longest run.
+    """Find the position of the minimum; for ties, the middle of the longest run.
 
-    Neighbours in a grid err on nearly the same rows.  Classifiers at the ends of a run are more likely to owe their
-    few errors to luck than those in between.
+    Neighbours in a grid have similar errors, so that the middle of a run is less likely to be there by chance than its
+    ends.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def assign_cv(cv: int | str, codes: Rows, rng: np.random.Generator, units: Rows 
 
 
 def relative_training_cost(cv: int | str | None, n: int) -> float:
-    """Rows on which a classifier is trained in the cross-validation of `n` training rows, relative to these.
+    """Compute the number of rows on which a cross-validated classifier is trained, in all folds, divided by `n`.
 
     Examples
     --------
@@ -197,15 +197,15 @@ def _held_out_size(n: int) -> int:
 
 
 def trainable_fold_mask(codes: Rows, fold: Rows) -> NDArray[np.bool_]:
-    """Whether the rows outside each fold have at least two classes, so that classifiers can be trained."""
+    """Compute for each fold whether the other rows have at least two classes, so that classifiers can be trained."""
     return np.array([np.unique(codes[fold != k]).size > 1 for k in range(int(fold.max()) + 1)])
 
 
 def count_fold_errors(y_pred: Predictions, codes: Rows, fold: Rows) -> tuple[Rows, Rows]:
-    """Errors of each classifier in each fold, and the number of rows of each fold.
+    """Count the errors of each classifier in each fold, and the rows of each fold.
 
-    The predictions are those of the rows in a fold.  Both are 0 for folds without which nothing can be trained, because
-    these do not distinguish the classifiers.
+    `y_pred` holds predictions for the rows that are in a fold.  Both counts are 0 for folds without which no classifier
+    can be trained, because these do not distinguish the classifiers.
 
     Examples
     --------

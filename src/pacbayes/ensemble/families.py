@@ -1,4 +1,4 @@
-"""Families of classifiers by name, as parameter objects or as estimators, and their training."""
+"""Families of classifiers, specified by name, parameter object or estimator."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from pacbayes.ensemble.portfolio import (
     SPARSE,
     SVM,
     Size,
-    named_family,
-    portfolio,
-    svm_settings,
+    make_named_family,
+    select_portfolio,
+    select_svm_settings,
 )
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.svm.kernel import Gamma
@@ -134,7 +134,7 @@ Family = SvmFamily | GridFamily
 
 
 def name_candidates(candidates: Any) -> list[tuple[str, Any]]:
-    """Candidates as a list of distinct names and families, with default names where there are none.
+    """Convert candidates to a list of distinct names and families, with default names if needed.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def resolve_families(candidates: Any, preprocessor: Any, size: Size) -> list[Fam
     """
     named = name_candidates(candidates)
     if isinstance(candidates, str) and candidates == AUTO:
-        named = [(name, name) for name in portfolio(size)]
+        named = [(name, name) for name in select_portfolio(size)]
         families = [_resolve_family(name, family, preprocessor, size) for name, family in named]
         return [replace(family, optional=True) if isinstance(family, SvmFamily) else family for family in families]
     return [_resolve_family(name, family, preprocessor, size) for name, family in named]
@@ -184,13 +184,13 @@ def resolve_families(candidates: Any, preprocessor: Any, size: Size) -> list[Fam
 def _resolve_family(name: str, family: Any, preprocessor: Any, size: Size) -> Family:
     if isinstance(family, str):
         if family == SVM and not size.sparse:
-            svms = _resolve_family(name, SVMs(**svm_settings(size)), preprocessor, size)
+            svms = _resolve_family(name, SVMs(**select_svm_settings(size)), preprocessor, size)
             assert isinstance(svms, SvmFamily)
             return replace(svms, subsample=not size.few or size.classes > MANY_CLASSES)
         if family in NAMES:
             if size.sparse and family not in SPARSE:
                 raise ValueError(f"candidates {family!r} does not support sparse rows; use {', '.join(SPARSE)}")
-            models = named_family(family, preprocessor, size)
+            models = make_named_family(family, preprocessor, size)
             separate = not size.few and family in (BOOSTING, FOREST)
             return GridFamily(name, None, models, builtin=True, separate=separate)
         if family == AUTO:
@@ -210,7 +210,7 @@ def _resolve_family(name: str, family: Any, preprocessor: Any, size: Size) -> Fa
 
 
 def get_input_tags(candidates: Any, preprocessor: Any) -> InputTags:
-    """Input tags that hold for all candidates.
+    """Combine the input tags of all candidates.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def get_input_tags(candidates: Any, preprocessor: Any) -> InputTags:
 
 
 def _get_family_tags(family: Any, preprocessor: Any) -> list[InputTags]:
-    """Input tags of the classifiers of a family; the default, dense numbers, for those without tags."""
+    """Return the input tags of the classifiers of a family; default tags for classifiers without tags."""
     estimators = [family]
     if isinstance(family, str | SVMs) and preprocessor is not None and not isinstance(preprocessor, str):
         estimators = [preprocessor]
@@ -242,7 +242,7 @@ def _get_family_tags(family: Any, preprocessor: Any) -> list[InputTags]:
         return [InputTags(sparse=True)]
     elif isinstance(family, str) and family in FAMILIES:
         # Pipelines centre columns, which makes them dense.
-        models = named_family(family, None, Size(100))
+        models = make_named_family(family, None, Size(100))
         estimators = [None if isinstance(model, Pipeline) else model for model in models]
     elif isinstance(family, Grid):
         estimators = list(family.param_grid) if family.estimator is None else [family.estimator]

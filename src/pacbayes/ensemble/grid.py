@@ -1,4 +1,4 @@
-"""Training of any scikit-learn classifiers: all settings of grids, each as a unit of work."""
+"""Training of scikit-learn classifiers with all settings of grids."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class _Task:
     out_of_bag: bool
 
     def train_rows(self, i: int) -> Rows:
-        """Positions of the training rows of classifier i."""
+        """Return the positions of the training rows of classifier i."""
         return self.split(i)[0] if self.split.shared is None else np.arange(self.data.n_rows)
 
 
@@ -193,7 +193,7 @@ class _FitResult:
 def _train_units(task: _Task, job: TrainingJob, what: str, workers: tuple[int | None, str | None]) -> list[_FitResult]:
     """Train all candidates, with a checkpoint if the job has one."""
     candidates, data = task.candidates, job.data
-    # A few classifiers are probably large and stored one by one.
+    # If there are few classifiers, they are probably large and are stored one by one.
     per_chunk = 1 if len(candidates) < CHUNK_SIZE else CHUNK_SIZE
 
     def raise_on_error(i: int, result: _FitResult) -> None:
@@ -262,7 +262,7 @@ def _may_have_duplicates(training: Dataset) -> bool:
 
 
 def _collect_members(task: _Task, results: list[_FitResult], fitted: Rows) -> Estimators:
-    """Fitted classifiers; warn of dropped ones, and of predictions that depend on the batch."""
+    """Collect fitted classifiers; warn about dropped ones and about batch-dependent predictions."""
     dropped = [
         {"params": params, "error": result.error}
         for result, params in zip(results, task.candidates.params, strict=True)

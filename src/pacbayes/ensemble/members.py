@@ -26,7 +26,7 @@ from pacbayes.ensemble.quick import make_fast_classifier, to_numeric_table
 class Calibrations:
     """Calibration maps of some members, and the classes they were fitted on."""
 
-    #: Codes of the classes among the training rows, ascending.  Other classes have probability zero.
+    #: Sorted codes of the classes that occur among the training rows.  Other classes have probability zero.
     classes: Rows
     #: Calibration by index of the member.
     maps: dict[int, Calibration]
@@ -40,7 +40,7 @@ class Calibrations:
         return Calibrations(self.classes, maps)
 
     def normalize(self, totals: FloatArray) -> FloatArray:
-        """Divide sums of probabilities by their row sums, which rounding keeps from being exactly one."""
+        """Normalise rows of probabilities, whose sums may differ from one by rounding errors."""
         row_sums = np.zeros(len(totals))
         for column in totals.T:
             row_sums += column
@@ -93,14 +93,14 @@ class Coding:
         return codes
 
     def _encode_other(self, label: Any) -> int:
-        """Code of a label that is not a class, a new one if needed."""
+        """Return the code of a label that is not a class; create one if needed."""
         # NaN does not equal itself, but is one label.
         key = label if label == label else None
         return self._others.setdefault(key, (int(self.classes.size) + len(self._others), label))[0]
 
 
 def smallest_code_dtype(n_labels: int) -> Any:
-    """Smallest unsigned type for label codes and one further value, which marks rows that were not evaluated.
+    """Return the smallest unsigned type for label codes and an additional code for rows that were not evaluated.
 
     Examples
     --------
@@ -147,10 +147,10 @@ class Members(Protocol):
         """Predict preprocessed row j with member ``assigned[j]``; label codes of shape (n,)."""
 
     def mean_probabilities(self, X: Any, weights: FloatArray, calibrations: Calibrations) -> FloatArray:
-        """Weighted sum of calibrated probabilities of preprocessed rows, shape (n, calibrated classes)."""
+        """Compute the weighted sum of calibrated probabilities of preprocessed rows, shape (n, calibrated classes)."""
 
     def check_calibrations(self, calibrations: Calibrations) -> None:
-        """Raise unless each calibrated member has the scores that its map takes; for values from files."""
+        """Raise unless each calibrated member has the scores that its map requires; for values from files."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +220,7 @@ class Estimators:
         return codes
 
     def mean_probabilities(self, X: Any, weights: FloatArray, calibrations: Calibrations) -> FloatArray:
-        """Weighted sum of calibrated probabilities, added in the order of the classifiers."""
+        """Compute the weighted sum of calibrated probabilities, in the order of the classifiers."""
         used, classes = np.flatnonzero(weights), self.classes[calibrations.classes]
         total = np.zeros((count_rows(X), classes.size))
         # The columns of prefit classifiers, which users may have fitted on different ones, are left to scikit-learn.
@@ -236,7 +236,7 @@ class Estimators:
         return total
 
     def check_calibrations(self, calibrations: Calibrations) -> None:
-        """Raise unless each calibrated classifier has the scores that its map takes."""
+        """Raise unless each calibrated classifier has the scores that its map requires."""
         methods = {PROBABILITIES: "predict_proba", DECISIONS: "decision_function", LABELS: "predict"}
         for i, calibration in calibrations.maps.items():
             has_scores = calibration.kind in methods and hasattr(self.estimators[i], methods[calibration.kind])
@@ -259,7 +259,7 @@ def add_classifier_to_errors(i: int, params: dict[str, Any]) -> Iterator[None]:
     """Add the index and parameters of a classifier to errors of its predictions."""
     try:
         yield
-    except MemoryError:  # the fault of this computer, not of the classifier
+    except MemoryError:  # not caused by the classifier
         raise
     except Exception as error:  # other libraries' classifiers may raise anything
         raise ValueError(
@@ -268,7 +268,7 @@ def add_classifier_to_errors(i: int, params: dict[str, Any]) -> Iterator[None]:
 
 
 def _map_threads(predict_one: Callable[[int], Labels], indices: Sequence[int], n_jobs: int | None) -> Iterable[Labels]:
-    """Predictions of classifiers, in order, computed by `n_jobs` threads."""
+    """Compute the predictions of classifiers in `n_jobs` threads, in order."""
     if n_jobs is None or effective_n_jobs(n_jobs) == 1:
         return map(predict_one, indices)
     # Threads, because sending all classifiers to processes would take longer than predicting.
@@ -317,7 +317,7 @@ class CompositeMembers:
             start += len(part)
 
     def _iter_by_part(self, indices: NDArray[Any]) -> Iterator[tuple[int, Any, Rows, NDArray[Any]]]:
-        """Yield for each part with members among `indices`: its number, it, their positions, and their own indices."""
+        """Yield number, part, positions in `indices`, and indices in the part, for each part with selected members."""
         for k, (part, start) in enumerate(self._iter_parts()):
             positions = np.flatnonzero((indices >= start) & (indices < start + len(part)))
             if positions.size:
@@ -384,7 +384,7 @@ class CompositeMembers:
         return codes
 
     def mean_probabilities(self, X: CompositeRows, weights: FloatArray, calibrations: Calibrations) -> FloatArray:
-        """Weighted sum of calibrated probabilities, added part by part."""
+        """Compute the weighted sum of calibrated probabilities, part by part."""
         total = np.zeros((len(X), calibrations.classes.size))
         for k, (part, start) in enumerate(self._iter_parts()):
             part_weights = weights[start : start + len(part)]
@@ -393,7 +393,7 @@ class CompositeMembers:
         return total
 
     def check_calibrations(self, calibrations: Calibrations) -> None:
-        """Raise unless each calibrated member has the scores that its map takes."""
+        """Raise unless each calibrated member has the scores that its map requires."""
         for part, start in self._iter_parts():
             part_calibrations = calibrations.subset(start, len(part))
             if part_calibrations.maps:

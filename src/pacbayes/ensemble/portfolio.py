@@ -1,4 +1,4 @@
-"""Named families, and the portfolio of "auto" by size of the data."""
+"""Named families of classifiers, and the portfolio of "auto" for data of a given size."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -24,7 +24,7 @@ PROMISING = (
     (BOOSTING, FOREST, SVM, LOGISTIC, NEIGHBOURS),
     (SVM, FOREST, BOOSTING, LOGISTIC, NEIGHBOURS),
 )
-#: Named families of classifiers that are not ours.
+#: Named families of third-party classifiers.
 FAMILIES = (*PORTFOLIO[1:], *LIBRARIES)
 #: Named families for sparse rows.
 SPARSE = (SVM, FOREST, LOGISTIC)
@@ -32,7 +32,7 @@ SPARSE = (SVM, FOREST, LOGISTIC)
 FEW_ROWS = 3_000
 #: Number of classes above which SVMs, trained for each pair of them, have few settings.
 MANY_CLASSES = 10
-# Classes of fewer training rows are rare.
+# Minimum number of training rows of a class that is not rare.
 _RARE = 20
 # Maximum number of training rows for all settings of SVMs and neighbours.
 _MANY_SETTINGS = 1_000
@@ -60,12 +60,12 @@ class Size:
     rare: bool = False
 
     @classmethod
-    def of(cls, X: Any, codes: Rows, preprocessor: Any = None) -> Self:
-        """Size of X with the classes of its training rows; preprocessed rows are dense.
+    def from_data(cls, X: Any, codes: Rows, preprocessor: Any = None) -> Self:
+        """Determine the size of X with the classes of its training rows; preprocessed rows are dense.
 
         Examples
         --------
-        >>> Size.of([[1.0, 2.0], [3.0, 4.0]], np.array([0, 1]))
+        >>> Size.from_data([[1.0, 2.0], [3.0, 4.0]], np.array([0, 1]))
         Size(rows=2, columns=2, classes=2, sparse=False, rare=True)
         """
         shape = np.shape(X) if not hasattr(X, "shape") else X.shape
@@ -80,12 +80,12 @@ class Size:
         return self.rows <= FEW_ROWS
 
 
-def portfolio(size: Size) -> list[str]:
-    """Families of "auto" for data of a size.
+def select_portfolio(size: Size) -> list[str]:
+    """Select the families of "auto" for data of a given size.
 
     Examples
     --------
-    >>> portfolio(Size(500)), portfolio(Size(1_000_000))
+    >>> select_portfolio(Size(500)), select_portfolio(Size(1_000_000))
     (['svm', 'forest', 'boosting', 'logistic', 'neighbours'], ['svm', 'forest', 'boosting', 'logistic'])
     """
     if size.sparse:
@@ -93,7 +93,7 @@ def portfolio(size: Size) -> list[str]:
     return [name for name in PORTFOLIO if name != NEIGHBOURS or size.rows <= _MAX_NEIGHBOURS]
 
 
-def warn_left_out(candidates: Any, size: Size) -> None:
+def warn_about_omitted_families(candidates: Any, size: Size) -> None:
     """Warn if "auto" trains linear classifiers only, because rows are sparse, and name the other families.
 
     Examples
@@ -101,13 +101,13 @@ def warn_left_out(candidates: Any, size: Size) -> None:
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     warn_left_out("auto", Size(500, 2000, sparse=True))
+    ...     warn_about_omitted_families("auto", Size(500, 2000, sparse=True))
     >>> print(str(caught[0].message).partition(".")[0])
     candidates="auto" leaves out forest, because the rows are sparse
     """
     if not (isinstance(candidates, str) and candidates == AUTO and size.sparse):
         return
-    trained = portfolio(size)
+    trained = select_portfolio(size)
     others = ", ".join(name for name in SPARSE if name not in trained)
     warn_caller(
         f'candidates="auto" leaves out {others}, because the rows are sparse. Only linear classifiers are trained '
@@ -116,19 +116,19 @@ def warn_left_out(candidates: Any, size: Size) -> None:
     )
 
 
-def svm_settings(size: Size) -> dict[str, Any]:
-    """Parameters of the `SVMs` that "svm" stands for, up to `FEW_ROWS` training rows.
+def select_svm_settings(size: Size) -> dict[str, Any]:
+    """Select the parameters of the `SVMs` for "svm", with up to `FEW_ROWS` training rows.
 
     Examples
     --------
-    >>> svm_settings(Size(300)), len(svm_settings(Size(2000))["lambdas"])
+    >>> select_svm_settings(Size(300)), len(select_svm_settings(Size(2000))["lambdas"])
     ({}, 13)
     """
     # With more rows, large costs take longest and hardly ever get weight.
     return {} if size.rows <= _MANY_SETTINGS else {"lambdas": np.logspace(2, -2, 13).tolist(), "gamma": THREE_WIDTHS}
 
 
-def named_family(name: str, preprocessor: Any, size: Size) -> list[Any]:
+def make_named_family(name: str, preprocessor: Any, size: Size) -> list[Any]:
     """Unfitted classifiers of a named family for data of a size, behind the preprocessor, if any.
 
     Sparse columns are divided by their maximum absolute value instead of being centred.  Boosting treats categories
@@ -136,10 +136,10 @@ def named_family(name: str, preprocessor: Any, size: Size) -> list[Any]:
 
     Examples
     --------
-    >>> [pipeline.get_params()["model__n_neighbors"] for pipeline in named_family("neighbours", None, Size(40))]
+    >>> [pipeline.get_params()["model__n_neighbors"] for pipeline in make_named_family("neighbours", None, Size(40))]
     [1, 5, 11]
     """
-    models = [make_library_classifier(name)] if name in LIBRARIES else _SETTINGS[name](size)
+    models = [make_library_classifier(name)] if name in LIBRARIES else _FACTORIES[name](size)
     steps: list[tuple[str, Any]] = []
     native = to_native_encoder(preprocessor) if name == BOOSTING else None
     if native is not None:
@@ -157,7 +157,7 @@ def named_family(name: str, preprocessor: Any, size: Size) -> list[Any]:
     ]
 
 
-def _forests(size: Size) -> list[Any]:
+def _make_forests(size: Size) -> list[Any]:
     settings: dict[str, Any] = {"n_estimators": 200 if size.rows <= _MAX_BOOTSTRAP else 100, "bootstrap": True}
     if size.rows > _MAX_BOOTSTRAP:
         settings["max_samples"] = _MAX_BOOTSTRAP
@@ -165,7 +165,7 @@ def _forests(size: Size) -> list[Any]:
     return [import_class(f"sklearn.ensemble.{name}")(**settings) for name in names]
 
 
-def _boosting(size: Size) -> list[Any]:
+def _make_boosting(size: Size) -> list[Any]:
     """Gradient boosting: small trees for few rows; for more, as many iterations as a tenth of the rows recommend."""
     # An iteration trains a tree for each class, and with several classes and few rows other families do better.
     few: list[dict[str, Any]] = [{"max_leaf_nodes": 8, "learning_rate": 0.2, "early_stopping": False, "max_iter": 50}]
@@ -178,28 +178,28 @@ def _boosting(size: Size) -> list[Any]:
     return [model(**settings) for settings in (few if size.few else many)]
 
 
-def _logistic(size: Size) -> list[Any]:
+def _make_logistic(size: Size) -> list[Any]:
     model = import_class("sklearn.linear_model.LogisticRegression")
     few_entries = size.few and size.rows * size.columns <= _MANY_ENTRIES
     return [model(C=cost, max_iter=2000) for cost in ((0.01, 0.1, 1.0, 10.0) if few_entries else (0.1, 10.0))]
 
 
-def _neighbours(size: Size) -> list[Any]:
+def _make_neighbours(size: Size) -> list[Any]:
     numbers = [k for k in ((1, 5, 11, 21) if size.rows <= _MANY_SETTINGS else (5, 21)) if k <= max(1, size.rows // 3)]
     model = import_class("sklearn.neighbors.KNeighborsClassifier")
     # A tree, because distances by matrix products depend on the rest of the batch in their last bits.
     return [model(n_neighbors=k, algorithm="kd_tree") for k in numbers]
 
 
-def _linear_svms(size: Size) -> list[Any]:
+def _make_linear_svms(size: Size) -> list[Any]:
     """Linear support vector machines, for sparse rows only."""
     return [import_class("sklearn.svm.LinearSVC")(C=cost, max_iter=10_000) for cost in (0.01, 0.1, 1.0, 10.0)]
 
 
-_SETTINGS = {
-    SVM: _linear_svms,
-    FOREST: _forests,
-    BOOSTING: _boosting,
-    LOGISTIC: _logistic,
-    NEIGHBOURS: _neighbours,
+_FACTORIES = {
+    SVM: _make_linear_svms,
+    FOREST: _make_forests,
+    BOOSTING: _make_boosting,
+    LOGISTIC: _make_logistic,
+    NEIGHBOURS: _make_neighbours,
 }

@@ -1,8 +1,8 @@
-"""Probabilities of scikit-learn's classifiers with the same bits and without its checks of every step.
+"""Fast probabilities of scikit-learn classifiers, bitwise equal to `predict_proba`.
 
-A forest checks one row for each of its trees, and every step checks the 85 columns of a data frame again.  The rows
-are checked once here, as an array; and nearest neighbours, which trees of many columns compare with nearly all training
-rows, come from one matrix product where it leaves no doubt about them.
+scikit-learn validates the input in every step of a pipeline and every tree of a forest.  Here, rows are validated once,
+as an array.  Nearest neighbours in many columns, for which trees are slow, are computed by a matrix product; rows whose
+neighbours are ambiguous because of rounding errors are left to the tree.
 """
 
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ from sklearn.preprocessing import StandardScaler
 
 from pacbayes._utils.arrays import EPS, FloatArray, Rows
 
-# Integers beyond are rounded by double precision.
+# Maximum absolute value up to which all integers are exact in double precision.
 _MAX_EXACT_INTEGER = 2**53
-# Numbers of columns, and of new rows, from which a matrix product is quicker than a tree.
+# Minimum number of columns, and of new rows, for which a matrix product is faster than a tree.
 _MIN_COLUMNS, _MIN_NEW_ROWS = 12, 16
-# Bound on what products and sums lose to underflow.
+# Bound on the underflow error of products and sums.
 _TINY = 1e-290
-# New rows per matrix product, whose result stays in the cache.
+# Number of new rows per matrix product, whose result must fit into the cache.
 _BLOCK = 128
 
 
 def to_numeric_table(X: Any) -> FloatArray | None:
-    """Table of finite numbers in double precision, without rounding; None for any other rows.
+    """Convert rows to float64 if they are finite numbers that need no rounding; None for other rows.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def to_numeric_table(X: Any) -> FloatArray | None:
 
 
 def make_fast_classifier(classifier: Any, table: FloatArray) -> Any:
-    """Object with the `predict_proba` of a fitted classifier for such a table; None if there is no quicker one."""
+    """Create a faster version of a fitted classifier for a numeric table; None if there is none."""
     if type(classifier) is Pipeline:
         scalers, last = [step for _, step in classifier.steps[:-1]], classifier.steps[-1][1]
         model = make_fast_classifier(last, table) if all(type(step) is StandardScaler for step in scalers) else None
@@ -66,14 +66,14 @@ def make_fast_classifier(classifier: Any, table: FloatArray) -> Any:
         return _FastNeighbours(classifier)
     if type(classifier) is LogisticRegression:
         return _drop_feature_names(classifier)
-    # Columns that were categories in `fit` are converted by names.
+    # Columns that were categories in `fit` are converted by name.
     if type(classifier) is HistGradientBoostingClassifier and classifier.is_categorical_ is None:
         return _drop_feature_names(classifier)
     return None
 
 
 def _drop_feature_names(estimator: Any) -> Any:
-    """Shallow copy that expects no names of columns, because arrays have none."""
+    """Make a shallow copy without feature names, because arrays have none."""
     if not hasattr(estimator, "feature_names_in_"):
         return estimator
     copied = object.__new__(type(estimator))
@@ -95,7 +95,7 @@ class _FastScaledModel:
         return np.asarray(self.model.classes_)
 
     def predict_proba(self, X: FloatArray) -> FloatArray:
-        """Probabilities of standardised rows."""
+        """Predict class probabilities of standardised rows."""
         for scaler in self.scalers:
             X = scaler.transform(X)
         return np.asarray(self.model.predict_proba(X))
@@ -108,7 +108,7 @@ class _FastForest:
         self._forest, self.classes_ = forest, forest.classes_
 
     def predict_proba(self, X: FloatArray) -> FloatArray:
-        """Probabilities by `Tree.predict`, which takes single precision."""
+        """Predict class probabilities by `Tree.predict`, which requires single precision."""
         with np.errstate(over="ignore", under="ignore"):
             rows = X.astype(np.float32)
             if not np.isfinite(rows).all():
@@ -132,7 +132,7 @@ class _FastNeighbours:
         self._model, self.classes_ = model, model.classes_
 
     def predict_proba(self, X: FloatArray) -> FloatArray:
-        """Probabilities by matrix products where these are quicker."""
+        """Predict class probabilities, by matrix products where these are faster."""
         model = self._model
         if not (
             len(X) >= _MIN_NEW_ROWS
@@ -152,7 +152,7 @@ class _FastNeighbours:
         return np.asarray(shares)
 
     def _count_neighbours(self, X: FloatArray, train: FloatArray, codes: Rows) -> FloatArray:
-        """Neighbours of each class, shape (n, classes); NaN for rows with doubtful ones."""
+        """Count the neighbours of each class, shape (n, classes); NaN for rows with ambiguous neighbours."""
         squares, counts = np.einsum("ij,ij->i", train, train), np.empty((len(X), self.classes_.size))
         # The last column adds |t|^2; |x|^2 is the same for all training rows.
         factors = np.concatenate([-2.0 * train, squares[:, None]], axis=1).T

@@ -1,4 +1,4 @@
-"""Training of SVMs that share their rows, on all of these and without each fold, from one matrix of distances."""
+"""Training of SVMs on common rows, with all of them and without each fold, from a shared matrix of distances."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ def prepare_folds(
     max_bytes: int | None,
     checkpoint: Path | None = None,
 ) -> tuple[Scaling, FloatArray, "SVMFolds"]:
-    """Scaling, expansion rows and untrained SVMs of all widths."""
+    """Prepare scaling, expansion rows and untrained SVMs of all widths."""
     scaling = fit_scaling(rows, scale)
     scaled = expansion_rows = scaling(rows)
     kernels = fit_kernels(scaled, settings.kernel, settings.gamma, make_rng(settings.seed, Purpose.WIDTH))
@@ -141,7 +141,7 @@ def choose_scale(
 
 @dataclass(frozen=True, eq=False)
 class SVMFolds:
-    """SVMs of several widths with their common training rows.  The lambdas of a width form a path."""
+    """SVMs of several widths on common training rows; the lambdas of a width form a path."""
 
     widths: "tuple[KernelFolds | LandmarkFolds, ...]"
     lambdas: FloatArray
@@ -226,7 +226,7 @@ class SVMFolds:
 
 
 def _middle_first(n_widths: int, per_width: int) -> list[int]:
-    """Order of units, `per_width` for each width, that starts with the middle widths, which take longest.
+    """Order units, `per_width` for each width, starting with the middle widths, which take longest.
 
     Examples
     --------
@@ -270,7 +270,7 @@ class _FoldTask:
     used: Rows
 
     def part_and_fold(self, u: int) -> tuple[_Part, int]:
-        """Part and fold of a unit of work."""
+        """Return the part and the fold of a unit of work."""
         return self.parts[u // self.used.size], int(self.used[u % self.used.size])
 
     def assemble(self, n_svms: int, results: list[tuple[Predictions, NDArray[np.float32]]]) -> Iterator[OutOfFold]:
@@ -314,7 +314,7 @@ def _fit_and_predict_fold(work: _FoldTask, unit: int) -> tuple[Predictions, NDAr
 def _check_stored_fold(
     work: _FoldTask, unit: int, stored: tuple[Predictions, NDArray[np.float32]]
 ) -> tuple[Predictions, NDArray[np.float32]]:
-    """Check the predictions and decision values of a checkpoint, and return them."""
+    """Validate the predictions and decision values of a checkpoint, and return them."""
     (y_pred, scores), ((_, lambdas), k) = stored, work.part_and_fold(unit)
     n_classes, shape = np.unique(work.folds.codes).size, (lambdas.size, np.count_nonzero(work.fold == k))
     valid = y_pred.dtype == smallest_code_dtype(work.folds.n_classes) and y_pred.shape == shape
@@ -345,7 +345,7 @@ def _expand_pairs(decisions: FloatArray, fold_classes: Rows, train_classes: Rows
 
 
 class SharedKernelValues:
-    """Source of kernels of every width: squared distances, or inner products, of all training rows.
+    """Squared distances, or inner products, of all training rows, from which kernels of every width are computed.
 
     Each thread has one buffer for kernel matrices, because writing to new memory takes longer than computing the
     values.  In other processes, kernels are computed from the rows.

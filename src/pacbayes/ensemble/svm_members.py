@@ -1,4 +1,4 @@
-"""Support vector machines that share scaling, kernels and training rows: one kernel block serves all of them."""
+"""Support vector machines that share scaling, training rows and kernel blocks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class KernelSVMs:
         return len(self.kernels) * int(self.settings.lambdas.size)
 
     def __getitem__(self, i: int) -> Any:
-        """SVM i as a classifier, in a pipeline with the preprocessor if there is one."""
+        """Create a classifier from SVM i, in a pipeline with the preprocessor if there is one."""
         k, position = divmod(i, self.settings.lambdas.size)
         svm, kernel = self.svms[k].svm(position), self.kernels[k]
         classifier = self.settings.classifier(position, self.classes, self.scaling, kernel, svm, self.rows[svm.support])
@@ -118,7 +118,7 @@ class KernelSVMs:
         return codes
 
     def mean_probabilities(self, X: FloatArray, weights: FloatArray, calibrations: Calibrations) -> FloatArray:
-        """Weighted sum of calibrated probabilities, shape (n, calibrated classes).
+        """Compute the weighted sum of calibrated probabilities, shape (n, calibrated classes).
 
         The bits of a row do not depend on the other rows: decision values do not, and they are added in the order of
         the SVMs.
@@ -135,14 +135,14 @@ class KernelSVMs:
         return total
 
     def check_calibrations(self, calibrations: Calibrations) -> None:
-        """Raise unless all maps take decision values of the pairs of trained classes."""
+        """Raise unless all maps are for decision values of the pairs of trained classes."""
         of_pairs = all(calibration.kind == PAIRS for calibration in calibrations.maps.values())
         require(of_pairs, "Calibration.kind", f"must be {PAIRS} for support vector machines")
         same = np.array_equal(calibrations.classes, self.trained_classes)
         require(same, "Calibrations.classes", "must be those of the support vector machines")
 
     def _iter_by_kernel(self, indices: Rows) -> Iterator[tuple[Kernel, Rows, OneVsOnePaths, FloatArray]]:
-        """Yield for each kernel with SVMs among `indices`: it, their positions, the SVMs, and their support vectors."""
+        """Yield kernel, positions in `indices`, SVMs and support vectors for each kernel with selected SVMs."""
         kernels, lambdas = np.divmod(indices, self.settings.lambdas.size)
         for k in np.unique(kernels).tolist():
             positions = np.flatnonzero(kernels == k)

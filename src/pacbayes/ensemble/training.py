@@ -1,4 +1,4 @@
-"""Training of several families on the same training rows, all of them or as many as time allows."""
+"""Training of several families on common training rows, possibly within a time limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pacbayes._utils.progress import print_notice
 from pacbayes._utils.units import resolve_n_jobs
 from pacbayes.ensemble.candidates import GridFamily, plan_candidates
 from pacbayes.ensemble.classifier_set import TrainedMembers, TrainingJob
-from pacbayes.ensemble.cost import expected_cost
+from pacbayes.ensemble.cost import estimate_total_cost
 from pacbayes.ensemble.cross_validation import CompositeFolds
 from pacbayes.ensemble.families import Family
 from pacbayes.ensemble.grid import train_grids
@@ -21,7 +21,7 @@ from pacbayes.ensemble.svm_members import KernelSVMs
 from pacbayes.ensemble.svm_pilot import choose_svms
 from pacbayes.ensemble.svm_set import SvmFamily
 
-# Part of a trained set: the name of its candidate, "" if the parameters of its classifiers include it.
+# Name and members of a part; the name is empty if the parameters of the members include the candidate.
 _Part = tuple[str, TrainedMembers]
 
 
@@ -54,7 +54,7 @@ def train_in_time(
     ordered = sorted(families, key=lambda family: order.index(family.name) if order else 0)
     for family in ordered:
         start = time.monotonic()
-        expected = expected_cost([family], size, refits, resolve_n_jobs(job.n_jobs)).seconds
+        expected = estimate_total_cost([family], size, refits, resolve_n_jobs(job.n_jobs)).seconds
         if parts and start + later + expected > deadline:
             left_out.append(family.name)
             continue

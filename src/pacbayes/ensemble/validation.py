@@ -63,7 +63,7 @@ class ErrorCounts:
 
     @cached_property
     def risks(self) -> FloatArray:
-        """Error rate of each classifier, or its mean over groups, rounded up; shape (R,)."""
+        """Error rate of each classifier, or mean error rate over groups, rounded up; shape (R,)."""
         if self.sizes is None:
             return errors_to_risks(self.errors[:, 0], self.m)
         # Groups of equal size have a common denominator, so that their errors are added as integers.
@@ -71,7 +71,7 @@ class ErrorCounts:
         order = np.argsort(inverse, kind="stable")
         starts = np.searchsorted(inverse[order], np.arange(sizes.size))
         by_size = np.add.reduceat(self.errors[:, order], starts, axis=1, dtype=np.int64)
-        # Python divides integers of any length to the nearest double.
+        # Python integers avoid overflow, and their quotient is correctly rounded.
         denominator = math.lcm(*sizes.tolist())
         factors = [denominator // size for size in sizes.tolist()]
         sums = [sum(count * factor for count, factor in zip(row, factors, strict=True)) for row in by_size.tolist()]
@@ -126,7 +126,7 @@ def divide_arrays_up(counts: Rows, sizes: Rows) -> FloatArray:
 
 
 def divide_up(count: int, m: int) -> float:
-    """Smallest double that is at least count/m, for integers of any length.
+    """Divide integers of any size, rounded up to the smallest double that is at least the exact quotient.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def divide_up(count: int, m: int) -> float:
 
 
 def losses_to_risks(losses: FloatArray) -> FloatArray:
-    """Mean of each row of losses in [0, 1], rounded up by at most two units in the last place.
+    """Compute the mean of each row of losses in [0, 1], rounded up by at most two units in the last place.
 
     Means of 0 and 1 are exact.
 
@@ -164,9 +164,9 @@ _BLOCK_SIZE = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class ValidationPredictions:
-    """Predictions of classifiers, and of rules that combine them, for the validation set, with its labels.
+    """Predictions of classifiers and fixed rules for the validation set, with the true classes.
 
-    Columns are the rows that validate at least one classifier, ascending (`Split.validation_rows`).
+    Columns are the rows that validate at least one classifier, in ascending order (`Split.validation_rows`).
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ class ValidationPredictions:
     y_true : ndarray of unsigned integers, shape (n,)
         Class of each row.
     rule_predictions : ndarray of unsigned integers, shape (R, n), or None
-        Prediction of each fixed rule for each row; None without fixed rules.
+        Prediction of each fixed rule for each row; None if there are no fixed rules.
     scores : ndarray of shape (R, n), or None
         With a decision, the confidence of each fixed rule in its prediction; minus infinity if it is unknown.
     slices : ndarray of int, shape (n,), or None
@@ -222,16 +222,16 @@ class ValidationPredictions:
         return self.labels[: self.n_classes]
 
     def encode_class(self, label: Any) -> int:
-        """Code of a class."""
+        """Return the code of a class."""
         return int(np.flatnonzero(self.classes == label)[0])
 
     def evaluated_mask(self) -> BoolArray | None:
-        """Mask of the rows that validate each classifier, shape (H, n); None if all rows validate all classifiers."""
+        """Compute the mask of rows that validate each classifier, shape (H, n); None if all rows do."""
         evaluated = self.y_pred != self.not_evaluated
         return None if evaluated.all() else evaluated
 
     def error_mask(self) -> BoolArray:
-        """Mask of the validation errors of each classifier, shape (H, n)."""
+        """Compute the mask of validation errors of each classifier, shape (H, n)."""
         return np.asarray((self.y_pred != self.y_true) & (self.y_pred != self.not_evaluated))
 
     def count_errors(self, split: Split) -> ErrorCounts:
@@ -247,7 +247,7 @@ class ValidationPredictions:
         return ErrorCounts(_count_errors(y_pred != self.y_true, split), _group_sizes(split), split.m)
 
     def count_codes(self, codes: NDArray[Any], number: int, where: BoolArray | None = None) -> Rows:
-        """Count the validation rows with each of `number` codes, among the rows of a mask."""
+        """Count the validation rows with each code below `number`, optionally among the rows of a mask."""
         return np.bincount(codes if where is None else codes[where], minlength=number)
 
     def count_constant_errors(self, code: int, split: Split) -> ErrorCounts:
@@ -276,7 +276,7 @@ def _count_errors(errors: BoolArray, split: Split) -> Rows:
 
 
 def average_by_unit(losses: FloatArray, split: Split) -> FloatArray:
-    """Losses of the validation rows, or the mean loss of each validation group, rounded up.
+    """Average the losses of the validation rows over groups, if any, rounded up.
 
     Examples
     --------
@@ -301,7 +301,7 @@ def average_by_unit(losses: FloatArray, split: Split) -> FloatArray:
 
 
 def _group_sizes(split: Split) -> Rows | None:
-    """Count the rows of each group; None without groups."""
+    """Count the rows of each group; None if there are no groups."""
     return np.bincount(split.units) if split.unit == GROUP and split.units is not None else None
 
 

@@ -36,10 +36,10 @@ from pacbayes.data.split import (
 )
 from pacbayes.ensemble.candidates import GridFamily, plan_candidates
 from pacbayes.ensemble.classifier_set import TrainedMembers, TrainingJob
-from pacbayes.ensemble.cost import announce
+from pacbayes.ensemble.cost import announce_cost
 from pacbayes.ensemble.cross_validation import relative_training_cost
 from pacbayes.ensemble.families import Family, SVMs, name_candidates, resolve_families
-from pacbayes.ensemble.portfolio import Size, warn_left_out
+from pacbayes.ensemble.portfolio import Size, warn_about_omitted_families
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.ensemble.training import train_families, train_in_time
 from pacbayes.estimators.rows import FitInput
@@ -157,7 +157,9 @@ class Recipe:
 
     def train(self, data: Dataset, rows: FitInput) -> TrainedMembers:
         """Split the rows and train the candidates on the training set."""
-        warn_left_out(self.candidates, Size.of(data.rows, data.codes, self._resolve_preprocessor(data.rows)))
+        warn_about_omitted_families(
+            self.candidates, Size.from_data(data.rows, data.codes, self._resolve_preprocessor(data.rows))
+        )
         units = find_units(data, self.duplicates)[1]
         n_units = data.n_rows if units is None else int(units.max()) + 1
         size = default_validation_size(n_units) if isinstance(self.validation_size, str) else self.validation_size
@@ -179,7 +181,7 @@ class Recipe:
         size, families = self._families(work.data, work.data.codes[train])
         refits = relative_training_cost(self.cv, train.size)
         if self.time_limit is None:
-            announce(families, size, refits, resolve_n_jobs(self.n_jobs))
+            announce_cost(families, size, refits, resolve_n_jobs(self.n_jobs))
             return train_families(families, work)
         # The rest is for predictions and the posterior.
         share = 0.45 if self.refit else 0.9
@@ -187,7 +189,7 @@ class Recipe:
 
     def _families(self, data: Dataset, train_codes: Rows) -> tuple[Size, list[Family]]:
         preprocessor = self._resolve_preprocessor(data.rows)
-        size = Size.of(data.rows, train_codes, preprocessor)
+        size = Size.from_data(data.rows, train_codes, preprocessor)
         return size, resolve_families(self.candidates, preprocessor, size)
 
     def _resolve_preprocessor(self, rows: Any) -> Any:

@@ -31,11 +31,11 @@ _MAX_MANIFEST_BYTES = 10_000
 _DATE = (1980, 1, 1, 0, 0, 0)
 # Maximum nesting of a schema; a pipeline in a pipeline in a grid has about 50 levels.
 _MAX_DEPTH = 200
-# Maximum number of bytes of the objects that one byte of a schema, or of values.json, creates.
+# Maximum ratio of the size of loaded objects to the size of their schema or values.json.
 _OBJECT_BYTES = 60
 # Simultaneous copies of an array during loading: compressed, as a stream, as an array.
 _COPIES = 3
-# NumPy's maximum, which it checks only after it has read a header; plus the bytes before the header.
+# Maximum header size of NumPy, which NumPy checks only after reading, plus the bytes before the header.
 _MAX_HEADER_BYTES = 10_000 + 12
 
 
@@ -165,7 +165,7 @@ def _check_method(info: zipfile.ZipInfo, name: str) -> None:
 
 
 def _compute_unpacked_size(data: bytes) -> int:
-    """Unpacked size of a part, whose arrays must have the sizes in their headers.
+    """Compute the unpacked size of a part, whose arrays must have the sizes in their headers.
 
     The kind of a part is detected from its first bytes, as in NumPy.
     """

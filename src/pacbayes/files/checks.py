@@ -111,7 +111,7 @@ def _in_range(values: Any, shape: tuple[int, ...], low: float = -_FINITE, high: 
 
 
 def _is_increasing(values: Rows, end: int = MAX_STORED_INT) -> bool:
-    """Whether values are indices below `end`, strictly increasing."""
+    """Whether values are strictly increasing indices below `end`."""
     return values.ndim == 1 and _in_range(values, values.shape, 0, end - 1) and bool((values[1:] > values[:-1]).all())
 
 
@@ -143,10 +143,10 @@ def _is_partition(split: Split) -> bool:
     """Whether the training part has all rows of its units, and the validation part those of all other units."""
     assert split.shared is not None
     units, n_units = split.units, _count_units(split)
-    # Before any array of this size is created.
+    # Check this before an array of this size is allocated.
     if units is None and n_units != sum(part.size for part in split.shared):
         return False
-    # Marks instead of sorted indices, for a time linear in the rows.
+    # Masks instead of sorted indices, for linear time.
     train, validation = (index_mask(part if units is None else units[part], n_units) for part in split.shared)
     rows = expand_units(np.flatnonzero(train), np.flatnonzero(validation), split.unit, units)
     complementary = np.count_nonzero(train) == split.n_train and bool((train != validation).all())
@@ -169,14 +169,14 @@ def _are_valid_codes(predictions: ValidationPredictions, codes: Any, shape: tupl
 
 
 def _svms_match(svms: OneVsOnePaths, members: KernelSVMs) -> bool:
-    """Whether SVMs have the classes and lambdas of their set; raise if they use other rows."""
+    """Whether SVMs match the classes and lambdas of their set; raise if their rows are invalid."""
     svms.check_rows(len(members.rows))
     same = np.array_equal(svms.pairs[0].path.lambdas, members.settings.lambdas)
     return same and np.array_equal(svms.codes, members.trained_classes)
 
 
 def _slice_values(name: Any) -> tuple[Any, ...]:
-    """Values of a slice of several columns, or of one."""
+    """Return the values of a slice, one for each column."""
     return name if isinstance(name, tuple) else (name,)
 
 
@@ -465,7 +465,7 @@ def check_fitted(fitted: Fitted) -> None:
     require(
         len(rule_predictions) == n_rules, "ValidationPredictions.rule_predictions", "must be those of every fixed rule"
     )
-    # For draws, only that one of their classifiers made each prediction: which one depends on the rows.
+    # For stochastic rules, check only that some classifier made each prediction, because the draw depends on the rows.
     pairs = zip(plan.fixed_rules, rule_predictions, strict=True)
     follows = all(rule.is_consistent(codes, predictions.y_pred, predictions.labels) for rule, codes in pairs)
     require(follows, "ValidationPredictions.rule_predictions", "must follow from predictions and weights of each rule")

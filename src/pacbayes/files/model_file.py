@@ -180,7 +180,7 @@ def load(
 
 
 def _collect_state(model: CertifiedModel) -> dict[str, Any]:
-    """Collect what is stored of a model: parameters, attributes set by scikit-learn, and the values of the fit."""
+    """Collect the stored state of a model: parameters, attributes set by scikit-learn, and fitted values."""
     params, fitted = model.get_params(deep=False), model._fitted
     if callable(params["prior"]):
         params["prior"] = model.prior_
@@ -262,7 +262,7 @@ def _check_input_attributes(attributes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _compute_digest(manifest: dict[str, Any], parts: dict[str, bytes]) -> str:
-    """SHA-256 of format, version and all parts, in the order of their names."""
+    """Compute the SHA-256 of format, version and all parts, in the order of their names."""
     digest = hashlib.sha256(json.dumps([manifest.get("format"), manifest.get("version")]).encode())
     for name in sorted(parts):
         digest.update(json.dumps([name, len(parts[name])]).encode() + parts[name])

@@ -1,4 +1,4 @@
-"""Objects of other libraries as skops files: equal objects make equal bytes, and untrusted types are not created."""
+"""Serialisation of objects of other libraries as reproducible skops files, without creating untrusted types."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class UntrustedTypesError(ValueError):
 
 def dump_objects(objects: list[Any]) -> bytes:
     """Serialise objects as a skops file that depends only on their values."""
-    # Slow to import, and not needed elsewhere.
+    # Imported lazily, because the import is slow.
     import skops
     from skops.io._utils import SaveContext, get_state
 

@@ -375,7 +375,7 @@ class _PathSolver:
     def _start_trial(self, start: int) -> int:
         """Store the state from which SMO tries a stage; return the number of iterations that it has."""
         if self._trial != start:
-            self._before_trial = self._s.copy(), self._g.copy(), self._smo.cost_of(self._state)
+            self._before_trial = self._s.copy(), self._g.copy(), self._smo.estimate_cost(self._state)
             self._trial, self._failed_trials = start, self._failed_trials + 1
             self._next_trial = start + 2**self._failed_trials
         return int(self._active_set_work())
@@ -402,7 +402,7 @@ class _PathSolver:
             # A failed trial leaves no solution of any cost; its start is one, from which other costs are reached.
             self._s[:], self._g[:], before = self._before_trial
             smo.restore(self._state, before)
-        at, steps, error, changes = smo.cost_of(self._state), 0, 0.0, 0
+        at, steps, error, changes = smo.estimate_cost(self._state), 0, 0.0, 0
         # A stage that turned out to be hard is already at its cost; a later one starts at the cost before it.
         goal, intermediate, solved = cost, _MAX_INTERMEDIATE if at == cost else 0, False
         while not (solved and at == cost) and intermediate <= _MAX_INTERMEDIATE:

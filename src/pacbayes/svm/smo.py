@@ -351,7 +351,7 @@ def is_hard(state: FloatArray) -> bool:
     return bool(state[_HARD])
 
 
-def cost_of(state: FloatArray) -> float:
+def estimate_cost(state: FloatArray) -> float:
     """Cost of g."""
     return float(state[_COST])
 
