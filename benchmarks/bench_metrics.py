@@ -28,7 +28,7 @@ from scipy.stats import binom, norm, rankdata
 from sklearn.cluster import MiniBatchKMeans
 
 from pacbayes import CertifiedClassifier, load_dataset
-from pacbayes.bounds.auc import auc_lower, observed_auc
+from pacbayes.bounds.auc import auc_lower, count_ordered_pairs
 from pacbayes.bounds.bets import best_bet, bet_upper
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 
@@ -111,7 +111,8 @@ def delong(positive: np.ndarray, negative: np.ndarray, rng: np.random.Generator)
 def bootstrap(positive: np.ndarray, negative: np.ndarray, rng: np.random.Generator) -> float:
     """Percentile of bootstrap samples within the classes."""
     resampled = [
-        observed_auc(rng.choice(positive, positive.size), rng.choice(negative, negative.size)) for _ in range(200)
+        count_ordered_pairs(rng.choice(positive, positive.size), rng.choice(negative, negative.size))
+        for _ in range(200)
     ]
     return float(np.quantile(resampled, DELTA)) / (positive.size * negative.size)
 

@@ -40,7 +40,7 @@ from pacbayes.ensemble.cross_validation import assign_folds, count_fold_errors, 
 from pacbayes.ensemble.families import SVM_FAMILY_LAMBDAS
 from pacbayes.ensemble.svm_folds import train_shared
 from pacbayes.svm import active_set, one_vs_one
-from pacbayes.svm.kernel import FACTORS, load_compiled
+from pacbayes.svm.kernel import WIDTH_FACTORS, load_compiled
 from pacbayes.svm.svm_classifier import SVMSettings
 
 FOLDS = 5
@@ -193,7 +193,7 @@ def main() -> None:
         for n in options.rows:
             where(n, speed)
         return
-    print(f"{len(FACTORS)} widths x {LAMBDAS.size} costs x ({FOLDS} folds + all rows); two cores\n")
+    print(f"{len(WIDTH_FACTORS)} widths x {LAMBDAS.size} costs x ({FOLDS} folds + all rows); two cores\n")
     print("| rows | ours | error, hinge, KKT | liquidSVM / ours | its error, hinge | GridSearchCV / ours |")
     print("|---|---|---|---|---|---|")
     for n in options.rows:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pacbayes import StochasticSVC, svm_path, svm_set
-from pacbayes.svm.kernel import LARGEST, Kernel, Scaling, fit_scaling, shared_matrix, within_range
+from pacbayes.svm.kernel import MAX_ABS_VALUE, Kernel, Scaling, clip_rows, fit_scaling, shared_matrix
 from pacbayes.svm.one_vs_one import OneVsOnePaths, Pair, path_scores
 from pacbayes.svm.path import SVMPath
 
@@ -25,7 +25,7 @@ numbers = st.one_of(
 
 def tables(rows=(2, 40), columns=(1, 9)):
     shapes = st.tuples(st.integers(*rows), st.integers(*columns))
-    return hnp.arrays(np.float64, shapes, elements=numbers).map(within_range)
+    return hnp.arrays(np.float64, shapes, elements=numbers).map(clip_rows)
 
 
 @given(tables(), st.sampled_from([1e-200, 1e-20, 0.3, 1e5, 1e300]), st.randoms(use_true_random=False))
@@ -41,7 +41,7 @@ def test_kernel_values_depend_on_the_pair_alone(X, gamma, random):
         np.testing.assert_array_equal(kernel.between(X[subset], X[:cut]), gram[subset][:, :cut])
         np.testing.assert_array_equal(kernel.gram(X[subset]), gram[np.ix_(subset, subset)])
         shared = shared_matrix(X, kernel.name)
-        np.testing.assert_array_equal(kernel.of_shared(shared, subset, np.arange(cut)), gram[subset][:, :cut])
+        np.testing.assert_array_equal(kernel.gram_from_shared(shared, subset, np.arange(cut)), gram[subset][:, :cut])
 
 
 def test_kernel_values_do_not_depend_on_the_place_in_a_large_block():
@@ -74,7 +74,7 @@ def test_distances_do_not_cancel(X):
 def test_scaled_rows_are_finite_and_depend_on_the_row_alone(X, scale):
     scaling = fit_scaling(X[:-1], scale)
     rows = scaling(X)
-    assert np.abs(rows).max() <= LARGEST
+    assert np.abs(rows).max() <= MAX_ABS_VALUE
     for row, alone in zip(rows, X, strict=True):
         np.testing.assert_array_equal(scaling(alone[None])[0], row)
     tiny = Scaling(np.zeros(X.shape[1]), np.full(X.shape[1], 1e-300))

@@ -17,7 +17,7 @@ from tests.attack.small_models import COLUMNS, model, nodes_of, with_parts
 from tests.files.model_files import Forged
 
 from pacbayes.svm.kernel import Kernel
-from pacbayes.svm.one_vs_one import decisions_of_one, path_scores
+from pacbayes.svm.one_vs_one import binary_decisions, path_scores
 
 
 @pytest.mark.parametrize("number", [25, pytest.param(400, marks=pytest.mark.slow)])
@@ -56,10 +56,10 @@ def change_a_node(child, tmp_path, data):
 
 def test_compiled_code_checks_shapes():
     """Independent of the source: chunks of a checkpoint are checked less than models."""
-    with pytest.raises(ValueError, match="equally many columns, got 3 and 1"):
+    with pytest.raises(ValueError, match="the same number of columns, got 3 and 1"):
         Kernel("rbf", 1.0).between(np.zeros((2, 3)), np.zeros((2, 1)))
-    with pytest.raises(ValueError, match="a row for each of 4 coefficients, got 2"):
-        decisions_of_one(np.ones(4), 0.0, np.ones((2, 5)))
+    with pytest.raises(ValueError, match="4 rows, one per coefficient, got 2"):
+        binary_decisions(np.ones(4), 0.0, np.ones((2, 5)))
     path = model("two").classifiers_.members.svms[0].pairs[0].path
-    with pytest.raises(ValueError, match="a row for each of 30 coefficients, got 1"):
+    with pytest.raises(ValueError, match="30 rows, one per coefficient, got 1"):
         path_scores(path, 1.0).positive(np.ones((1, 5)))

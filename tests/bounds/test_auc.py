@@ -10,7 +10,13 @@ import pytest
 from scipy.stats import mannwhitneyu
 from sklearn.metrics import roc_auc_score
 
-from pacbayes.bounds.auc import _by_all_pairings, _log_means, _pairs_in_order, auc_lower, observed_auc
+from pacbayes.bounds.auc import (
+    _auc_lower_all_pairings,
+    _log_mean_polynomials,
+    _ordered_counts,
+    auc_lower,
+    count_ordered_pairs,
+)
 
 #: Values of the scores, with their probabilities in the positive and in the negative class.
 LAWS = (
@@ -38,7 +44,7 @@ def samples(law, side, n):
 
 @cache
 def averaged(positive, negative, delta):
-    return _by_all_pairings(np.array(positive), np.array(negative), delta)
+    return _auc_lower_all_pairings(np.array(positive), np.array(negative), delta)
 
 
 @pytest.mark.parametrize("delta", [0.05, 0.3])
@@ -83,14 +89,16 @@ def test_means_over_all_pairings_by_brute_force(n, larger, swapped):
             wins = sum(small[j] > large[order[j]] for j in range(n))
             sums += [comb(wins, k) for k in range(n + 1)]
             number += 1
-        assert np.exp(_log_means(_pairs_in_order(positive, negative), larger)) == pytest.approx(sums / number)
+        assert np.exp(_log_mean_polynomials(_ordered_counts(positive, negative), larger)) == pytest.approx(
+            sums / number
+        )
 
 
 @pytest.mark.parametrize("sizes", [(1, 5), (7, 7), (200, 30)])
 def test_observed_auc_is_that_of_other_libraries(sizes):
     rng = np.random.default_rng(0)
     positive, negative = (rng.integers(0, 9, n).astype(float) for n in sizes)
-    ordered, pairs = observed_auc(positive, negative), sizes[0] * sizes[1]
+    ordered, pairs = count_ordered_pairs(positive, negative), sizes[0] * sizes[1]
     assert ordered == mannwhitneyu(positive, negative).statistic
     labels = np.repeat([1, 0], sizes)
     assert ordered / pairs == pytest.approx(roc_auc_score(labels, np.concatenate([positive, negative])))
@@ -100,7 +108,7 @@ def test_observed_auc_is_that_of_other_libraries(sizes):
 def test_many_rows(sizes):
     rng = np.random.default_rng(0)
     positive, negative = rng.normal(1.5, size=sizes[0]), rng.normal(size=sizes[1])
-    true = observed_auc(positive, negative) / (sizes[0] * sizes[1])
+    true = count_ordered_pairs(positive, negative) / (sizes[0] * sizes[1])
     bound = auc_lower(positive, negative, 0.05, rng)
     assert true - 6.0 / np.sqrt(min(sizes)) < bound < true
 

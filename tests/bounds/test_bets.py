@@ -80,7 +80,7 @@ def test_capitals_are_rounded_down_and_slopes_nearly_exact():
     rng = np.random.default_rng(15)
     for losses in itertools.chain(kinds_of_losses(rng, 9), kinds_of_losses(rng, 300)):
         for b, w in itertools.product([1e-9, 0.3, 0.9, 1 - 1e-12], [0.0, 1e-9, 0.03, 1.0, 20.0, 39.9]):
-            bet = bets._bet(losses, b, None)
+            bet = bets._make_bet(losses, b, None)
             with mpmath.workdps(50):
                 stay, won = 1 - mpf(b), [mpf(b) * (1 - mpf(float(x))) * mpmath.exp(mpf(w)) for x in bet.values]
                 logs = [int(n) * mpmath.log(stay + one) for one, n in zip(won, bet.counts, strict=True)]

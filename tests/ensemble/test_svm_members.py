@@ -17,7 +17,7 @@ LAMBDAS = np.geomspace(0.01, 10.0, 7)
 @pytest.fixture
 def single(monkeypatch):
     for module in (import_module("pacbayes.ensemble.svm_set"), svm_folds):
-        monkeypatch.setattr(module, "SINGLE_FROM", 100)
+        monkeypatch.setattr(module, "SINGLE_PRECISION_FROM", 100)
 
 
 def sample(classes=2):
@@ -44,7 +44,7 @@ def test_kkt_violation_in_single_precision(single, monkeypatch):
         maximum = 1e-3 + 2.0**-23 * np.abs(dual).sum()
         assert violation(K, signs, dual, 1.0 / lam) <= maximum * (1 + 1e-6)
     # In double precision the SVMs are different.
-    monkeypatch.setattr(svm_folds, "SINGLE_FROM", 10**9)
+    monkeypatch.setattr(svm_folds, "SINGLE_PRECISION_FROM", 10**9)
     double = svm_set(X, y, LAMBDAS, random_state=0).members.svms[0].pairs[0].path
     assert not np.array_equal(path.dual_coef, double.dual_coef)
     np.testing.assert_allclose(path.decision_function(K), double.decision_function(K), rtol=0, atol=5e-3)

@@ -84,7 +84,7 @@ def test_bound_at_a_point_is_that_of_its_weights(H, m):
     rng = np.random.default_rng(H + m)
     risks = rng.binomial(m, np.linspace(0.05, 0.3, H)) / m
     for prior in (None, rng.dirichlet(np.ones(H))):
-        problem = Problem.checked(risks, m, "kl", 0.05, prior, "exact")
+        problem = Problem.from_arguments(risks, m, "kl", 0.05, prior, "exact")
         for beta in (0.0, 3.0, 900.0, np.inf):
             weights, values = problem.at(problem.curve.at(beta))
             assert values.bound == bound(weights, risks, m, prior=prior)

@@ -7,7 +7,7 @@ import pytest
 
 from pacbayes import DISTANCES, bound, optimal_posterior
 from pacbayes.paper.protocol import PROFILES, profile_risks
-from pacbayes.posteriors.ipopt import _paper
+from pacbayes.posteriors.ipopt import _build_paper
 from pacbayes.posteriors.posterior import Problem
 
 casadi = pytest.importorskip("casadi")
@@ -150,9 +150,9 @@ def test_hessian_of_the_paper_formulation(distance):
     """Against CasADi's differentiation of the Lagrangian."""
     rng = np.random.default_rng(1)
     risks = rng.uniform(0.1, 0.4, 6)
-    problem = Problem.checked(risks, 80, distance, 0.05, None, "exact")
+    problem = Problem.from_arguments(risks, 80, distance, 0.05, None, "exact")
     weights = rng.dirichlet(np.ones(6))
-    program = _paper(casadi, problem, np.arange(6), weights, 1e-10)
+    program = _build_paper(casadi, problem, np.arange(6), weights, 1e-10)
     multipliers = rng.standard_normal(len(program.upper))
     lagrangian = 0.7 * program.objective + casadi.dot(multipliers, program.constraints)
     oracle = casadi.Function("oracle", [program.variables], [casadi.hessian(lagrangian, program.variables)[0]])

@@ -66,7 +66,7 @@ def test_ends_of_the_iteration():
     ({"method": "fixed-point", "start": "best"}, "unknown start 'best'; known are random, prior"),
     ({"method": "fixed-point", "start": [1.0, 1.0, 0.0]}, "start must sum to 1"),
     ({"method": "fixed-point", "max_iter": 0}, "max_iter must be"),
-    ({"method": "ordered-subsets"}, "needs a uniform prior"),
+    ({"method": "ordered-subsets"}, "requires a uniform prior"),
     ({"method": "ordered-subsets", "prior": None, "size_tol": -1}, "size_tol must be at least 0"),
 ])  # fmt: skip
 def test_wrong_options(options, message):

@@ -11,7 +11,7 @@ from tests.posteriors.problems import attacks, forest_rows, random_rows, random_
 from pacbayes import optimal_vote, vote_bound
 from pacbayes.bounds import get_distance
 from pacbayes.posteriors.error_rows import TandemFactor
-from pacbayes.posteriors.tandem import Line, TandemDual, TandemSearch, meet
+from pacbayes.posteriors.tandem import Line, TandemDual, TandemSearch, intersect
 
 TOL = 1e-6
 
@@ -172,17 +172,19 @@ def test_duplicates_and_order_do_not_matter(seed):
 @pytest.fixture
 def search():
     errors = random_rows(np.random.default_rng(0), 10, 100)
-    return TandemSearch(TandemFactor.of(errors, None, 1.0), get_distance("kl").bound_function(100))
+    return TandemSearch(TandemFactor.from_errors(errors, None, 1.0), get_distance("kl").bound_function(100))
 
 
 def test_crossings_are_rounded_down():
     # Lines so close that rounding leaves a long piece on which they may meet: f at both ends is not below the value.
-    search = TandemSearch(TandemFactor.of(np.eye(3, dtype=bool), None, 1.0), get_distance("kl").bound_function(3))
+    search = TandemSearch(
+        TandemFactor.from_errors(np.eye(3, dtype=bool), None, 1.0), get_distance("kl").bound_function(3)
+    )
     for apart in (1e-12, 1e-9, 1e-5, 1e-2):
         for kl in (1e-6, 0.3, 5.0):
             second = Line(0.01, 0.2 + 0.01 * kl)
             first = Line(0.01 * (1 + apart), 0.2 + 0.01 * (1 + apart) * kl)
-            vertex = meet(first, second)
+            vertex = intersect(first, second)
             (high, near), (low, far) = vertex.ends
             assert vertex.tandem_low == low <= 0.2 <= vertex.tandem_high
             assert high <= vertex.tandem_high
@@ -196,7 +198,7 @@ def test_every_line_is_below_all_weights():
     for seed in range(40):
         rng = np.random.default_rng(seed)
         errors, _, prior, _ = random_vote(rng)
-        factor = TandemFactor.of(errors, prior, 1.0 if prior is None else float(prior.sum()))
+        factor = TandemFactor.from_errors(errors, prior, 1.0 if prior is None else float(prior.sum()))
         dual = TandemDual(factor)
         for kappa in 10.0 ** rng.uniform(-6, 1, 5):
             point = dual.solve(float(kappa), tol=float(10.0 ** rng.uniform(-12, -1)))
@@ -210,7 +212,7 @@ def test_every_line_is_below_all_weights():
                 T, K, _ = tandem_parts(q, errors, prior)
                 assert T + kappa * K >= point.line
                 assert point.least_tandem <= T
-    dual = TandemDual(TandemFactor.of(random_rows(np.random.default_rng(4), 60, 300), None, 1.0))
+    dual = TandemDual(TandemFactor.from_errors(random_rows(np.random.default_rng(4), 60, 300), None, 1.0))
     for tol in (1e-4, 1e-8, 1e-12):
         for kappa in (1e-5, 1e-3, 1e-1):
             point = dual.solve(kappa, tol=tol)
@@ -223,7 +225,7 @@ def test_rounding_of_lines_in_arbitrary_precision():
         rng = np.random.default_rng(seed)
         errors, m, prior, _ = random_vote(rng, 10)
         errors, m = errors[:, :50], min(m, 50)
-        factor = TandemFactor.of(errors, prior, 1.0 if prior is None else float(prior.sum()))
+        factor = TandemFactor.from_errors(errors, prior, 1.0 if prior is None else float(prior.sum()))
         dual = TandemDual(factor)
         point = dual.solve(float(10.0 ** rng.uniform(-4, 0)), tol=1e-10)
         u = [mp.mpf(float(v)) for v in point.u]

@@ -14,7 +14,7 @@ from tests import oracles
 from tests.posteriors.problems import random_rows, random_vote, random_weights, tandem_parts
 
 from pacbayes import kl_roots, optimal_posterior, optimal_vote, vote_bound
-from pacbayes.posteriors.error_rows import OwnRows
+from pacbayes.posteriors.error_rows import PairwiseRisks
 from pacbayes.posteriors.vote_bounds import VOTE_BOUNDS, cantelli_bound
 
 
@@ -204,7 +204,7 @@ def test_descent_against_slsqp(name, own):
         if vote.bound >= 1 and not own:
             continue
         assert vote.converged
-        assert not own or vote.details["m_pairs"] == OwnRows.of(errors, validated).least_pair
+        assert not own or vote.details["m_pairs"] == PairwiseRisks.from_masks(errors, validated).min_pair_rows
         compared, H = compared + 1, len(errors)
         inside = np.ones(H) if choices.get("prior") is None else (prior > 0).astype(float)
 
@@ -251,8 +251,8 @@ OWN = {"error_rows": [[1, 0, 0], [0, 0, 0]], "m": 3}
     (vote_bound, WEIGHED, {"weights": [1.0]}, ValueError, "weights must have one entry per risk"),
     (optimal_vote, ROWS, {"tol": 0.0}, ValueError, "tol must be positive"),
     (optimal_vote, ROWS, {"max_iter": 3}, TypeError, "bound 'tandem' has no option 'max_iter'; its options are max_pr"),
-    (optimal_vote, OWN, {"validated": [[1, 1, 1], [0, 0, 0]]}, ValueError, "has none for classifier 1"),
-    (optimal_vote, OWN, {"validated": [[1, 1, 0], [0, 0, 1]]}, ValueError, "a common row for bound='tandem'"),
+    (optimal_vote, OWN, {"validated": [[1, 1, 1], [0, 0, 0]]}, ValueError, "got none for classifier 1"),
+    (optimal_vote, OWN, {"validated": [[1, 1, 0], [0, 0, 1]]}, ValueError, "a common row for every pair"),
     (optimal_vote, OWN, {"validated": [[1, 1, 1]]}, ValueError, r"the shape of error_rows, \(2, 3\), got \(1, 3\)"),
     (optimal_vote, OWN, {"validated": [[0, 1, 1], [1, 1, 1]]}, ValueError, "an error of classifier 0 in row 0"),
 ])  # fmt: skip

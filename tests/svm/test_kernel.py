@@ -10,17 +10,17 @@ from tests.ensemble.data import rbf
 
 from pacbayes import sigest
 from pacbayes.svm import kernel as module
-from pacbayes.svm.kernel import Kernel, fit_scaling, shared_matrix, sigma_of_pairs
+from pacbayes.svm.kernel import Kernel, fit_scaling, shared_matrix, sigma_from_pairs
 
 
 def test_exponential_is_within_one_unit_in_the_last_place():
     rng = np.random.default_rng(0)
     x = np.concatenate([20.0 * rng.random(5000), 708.0 * rng.random(5000), [0.0, 1e-300, 1e-17, 707.99]])
-    values = Kernel("rbf", 1.0).of_shared(x[None, :], np.array([0]), np.arange(x.size))[0]
+    values = Kernel("rbf", 1.0).gram_from_shared(x[None, :], np.array([0]), np.arange(x.size))[0]
     exact = np.exp(-x.astype(np.longdouble))
     assert np.max(np.abs(values - exact) / np.spacing(exact.astype(float))) < 1.0
     assert values[10_000] == 1.0
-    huge = Kernel("rbf", 1.0).of_shared(np.array([[708.0, 1e4, 1e300, np.inf]]), np.array([0]), np.arange(4))
+    huge = Kernel("rbf", 1.0).gram_from_shared(np.array([[708.0, 1e4, 1e300, np.inf]]), np.array([0]), np.arange(4))
     np.testing.assert_array_equal(huge, 0.0)
 
 
@@ -36,7 +36,7 @@ def test_kernel_values_of_rows(kernel, plain):
     np.testing.assert_array_equal(gram, gram.T)
     rows = np.array([3, 1, 60])
     shared = shared_matrix(A, kernel.name)
-    np.testing.assert_allclose(kernel.of_shared(shared, rows, rows), gram[np.ix_(rows, rows)], rtol=1e-12)
+    np.testing.assert_allclose(kernel.gram_from_shared(shared, rows, rows), gram[np.ix_(rows, rows)], rtol=1e-12)
     single = kernel.gram_in_single(A)
     assert single.dtype == np.float32
     np.testing.assert_array_equal(single, gram.astype(np.float32))
@@ -70,7 +70,7 @@ def test_same_bits_in_one_call_and_in_many(kernel, monkeypatch):
     for terms in (2**60, 1):
         monkeypatch.setattr(module, "_TERMS_PER_PART", terms)
         shared = shared_matrix(A, kernel.name)
-        parts = [kernel.gram(A), kernel.between(A, B), shared, kernel.of_shared(shared, rows, rows[::-1].copy())]
+        parts = [kernel.gram(A), kernel.between(A, B), shared, kernel.gram_from_shared(shared, rows, rows[::-1].copy())]
         results.append([part.tobytes() for part in parts])
         # Three tiles of columns, or six blocks of a triangle.
         assert steps == [1] * (2 * (3 if terms > 1 else 6))
@@ -125,7 +125,7 @@ def test_same_value_as_kernlab(frac, scaled, first, last):
     assert (RSample(1)(50, 25) + 1).tolist() == expected
     sample = RSample(7)
     pairs = int(frac * len(X))
-    sigma = sigma_of_pairs(X, sample(len(X), pairs), sample(len(X), pairs))
+    sigma = sigma_from_pairs(X, sample(len(X), pairs), sample(len(X), pairs))
     # `ksvm` uses the mean of the first and the last value of `sigest`.
     assert sigma == pytest.approx((first + last) / 2, rel=1e-12)
 

@@ -25,9 +25,9 @@ from pacbayes.bounds.binomial import binomial_upper
 # The average over all pairings takes quadratic time: it is for at most this many rows of the smaller class.
 _MAX_AVERAGED = 2000
 # Intervals of theta, each with a bet of its own; the largest logarithm of 1 + b.
-_INTERVALS, _LARGEST_LOG = 200, 30.0
+_N_INTERVALS, _MAX_LOG_BET = 200, 30.0
 # The logarithm of 1 + b, in units of that which is best for a normal AUC with Hanley and McNeil's variance.
-_FACTOR = 1.5
+_BET_SCALE = 1.5
 
 
 def auc_lower(positive: FloatArray, negative: FloatArray, delta: float, rng: np.random.Generator) -> float:
@@ -47,16 +47,16 @@ def auc_lower(positive: FloatArray, negative: FloatArray, delta: float, rng: np.
     if n == 0 or delta == 0.0:
         return 0.0
     if 2 * n <= larger and n <= _MAX_AVERAGED:
-        return _by_all_pairings(positive, negative, delta)
-    return _by_pairs(positive, negative, delta, rng)
+        return _auc_lower_all_pairings(positive, negative, delta)
+    return _auc_lower_from_pairs(positive, negative, delta, rng)
 
 
-def observed_auc(positive: FloatArray, negative: FloatArray) -> float:
+def count_ordered_pairs(positive: FloatArray, negative: FloatArray) -> float:
     """Count the pairs in order; ties count half.
 
     Examples
     --------
-    >>> observed_auc(np.array([2.0, 3.0]), np.array([1.0, 2.0, 2.0]))
+    >>> count_ordered_pairs(np.array([2.0, 3.0]), np.array([1.0, 2.0, 2.0]))
     5.0
     """
     ascending = np.sort(negative)
@@ -64,21 +64,21 @@ def observed_auc(positive: FloatArray, negative: FloatArray) -> float:
     return float(below.sum()) / 2.0
 
 
-def _by_pairs(positive: FloatArray, negative: FloatArray, delta: float, rng: np.random.Generator) -> float:
+def _auc_lower_from_pairs(positive: FloatArray, negative: FloatArray, delta: float, rng: np.random.Generator) -> float:
     n = min(positive.size, negative.size)
     first, second = rng.permutation(positive)[:n], rng.permutation(negative)[:n]
     wrong = int(np.count_nonzero(first <= second))
     return max(round_down(1.0 - float(binomial_upper(wrong, n, delta))), 0.0)
 
 
-def _by_all_pairings(positive: FloatArray, negative: FloatArray, delta: float) -> float:
+def _auc_lower_all_pairings(positive: FloatArray, negative: FloatArray, delta: float) -> float:
     """Lower end of the values of theta that the averaged bet does not reject.
 
     In an interval of theta, `b` is constant and the bet decreases in theta: an interval is rejected if its right end
     is.  The bound is in the first interval that is not.
     """
     n, larger = sorted((positive.size, negative.size))
-    log_means, needed = _log_means(_pairs_in_order(positive, negative), larger), log(1.0 / delta)
+    log_means, needed = _log_mean_polynomials(_ordered_counts(positive, negative), larger), log(1.0 / delta)
     places = np.arange(n + 1)
 
     def rejects(log_bet: float, theta: float) -> bool:
@@ -90,15 +90,15 @@ def _by_all_pairings(positive: FloatArray, negative: FloatArray, delta: float) -
         margin = 16.0 * EPS * (n + 8) * (n * (log(larger + 1.0) + log_bet + 2.0) + abs(log(b)) * n)
         return total - margin >= needed
 
-    edges = np.linspace(0.0, 1.0, _INTERVALS + 1).tolist()
+    edges = np.linspace(0.0, 1.0, _N_INTERVALS + 1).tolist()
     for low, high in pairwise(edges):
-        log_bet = _log_bet((low + high) / 2.0, positive.size, negative.size, delta)
+        log_bet = _log_bet_size((low + high) / 2.0, positive.size, negative.size, delta)
         if not rejects(log_bet, high):
-            return _last_rejected(low, high, partial(rejects, log_bet))
+            return _bisect_rejected(low, high, partial(rejects, log_bet))
     raise AssertionError("no bet rejects theta = 1")
 
 
-def _last_rejected(low: float, high: float, rejects: Callable[[float], bool]) -> float:
+def _bisect_rejected(low: float, high: float, rejects: Callable[[float], bool]) -> float:
     """Bisect for the largest rejected value; `low` itself is the end of the interval before."""
     if not rejects(low):
         return low
@@ -109,40 +109,40 @@ def _last_rejected(low: float, high: float, rejects: Callable[[float], bool]) ->
         low, high = (middle, high) if rejects(middle) else (low, middle)
 
 
-def _pairs_in_order(positive: FloatArray, negative: FloatArray) -> Rows:
+def _ordered_counts(positive: FloatArray, negative: FloatArray) -> Rows:
     """Count the rows of the larger class that are in order with each row of the smaller one, ascending."""
     if positive.size <= negative.size:
         return np.sort(np.searchsorted(np.sort(negative), positive, "left"))
     return np.sort(positive.size - np.searchsorted(np.sort(positive), negative, "right"))
 
 
-def _log_means(in_order: Rows, larger: int) -> FloatArray:
+def _log_mean_polynomials(ordered_counts: Rows, larger_size: int) -> FloatArray:
     r"""Logarithms of the mean elementary symmetric polynomials of the Z_j over all pairings, shape (n + 1,).
 
     The mean of the k-th is :math:`\sum_{J} \prod_{i=1}^k (a_{j_i} - i + 1)_+ / (N - i + 1)` over all subsets
     :math:`j_1 < \dots < j_k` of the rows of the smaller class, where :math:`a_1 \le a_2 \le \dots` are the numbers of
-    `in_order`.
+    `ordered_counts`.
 
     Examples
     --------
-    >>> np.exp(_log_means(np.array([1, 2]), 2)).round(4)
+    >>> np.exp(_log_mean_polynomials(np.array([1, 2]), 2)).round(4)
     array([1. , 1.5, 0.5])
     """
-    n = in_order.size
+    n = ordered_counts.size
     with np.errstate(divide="ignore"):
-        logs = np.log(np.arange(larger + 1, dtype=np.float64))
+        logs = np.log(np.arange(larger_size + 1, dtype=np.float64))
     totals = np.full(n + 1, -np.inf)
     totals[0] = 0.0
-    denominators = logs[larger - np.arange(n)]
-    for i, a in enumerate(in_order.tolist()):
+    denominators = logs[larger_size - np.arange(n)]
+    for i, a in enumerate(ordered_counts.tolist()):
         factors = logs[np.maximum(a - np.arange(i + 1), 0)] - denominators[: i + 1]
         totals[1 : i + 2] = np.logaddexp(totals[1 : i + 2], totals[: i + 1] + factors)
     return totals
 
 
-def _log_bet(theta: float, n_positive: int, n_negative: int, delta: float) -> float:
+def _log_bet_size(theta: float, n_positive: int, n_negative: int, delta: float) -> float:
     """Logarithm of 1 + b for a value of theta, from the variance of Hanley and McNeil (1982)."""
     q1, q2 = theta / (2.0 - theta), 2.0 * theta**2 / (1.0 + theta)
     variance = theta * (1.0 - theta) + (n_positive - 1) * (q1 - theta**2) + (n_negative - 1) * (q2 - theta**2)
     deviation = sqrt(variance / (n_positive * n_negative))
-    return min(_FACTOR * sqrt(2.0 * log(1.0 / delta)) / (min(n_positive, n_negative) * deviation), _LARGEST_LOG)
+    return min(_BET_SCALE * sqrt(2.0 * log(1.0 / delta)) / (min(n_positive, n_negative) * deviation), _MAX_LOG_BET)

@@ -38,12 +38,12 @@ DEFAULT_BET = 0.89
 # Search range of the bet.  The best bet decreases like one over the square root of the number of rows.
 _MIN_BET, _MAX_BET = 1e-4, 0.999
 # Bet if all training losses are 1: the best bet is small if nearly all losses are 1.
-_BET_IF_ALL_LOST = 0.01
+_BET_FOR_ALL_ERRORS = 0.01
 # Rows of loss 1 added to the losses that a bet is chosen for: a bet tuned to these losses alone is much too large if
 # the validation rows have a few more errors.
 _EXTRA_LOSS = 0.25
 # Above this many distinct losses, neighbours are merged before a bet is chosen.
-_MAX_VALUES = 10_000
+_MAX_DISTINCT_LOSSES = 10_000
 # A smaller bet could lose digits among the subnormal numbers.
 _SMALLEST_BET = 1e-100
 # Log capital at the smallest positive level: larger values do not change the choice of a bet.
@@ -97,9 +97,9 @@ def bet_upper(losses: ArrayLike, b: float, delta: float, counts: ArrayLike | Non
     >>> print(f"{bet_upper(losses, 0.89, 0.05):.4f} {bet_upper([0.0, 0.1, 0.3], 0.89, 0.05, [40, 15, 5]):.4f}")
     0.1054 0.1054
     """
-    bet = _bet(losses, b, counts)
-    level = _log_capital(delta)
-    if not bet.can_win or level == math.inf:
+    bet = _make_bet(losses, b, counts)
+    level = _log_capital_threshold(delta)
+    if not bet.can_gain or level == math.inf:
         return 1.0
     with default_errstate():
         capitals = _Capitals([bet])
@@ -151,18 +151,18 @@ def best_bet(losses: ArrayLike, m: int, delta: float) -> float:
     (0.9292, 0.89)
     """
     expected = _expected_losses(losses, m)
-    level = min(_log_capital(delta), _MAX_LOG_CAPITAL)
+    level = min(_log_capital_threshold(delta), _MAX_LOG_CAPITAL)
     if expected.rows == 0.0:
         return DEFAULT_BET
-    if not expected.can_win:
-        return _BET_IF_ALL_LOST
+    if not expected.can_gain:
+        return _BET_FOR_ALL_ERRORS
 
     def root(b: float) -> float:
         return _Capitals([replace(expected, b=b)]).root(level)
 
     with default_errstate():
         result = minimize_scalar(root, bounds=(_MIN_BET, _MAX_BET), method="bounded", options={"xatol": 1e-7})
-    return _four_digits(result.x)
+    return _round_bet(result.x)
 
 
 def joint_upper(
@@ -231,18 +231,18 @@ def joint_upper(
     _check_lengths(n_classes, bets=bets, counts=counts)
     counts_by_class = counts if counts is not None else [None] * n_classes
     classes = [
-        _bet(losses, b, class_counts)
+        _make_bet(losses, b, class_counts)
         for losses, b, class_counts in zip(losses_by_class, bets, counts_by_class, strict=True)
     ]
     weights = _check_shares(shares, n_classes)
-    level = _log_capital(delta)
-    winning = np.array([bet.can_win for bet in classes])
+    level = _log_capital_threshold(delta)
+    winning = np.array([bet.can_gain for bet in classes])
     if level == math.inf or not (weights[winning] > 0.0).any():
         return 1.0
     with default_errstate():
         points = np.zeros(n_classes)
-        lost = math.fsum(bet.lower(0.0) for bet in classes if not bet.can_win)
-        capitals = _Capitals([bet for bet in classes if bet.can_win])
+        lost = math.fsum(bet.lower(0.0) for bet in classes if not bet.can_gain)
+        capitals = _Capitals([bet for bet in classes if bet.can_gain])
         points[winning], _ = capitals.best(weights[winning], level - lost)
         return _bound_from_tangents(classes, points.tolist(), weights.tolist(), level)
 
@@ -292,10 +292,10 @@ def best_bets(
     """
     n_classes = len(losses_by_class)
     _check_lengths(n_classes, rows=rows)
-    weights, level = _check_shares(shares, n_classes), min(_log_capital(delta), _MAX_LOG_CAPITAL)
+    weights, level = _check_shares(shares, n_classes), min(_log_capital_threshold(delta), _MAX_LOG_CAPITAL)
     bets = np.array([best_bet(x, m, delta ** (1.0 / n_classes)) for x, m in zip(losses_by_class, rows, strict=True)])
     expected = [_expected_losses(x, m) for x, m in zip(losses_by_class, rows, strict=True)]
-    winning = np.array([bet.can_win for bet in expected])
+    winning = np.array([bet.can_gain for bet in expected])
     if not (weights[winning] > 0.0).any():
         return [float(b) for b in bets]
 
@@ -311,7 +311,7 @@ def best_bets(
         start_bound = (objective(bets[winning], 1.0)[0],)
         start = bets[winning]
         bets[winning] = minimize(objective, start, args=start_bound, jac=True, method="L-BFGS-B", bounds=ranges).x
-    return [_four_digits(b) for b in bets]
+    return [_round_bet(b) for b in bets]
 
 
 @dataclass(frozen=True)
@@ -327,7 +327,7 @@ class _Bet:
         return float(self.counts.sum())
 
     @property
-    def can_win(self) -> bool:
+    def can_gain(self) -> bool:
         """Whether the capital grows with `r`, that is whether some loss is below 1."""
         return bool((self.values < 1.0).any())
 
@@ -367,23 +367,23 @@ class _Capitals:
         won = np.concatenate([bet.b * (1.0 - bet.values[win]) for bet, win in zip(bets, wins, strict=True)])
         not_bet = np.array([1.0 - bet.b for bet in bets])
         self.ratios = not_bet[self.class_index] / won
-        self.rows = self._sums(self.counts)
+        self.rows = self._sum_by_class(self.counts)
         rows_lost = np.array([bet.rows for bet in bets]) - self.rows
-        self.constants = self._sums(self.counts * np.log(won)) + rows_lost * np.log(not_bet)
+        self.constants = self._sum_by_class(self.counts * np.log(won)) + rows_lost * np.log(not_bet)
 
-    def _sums(self, terms: FloatArray) -> FloatArray:
+    def _sum_by_class(self, terms: FloatArray) -> FloatArray:
         """Sum over the losses of every class."""
         return np.asarray(np.add.reduceat(terms, self.starts))
 
     def values(self, w: FloatArray) -> FloatArray:
         """Log capital of every class."""
-        rest = self._sums(self.counts * np.log1p(self.ratios * np.exp(-w)[self.class_index]))
+        rest = self._sum_by_class(self.counts * np.log1p(self.ratios * np.exp(-w)[self.class_index]))
         return np.asarray(self.constants + self.rows * w + rest)
 
     def slopes(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """First and second derivatives."""
         parts = 1.0 / (1.0 + self.ratios * np.exp(-w)[self.class_index])
-        return self._sums(self.counts * parts), self._sums(self.counts * parts * (1.0 - parts))
+        return self._sum_by_class(self.counts * parts), self._sum_by_class(self.counts * parts * (1.0 - parts))
 
     def root(self, level: float) -> float:
         """Find where the log capital of the only class reaches `level`, by Newton's method.
@@ -414,16 +414,16 @@ class _Capitals:
 
         def excess(log_slope: float) -> float:
             # Warm start from the previous solution.
-            w[:] = self._with_slopes(log_slope + logs, w)
+            w[:] = self._solve_for_slopes(log_slope + logs, w)
             return float(self.values(w).sum()) - level
 
         low, high = float(ends[0][positive].min()), float(ends[1][positive].max())
         if excess(high) <= 0.0:
             return w, 0.0
         log_slope = float(brentq(excess, low, high, xtol=1e-9, rtol=1e-12))
-        return self._with_slopes(log_slope + logs, w), math.exp(-log_slope)
+        return self._solve_for_slopes(log_slope + logs, w), math.exp(-log_slope)
 
-    def _with_slopes(self, logs: FloatArray, w: FloatArray) -> FloatArray:
+    def _solve_for_slopes(self, logs: FloatArray, w: FloatArray) -> FloatArray:
         """Solve for the `w` at which the slopes in `r` have the logarithms `logs`, clipped to the range; start at `w`.
 
         The logarithm of the slope grows with `w` at a rate between 1 and 2, so every Newton step gets closer.
@@ -461,7 +461,7 @@ def _bound_from_tangents(classes: list[_Bet], points: list[float], shares: list[
     return bound
 
 
-def _log_capital(delta: float) -> float:
+def _log_capital_threshold(delta: float) -> float:
     """Log capital at which a mean is rejected at level `delta`, rounded up."""
     level = float(check_in_range("delta", check_number("delta", delta, "a number from 0 to 1"), 0.0, 1.0))
     return round_up(-math.log(level)) if level > 0.0 else math.inf
@@ -482,20 +482,20 @@ def _check_shares(shares: ArrayLike, n_classes: int) -> FloatArray:
     return weights / math.fsum(weights)
 
 
-def _four_digits(bet: float) -> float:
+def _round_bet(bet: float) -> float:
     """Round a bet: more digits do not improve the bound, and would differ between computers."""
     return float(f"{bet:.4g}")
 
 
-def _bet(losses: ArrayLike, b: float, counts: ArrayLike | None) -> _Bet:
+def _make_bet(losses: ArrayLike, b: float, counts: ArrayLike | None) -> _Bet:
     """Check the arguments and create a bet."""
     fraction = check_number("b", b, "a number between 0 and 1")
     if not _SMALLEST_BET <= fraction < 1.0:
         raise ValueError(f"b must lie strictly between 0 and 1, and not below {_SMALLEST_BET:g}; got {b!r}")
-    return _Bet(*_distinct(losses, counts), fraction)
+    return _Bet(*_distinct_losses(losses, counts), fraction)
 
 
-def _distinct(losses: ArrayLike, counts: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+def _distinct_losses(losses: ArrayLike, counts: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
     """Distinct losses in ascending order, and the number of rows with each."""
     values = check_in_range("losses", losses, 0.0, 1.0)
     if values.ndim != 1:
@@ -515,17 +515,17 @@ def _distinct(losses: ArrayLike, counts: ArrayLike | None) -> tuple[FloatArray, 
 
 def _expected_losses(losses: ArrayLike, m: int) -> _Bet:
     """Default bet on the losses expected of `m` validation rows; without losses if there are none to go by."""
-    values, weights = _distinct(losses, None)
+    values, weights = _distinct_losses(losses, None)
     m = 0 if isinstance(m, int | np.integer) and m == 0 else check_sample_size(m)
     if values.size == 0 or m == 0:
         return _Bet(np.empty(0), np.empty(0), DEFAULT_BET)
-    if values.size > _MAX_VALUES:
+    if values.size > _MAX_DISTINCT_LOSSES:
         values, weights = _merge_neighbours(values, weights)
     return _Bet(np.append(values, 1.0), np.append(weights * (m / weights.sum()), _EXTRA_LOSS), DEFAULT_BET)
 
 
 def _merge_neighbours(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Replace neighbouring values by their mean until the search is fast."""
-    starts = np.linspace(0, values.size, _MAX_VALUES, endpoint=False).astype(np.intp)
+    starts = np.linspace(0, values.size, _MAX_DISTINCT_LOSSES, endpoint=False).astype(np.intp)
     sums = np.add.reduceat(weights, starts)
     return np.add.reduceat(values * weights, starts) / sums, sums

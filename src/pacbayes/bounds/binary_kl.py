@@ -39,7 +39,7 @@ _LOG_SCALE = math.log(_SCALE)
 _FLOOR = 1e-290
 # s exp(-w) underflows to zero from here on; x is clipped at the value that leads here.
 _LARGEST_W = 2000.0
-_STEPS = 3
+_N_STEPS = 3
 # The spacing of floating-point numbers between 1/2 and 1.
 _ULP = 0.5 * EPS
 # Measured relative errors of r stay below 2.5 EPS (tests/bounds/test_binary_kl.py); the margin is three times that.
@@ -48,7 +48,7 @@ _MARGIN = 8 * EPS
 _MARGIN_W = 3 * EPS
 
 
-def _solve_arrays(p: FloatArray, s: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _solve_upper_roots(p: FloatArray, s: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Upper roots of kl(p, r) = x for s = 1 - p > 0, x > 0: w, r and 1 - r, the last two to full relative precision."""
     p = np.maximum(p, _FLOOR)
     x = np.minimum(x, _LARGEST_W * s)
@@ -57,7 +57,7 @@ def _solve_arrays(p: FloatArray, s: FloatArray, x: FloatArray) -> tuple[FloatArr
     w = np.minimum(start, (x + np.minimum(s, 0.7358 * np.sqrt(p))) / s)
     # The root is at least half the start: anything below is rounding noise, which the next step would amplify.
     min_w = 0.45 * w
-    for _ in range(_STEPS):
+    for _ in range(_N_STEPS):
         decay = np.expm1(-w)
         D = -s * decay
         r = p + D
@@ -73,8 +73,8 @@ def _solve_arrays(p: FloatArray, s: FloatArray, x: FloatArray) -> tuple[FloatArr
     return w, p - s * decay, s * exponential
 
 
-def _solve(p: float, s: float, x: float) -> tuple[float, float, float]:
-    """Solve for one root like `_solve_arrays`, in plain floats: posterior searches spend most of their time here.
+def _solve_upper_root(p: float, s: float, x: float) -> tuple[float, float, float]:
+    """Solve for one root like `_solve_upper_roots`, in plain floats: posterior searches spend most of their time here.
 
     The number of correct digits triples with each step, so iteration stops after a step below the cube root of the
     precision.
@@ -83,7 +83,7 @@ def _solve(p: float, s: float, x: float) -> tuple[float, float, float]:
     x = min(x, _LARGEST_W * s)
     w = min(math.log1p((x + math.sqrt(x) * math.sqrt(x + 2.0 * p * s)) / s), (x + min(s, 0.7358 * math.sqrt(p))) / s)
     min_w = 0.45 * w
-    for _ in range(_STEPS):
+    for _ in range(_N_STEPS):
         decay = math.expm1(-w)
         D = -s * decay
         r = p + D
@@ -125,9 +125,9 @@ def upper_root(p: float, x: float) -> UpperRoot:
     if x > _LARGEST_W * s:  # r = 1 to all digits, which leaves s w = x - p ln p
         return UpperRoot(1.0, 0.0, (x - p * math.log(max(p, _FLOOR))) / s, 1.0)
     if max(p, x) < _TINY:
-        w, r, rest = _solve(p * _SCALE, s, x * _SCALE)
+        w, r, rest = _solve_upper_root(p * _SCALE, s, x * _SCALE)
         return UpperRoot(r / _SCALE, rest, w / _SCALE, _unscale_up(r * (1.0 + _MARGIN)))
-    w, r, rest = _solve(p, s, x)
+    w, r, rest = _solve_upper_root(p, s, x)
     if r <= 0.5:
         return UpperRoot(r, rest, w, r * (1.0 + _MARGIN))
     return UpperRoot(r, rest, w, max(_one_minus_up(rest * (1.0 - _MARGIN - _MARGIN_W * w)), p))
@@ -147,9 +147,9 @@ def lower_root(p: float, x: float) -> float:
     if x > _LARGEST_W * p:
         return 0.0
     if max(p, x) < _TINY:
-        w, _, r = _solve(s, p * _SCALE, x * _SCALE)
+        w, _, r = _solve_upper_root(s, p * _SCALE, x * _SCALE)
         return _unscale_down(r * (1.0 - _MARGIN - _MARGIN_W * w))
-    w, rest, r = _solve(s, p, x)
+    w, rest, r = _solve_upper_root(s, p, x)
     if r < _FLOOR:  # exp(-w) is about to lose its digits
         return _unscale_down(p * math.exp(_LOG_SCALE - w) * (1.0 - _MARGIN - _MARGIN_W * w))
     if r <= 0.5:
@@ -179,16 +179,16 @@ def _unscale_down(value: float) -> float:
     return small if small * _SCALE <= value else math.nextafter(small, 0.0)
 
 
-def _roots_block(p: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _kl_roots_block(p: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Both roots of one block with 0 < p < 1 and 0 < x < inf, rounded outward."""
     s = 1.0 - p
-    w, r, rest = _solve_arrays(p, s, x)
+    w, r, rest = _solve_upper_roots(p, s, x)
     rest *= 1.0 - _MARGIN - _MARGIN_W * w
     near_one = 1.0 - rest
     near_one += _ULP * (1.0 - near_one > rest)
     upper = np.where(r <= 0.5, r * (1.0 + _MARGIN), np.maximum(near_one, p))
 
-    w, rest, r = _solve_arrays(s, p, x)
+    w, rest, r = _solve_upper_roots(s, p, x)
     rest *= 1.0 + _MARGIN
     near_one = 1.0 - rest
     near_one -= _ULP * (1.0 - near_one < rest)
@@ -244,7 +244,7 @@ def kl_roots(p: ArrayLike, x: ArrayLike) -> tuple[FloatArray | float, FloatArray
     if p.ndim == 0:
         return lower_root(float(p), float(x)), upper_root(float(p), float(x)).rounded
     with default_errstate():
-        return _roots_arrays(p, x)
+        return _kl_roots_arrays(p, x)
 
 
 def _broadcast(p: ArrayLike, name: str, other: ArrayLike, maximum: float) -> tuple[FloatArray, FloatArray]:
@@ -257,7 +257,7 @@ def _broadcast(p: ArrayLike, name: str, other: ArrayLike, maximum: float) -> tup
     return p, other
 
 
-def _roots_arrays(p: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _kl_roots_arrays(p: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Both roots of arrays of equal shape, block by block."""
     lower, upper = np.empty(p.shape), np.empty(p.shape)
     flat_p, flat_x = p.ravel(), x.ravel()
@@ -269,9 +269,9 @@ def _roots_arrays(p: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]
         plain = (block_p >= _FLOOR) & (block_p < 1.0) & (block_x > 0.0) & (block_x < math.inf)
         plain &= np.maximum(block_p, block_x) >= _TINY
         if plain.all():
-            flat_lower[block], flat_upper[block] = _roots_block(block_p, block_x)
+            flat_lower[block], flat_upper[block] = _kl_roots_block(block_p, block_x)
         else:
-            flat_lower[block][plain], flat_upper[block][plain] = _roots_block(block_p[plain], block_x[plain])
+            flat_lower[block][plain], flat_upper[block][plain] = _kl_roots_block(block_p[plain], block_x[plain])
         plain &= (flat_lower[block] >= _FLOOR) | (flat_lower[block] == 0.0)
         for i in np.flatnonzero(~plain) + start:
             flat_lower[i] = lower_root(float(flat_p[i]), float(flat_x[i]))
@@ -279,7 +279,7 @@ def _roots_arrays(p: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]
     return lower, upper
 
 
-def _excess(u: FloatArray, log_ratio: FloatArray) -> FloatArray:
+def _excess_over_log(u: FloatArray, log_ratio: FloatArray) -> FloatArray:
     """Compute u - ln(1 + u), with the logarithm precomputed, to full relative precision near u = 0 and u = -1."""
     t = u / (2.0 + u)
     square = t * t
@@ -335,5 +335,5 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> FloatArray | float:
             ratio = other / weight
             # A subnormal ratio has lost its digits, but its logarithm can be computed from the two logarithms.
             log_ratio = np.where(ratio < _FLOOR, np.log(other) - np.log(weight), np.log(ratio))
-            total += np.where(np.isfinite(u), weight * _excess(u, log_ratio), change)
+            total += np.where(np.isfinite(u), weight * _excess_over_log(u, log_ratio), change)
     return total if total.ndim else float(total)

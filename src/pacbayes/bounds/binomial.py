@@ -35,14 +35,14 @@ _MARGIN, _MARGIN_LARGE_M = 1e-10, 1e-9
 # Below the first level the inverse of `betaincc` may fail, and the Chernoff bound is used where it is smaller.  Below
 # the second, close to the subnormal numbers, its values lose digits, and so would the level minus the margin and the
 # terms of a hypergeometric tail.
-_SMALL, _SMALLEST = 1e-100, 1e-280
+_SMALL_LEVEL, _SMALLEST_LEVEL = 1e-100, 1e-280
 # A tail of the hypergeometric distribution counts as above the level unless it is below by this relative margin plus
 # the rounding error.
 _SUM_MARGIN = 1e-9
 # Upper end of the search for a sample size; beyond, the error of the incomplete beta function is not known well enough.
 _MAX_ROWS = 10**8
 # Number of teeth computed at a time.
-_TEETH = 1000
+_TEETH_PER_BLOCK = 1000
 
 
 def binomial_upper(errors: ArrayLike, m: int | ArrayLike, delta: ArrayLike) -> FloatArray:
@@ -96,8 +96,8 @@ def binomial_upper(errors: ArrayLike, m: int | ArrayLike, delta: ArrayLike) -> F
     inner = (k < m) & (level > 0.0) & (level < 1.0)
     no_errors, small, usual = (
         inner & (k == 0),
-        inner & (k > 0) & (level < _SMALL),
-        inner & (k > 0) & (level >= _SMALLEST),
+        inner & (k > 0) & (level < _SMALL_LEVEL),
+        inner & (k > 0) & (level >= _SMALLEST_LEVEL),
     )
     with default_errstate():
         closed_form = -np.expm1(np.log(level[no_errors]) / sizes[no_errors])
@@ -114,7 +114,7 @@ def _clopper_pearson(k: FloatArray, m: FloatArray, level: FloatArray) -> FloatAr
     bounds: NDArray[Any] = np.asarray(betainccinv(k + 1.0, m - k, level), dtype=np.float64)
     # If the inverse failed, use the trivial bound; a zero could not be increased by multiplication.
     bounds = np.where(np.isfinite(bounds), np.maximum(bounds, SMALLEST_NORMAL), 1.0)
-    max_tail = tail_wanted(m, level)
+    max_tail = max_computed_tail(m, level)
     step = 1e-13
     while True:
         tail = betaincc(k + 1.0, m - k, bounds)
@@ -125,7 +125,7 @@ def _clopper_pearson(k: FloatArray, m: FloatArray, level: FloatArray) -> FloatAr
         step *= 2.0
 
 
-def tail_wanted(m: FloatArray, level: float | FloatArray) -> FloatArray:
+def max_computed_tail(m: FloatArray, level: float | FloatArray) -> FloatArray:
     """Largest acceptable computed tail: the level minus a margin for the error of `betaincc`."""
     return np.asarray(level * (1.0 - np.where(m <= 1e8, _MARGIN, _MARGIN_LARGE_M)))
 
@@ -215,10 +215,10 @@ def hypergeometric_upper(errors: int, m: int, rows: int, delta: float) -> int:
     >>> hypergeometric_upper(0, 100, 10, 0.05), hypergeometric_upper(100, 100, 10, 0.05)
     (1, 10)
     """
-    m, rows = _integer("m", m, 1, MAX_STORED_INT), _integer("rows", rows, 0, MAX_STORED_INT)
-    errors = _integer("errors", errors, 0, m)
+    m, rows = _check_integer("m", m, 1, MAX_STORED_INT), _check_integer("rows", rows, 0, MAX_STORED_INT)
+    errors = _check_integer("errors", errors, 0, m)
     level = float(check_in_range("delta", delta, 0.0, 1.0))
-    if errors == m or level < _SMALLEST:
+    if errors == m or level < _SMALLEST_LEVEL:
         return rows
     # The result cannot be too small: the probability decreases in f, and `excluded` is only set to an f whose computed
     # probability is below the level by more than its error.  So every f from `excluded` on is excluded in real
@@ -227,14 +227,14 @@ def hypergeometric_upper(errors: int, m: int, rows: int, delta: float) -> int:
     possible, excluded = 0, rows + 1
     while excluded - possible > 1:
         middle = (possible + excluded) // 2
-        if _lower_tail(errors, m, rows, middle) < max_tail:
+        if _hypergeometric_tail(errors, m, rows, middle) < max_tail:
             excluded = middle
         else:
             possible = middle
     return possible
 
 
-def _lower_tail(errors: int, m: int, rows: int, new: int) -> float:
+def _hypergeometric_tail(errors: int, m: int, rows: int, new_errors: int) -> float:
     """Probability that at most `errors` of all `errors + new` wrong examples are among the first `m`.
 
     The tail is a sum of terms over the sum of all terms.  Each term is its neighbour times a ratio of integers,
@@ -242,7 +242,7 @@ def _lower_tail(errors: int, m: int, rows: int, new: int) -> float:
     most 2 k epsilon (two products, a quotient and a step, half an epsilon each), the result twice that for the last k,
     plus the errors of the sums.  Terms that underflow can only make the result too large.
     """
-    wrong, right = errors + new, m + rows - errors - new
+    wrong, right = errors + new_errors, m + rows - errors - new_errors
     first, last = max(0, wrong - rows), min(m, wrong)
     mode = min(max((m + 1) * (wrong + 1) // (m + rows + 2), first), last)
     with default_errstate():
@@ -257,7 +257,7 @@ def _lower_tail(errors: int, m: int, rows: int, new: int) -> float:
     return float(falling[mode - 1 - errors :].sum()) / total
 
 
-def _integer(name: str, value: Any, minimum: int, maximum: int) -> int:
+def _check_integer(name: str, value: Any, minimum: int, maximum: int) -> int:
     """Check that a value is an integer within a range."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, got {value!r}")
@@ -318,13 +318,13 @@ def rows_needed(error: float, target: float, *, delta: float = 0.05, chance: flo
         return 1
     with default_errstate():
         if risk == 0.0:  # errors never occur: only tooth 0 matters
-            return int(_starts(np.zeros(1), bound, level)[0])
-        high = int(_allowed(np.array([_enough(risk, bound, level, power)]), bound, level)[0])
+            return int(_tooth_start(np.zeros(1), bound, level)[0])
+        high = int(_max_errors(np.array([_sufficient_rows(risk, bound, level, power)]), bound, level)[0])
         while True:
             # The lowest point of a tooth is the row before the next tooth starts; tooth -1 allows no number of errors.
-            teeth = np.arange(max(high - _TEETH, -1), high + 1, dtype=np.float64)
-            starts = _starts(teeth[1:], bound, level)
-            too_low = _tail(teeth[1:-1], starts[1:] - 1.0, risk) < power
+            teeth = np.arange(max(high - _TEETH_PER_BLOCK, -1), high + 1, dtype=np.float64)
+            starts = _tooth_start(teeth[1:], bound, level)
+            too_low = _binomial_tail(teeth[1:-1], starts[1:] - 1.0, risk) < power
             if too_low.any():
                 return int(starts[int(np.flatnonzero(too_low)[-1]) + 1])
             if teeth[0] < 0.0:
@@ -359,8 +359,8 @@ def chances(rows: ArrayLike, error: float, target: float, *, delta: float = 0.05
     if bound == 1.0:
         return np.ones(m.size)
     with default_errstate():
-        allowed = _allowed(m, bound, level)
-        return np.where(allowed < 0.0, 0.0, _tail(np.maximum(allowed, 0.0), m, risk))
+        allowed = _max_errors(m, bound, level)
+        return np.where(allowed < 0.0, 0.0, _binomial_tail(np.maximum(allowed, 0.0), m, risk))
 
 
 def _check_plan(error: Any, target: Any, delta: Any, chance: Any) -> tuple[float, float, float, float]:
@@ -377,36 +377,36 @@ def _check_plan(error: Any, target: Any, delta: Any, chance: Any) -> tuple[float
     return risk, bound, check_level(delta), power
 
 
-def _tail(k: FloatArray, m: FloatArray, p: float) -> FloatArray:
+def _binomial_tail(k: FloatArray, m: FloatArray, p: float) -> FloatArray:
     """P(Bin(m, p) <= k) for k from 0."""
     # `betaincc` is undefined for k >= m, where the probability is 1.
     return np.where(k >= m, 1.0, betaincc(k + 1.0, np.maximum(m - k, 1.0), p))
 
 
-def _starts(k: FloatArray, target: float, level: float) -> FloatArray:
+def _tooth_start(k: FloatArray, target: float, level: float) -> FloatArray:
     """Smallest number of rows with which k errors are allowed, by bisection: the tail decreases in the rows."""
     low = k.copy()
     high = 2.0 * (k + 1.0)
-    while (too_few := _tail(k, high, target) > tail_wanted(high, level)).any():
+    while (too_few := _binomial_tail(k, high, target) > max_computed_tail(high, level)).any():
         low, high = np.where(too_few, high, low), np.where(too_few, 2.0 * high, high)
     while ((high - low) > 1.0).any():
         middle = np.floor(0.5 * (low + high))
-        allowed = _tail(k, middle, target) <= tail_wanted(middle, level)
+        allowed = _binomial_tail(k, middle, target) <= max_computed_tail(middle, level)
         low, high = np.where(allowed, low, middle), np.where(allowed, middle, high)
     return high
 
 
-def _allowed(m: FloatArray, target: float, level: float) -> FloatArray:
+def _max_errors(m: FloatArray, target: float, level: float) -> FloatArray:
     """Largest number of errors with which the bound is at most `target`; -1 if no number is."""
     low, high = np.full(m.size, -1.0), np.floor(m)
     while ((high - low) > 1.0).any():
         middle = np.floor(0.5 * (low + high))
-        allowed = _tail(middle, m, target) <= tail_wanted(m, level)
+        allowed = _binomial_tail(middle, m, target) <= max_computed_tail(m, level)
         low, high = np.where(allowed, middle, low), np.where(allowed, high, middle)
     return low
 
 
-def _enough(risk: float, target: float, level: float, chance: float) -> float:
+def _sufficient_rows(risk: float, target: float, level: float, chance: float) -> float:
     r"""Find a number of rows from which on the probability is large enough, by the Zubkov-Serov inequalities.
 
     :math:`P(\mathrm{Bin}(m,p) \le k)` lies between :math:`C(k)` and :math:`C(k+1)`, equation (zubkov-serov), where

@@ -40,7 +40,7 @@ _SUPREMUM_SLACK = 2e-11
 # Exponents are clipped here to avoid overflow: such a cell is far above the supremum and is split anyway.
 _LARGEST_EXPONENT = 600.0
 
-Function = Callable[[FloatArray], FloatArray]
+ArrayFunction = Callable[[FloatArray], FloatArray]
 
 
 def _stirling_error(n: FloatArray) -> FloatArray:
@@ -155,7 +155,7 @@ def _sum_exp(exponents: FloatArray) -> FloatArray:
 class CellBounds:
     """Moments F at the centres of cells, and upper bounds of F on the cells."""
 
-    def __init__(self, m: int, n: int, phi: Function, slope: Function, curvature: Function) -> None:
+    def __init__(self, m: int, n: int, phi: ArrayFunction, slope: ArrayFunction, curvature: ArrayFunction) -> None:
         self.m, self.n = m, n
         self.phi, self.slope, self.curvature = phi, slope, curvature
         self.k = np.arange(m + 1.0)
@@ -178,13 +178,15 @@ class CellBounds:
         bent = terms + 0.5 * h * h * np.maximum(second, 0.0)
         return _sum_exp(terms), np.maximum(_sum_exp(bent - drift), _sum_exp(bent + drift))
 
-    def first(self, end: float) -> float:
+    def bound_next_to_zero(self, end: float) -> float:
         """Upper bound of F on [0, end], where the term k = 0 is at most 1 and the others increase."""
         return 1.0 + float(np.exp(self.log_terms(np.array(end))[1:]).sum())
 
 
 @lru_cache(maxsize=1024)
-def log_supremum(m: int, n: int, phi: Function, slope: Function, curvature: Function, tol: float = 1e-9) -> float:
+def log_supremum(
+    m: int, n: int, phi: ArrayFunction, slope: ArrayFunction, curvature: ArrayFunction, tol: float = 1e-9
+) -> float:
     """Upper bound of ln sup F by branch and bound, at most `tol` above it if sup F is at least 1.002.
 
     Parameters
@@ -208,7 +210,7 @@ def log_supremum(m: int, n: int, phi: Function, slope: Function, curvature: Func
     """
     cells = CellBounds(m, n, phi, slope, curvature)
     first = 1e-3 / m
-    best, ceiling = 1.0, cells.first(first)
+    best, ceiling = 1.0, cells.bound_next_to_zero(first)
     edges = np.linspace(first, 0.5, 17)
     center, half = 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
     batch = max(1, _MAX_ELEMENTS // (m + 1))

@@ -25,8 +25,8 @@ from pacbayes.bounds.distances import get_distance
 
 # NumPy's pairwise sum of an aligned contiguous array of up to 2^27 terms has a relative error of at most 20 EPS; each
 # term carries a few roundings.
-_ERROR = 40.0
-_TWO_FORMS = "bound takes weights and risks (and prior), or risk and one of kl and chi2 (and n_draws)"
+_SUM_ULPS = 40.0
+_USAGE = "bound takes weights and risks (and prior), or risk and one of kl and chi2 (and n_draws)"
 
 
 def average_risk(weights: FloatArray, risks: FloatArray, total: float) -> float:
@@ -40,7 +40,7 @@ def average_risk(weights: FloatArray, risks: FloatArray, total: float) -> float:
     weighted = float((weights * risks).sum())
     if weighted == 0.0 and not np.any((weights > 0.0) & (risks > 0.0)):
         return 0.0  # exactly zero: the kl ratio is infinite there, and finite at the smallest positive risk
-    return min(weighted / total * (1.0 + _ERROR * EPS) + weights.size * SMALLEST, float(risks.max()))
+    return min(weighted / total * (1.0 + _SUM_ULPS * EPS) + weights.size * SMALLEST, float(risks.max()))
 
 
 def kullback_leibler(weights: FloatArray, total: float, prior: FloatArray | None, prior_total: float) -> float:
@@ -68,7 +68,7 @@ def kullback_leibler(weights: FloatArray, total: float, prior: FloatArray | None
     log_prior_total = math.log(weights.size) if prior is None else math.log(prior_total)
     kl = value / total - math.log(total) + log_prior_total
     # Both totals are sums of weights too, with relative errors of the same size.
-    error = _ERROR * EPS * (size / total + abs(log_prior_total) + 2.0)
+    error = _SUM_ULPS * EPS * (size / total + abs(log_prior_total) + 2.0)
     return max(kl + error, 0.0)
 
 
@@ -91,10 +91,10 @@ def chi_square_divergence(weights: FloatArray, total: float, prior: FloatArray |
             value, scale = float((weights * (weights / np.maximum(prior, SMALLEST))).sum()), prior_total
     # Squares below the smallest float are lost, but not next to the largest weight.
     k2 = value / total * (scale / total)
-    return max(k2 * (1.0 + _ERROR * EPS) + weights.size * SMALLEST - 1.0, 0.0)
+    return max(k2 * (1.0 + _SUM_ULPS * EPS) + weights.size * SMALLEST - 1.0, 0.0)
 
 
-def average_of_draws(risk: float, n_draws: int | None, delta: float, share: float) -> tuple[float, float]:
+def average_risk_upper(risk: float, n_draws: int | None, delta: float, share: float) -> tuple[float, float]:
     r"""Upper confidence bound on the average empirical risk, and the rest of delta.
 
     The risks of `n` independent draws lie in [0, 1] and have mean `L`, so their average exceeds the upper kl root at
@@ -102,7 +102,7 @@ def average_of_draws(risk: float, n_draws: int | None, delta: float, share: floa
 
     Examples
     --------
-    >>> average, level = average_of_draws(0.1, 1000, 0.05, 0.1)
+    >>> average, level = average_risk_upper(0.1, 1000, 0.05, 0.1)
     >>> print(f"{average:.4f} {level:.4f}")
     0.1337 0.0450
     """
@@ -247,7 +247,7 @@ def bound(
     with default_errstate():
         if risk is kl is chi2 is None:
             if weights is None or risks is None or n_draws is not None:
-                raise TypeError(_TWO_FORMS)
+                raise TypeError(_USAGE)
             risks = check_risks(risks)
             function = bound_function(distance, min_sample_size(m, risks.size), delta, constant, chosen)
             weights, total = check_distribution("weights", weights, risks.size)
@@ -258,7 +258,7 @@ def bound(
             return function(average_risk(weights, risks, total), of_weights(weights, total, prior, prior_total))
         number = kl if chosen == "kl" else chi2
         if risk is None or number is None or not weights is risks is prior is None or None not in (kl, chi2):
-            raise TypeError(_TWO_FORMS)
-        average, level = average_of_draws(risk, n_draws, check_level(delta), draws_share)
+            raise TypeError(_USAGE)
+        average, level = average_risk_upper(risk, n_draws, check_level(delta), draws_share)
         function = bound_function(distance, check_sample_size(m), level, constant, chosen)
         return function(average, check_divergence(chosen, number))

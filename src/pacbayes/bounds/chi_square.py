@@ -40,48 +40,48 @@ _TOL, _SLACK = 1e-9, 2e-11
 # Cells that are evaluated together.
 _BATCH = 32
 
-Function = Callable[[FloatArray, FloatArray], FloatArray]
+DistanceFunction = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
-class _Kind:
+class _OneSidedDistance:
     """A one-sided distance for l > l^, its logarithmic slope in l, and an upper bound of I_2 for every m."""
 
-    value: Function
-    log_slope: Function
+    value: DistanceFunction
+    log_slope: DistanceFunction
     #: For m >= 2.
     any_m: Callable[[int], float]
 
 
-def _difference(empirical: FloatArray, true: FloatArray) -> FloatArray:
+def _linear_difference(empirical: FloatArray, true: FloatArray) -> FloatArray:
     return true - empirical
 
 
-def _kl(empirical: FloatArray, true: FloatArray) -> FloatArray:
+def _one_sided_kl(empirical: FloatArray, true: FloatArray) -> FloatArray:
     return np.asarray(kl_divergence(empirical, true))
 
 
-def _kl_slope(empirical: FloatArray, true: FloatArray) -> FloatArray:
-    return np.asarray((true - empirical) / (true * (1.0 - true) * _kl(empirical, true)))
+def _one_sided_kl_slope(empirical: FloatArray, true: FloatArray) -> FloatArray:
+    return np.asarray((true - empirical) / (true * (1.0 - true) * _one_sided_kl(empirical, true)))
 
 
-_KINDS = {
-    "linear": _Kind(_difference, lambda p, true: 1.0 / (true - p), lambda m: 0.25 / m),
-    "squared": _Kind(
+_ONE_SIDED = {
+    "linear": _OneSidedDistance(_linear_difference, lambda p, true: 1.0 / (true - p), lambda m: 0.25 / m),
+    "squared": _OneSidedDistance(
         lambda p, true: (true - p) ** 2,
         lambda p, true: 2.0 / (true - p),
         lambda m: (3.0 * m - 2.0) / (16.0 * float(m) ** 3),
     ),
-    "kl": _Kind(_kl, _kl_slope, lambda m: 2.0 / float(m) ** 2),
+    "kl": _OneSidedDistance(_one_sided_kl, _one_sided_kl_slope, lambda m: 2.0 / float(m) ** 2),
 }
 #: Distances with a bound by the chi-square divergence.
-CHI2_DISTANCES = tuple(_KINDS)
+CHI2_DISTANCES = tuple(_ONE_SIDED)
 
 
 class _Cells:
     """Moments E phi_+^2 at the centres of cells [a, b], and upper bounds on the cells."""
 
-    def __init__(self, kind: _Kind, m: int) -> None:
+    def __init__(self, kind: _OneSidedDistance, m: int) -> None:
         self.kind, self.m = kind, m
         self.peaks = log_binomial_peaks(m)
 
@@ -131,14 +131,14 @@ def log_second_moment(distance: str, m: int) -> float:
     """
     if m > _LARGEST_M:
         largest = log_second_moment(distance, _LARGEST_M)
-        return min(largest, round_up(math.log(_KINDS[distance].any_m(m)), 8))
-    cells = _Cells(_KINDS[distance], m)
+        return min(largest, round_up(math.log(_ONE_SIDED[distance].any_m(m)), 8))
+    cells = _Cells(_ONE_SIDED[distance], m)
     first = 1e-3 / m
     if not cells.decreases_from(1.0 - first):
         raise AssertionError("the moment must decrease next to l = 1")
     end = np.array([1.0 - first])
     # Only k = 0 counts below 1/m, where the moment is at most the square of the distance.
-    best, ceiling = 0.0, float(_KINDS[distance].value(np.zeros(1), np.array([first]))[0]) ** 2
+    best, ceiling = 0.0, float(_ONE_SIDED[distance].value(np.zeros(1), np.array([first]))[0]) ** 2
     ceiling = max(ceiling, float(cells(end, end)[1][0]))
     left = np.geomspace(first, 0.5, 17)
     edges = np.concatenate([left, 1.0 - left[-2::-1]])
@@ -157,8 +157,8 @@ def log_second_moment(distance: str, m: int) -> float:
 
 def check_chi2(distance: Distance, constant: str) -> str:
     """Raise unless there is a chi-square bound; the name of the distance."""
-    if distance.name not in _KINDS:
-        raise ValueError(f"divergence='chi2' is for the distances {', '.join(_KINDS)}, got {distance.name!r}")
+    if distance.name not in _ONE_SIDED:
+        raise ValueError(f"divergence='chi2' is for the distances {', '.join(_ONE_SIDED)}, got {distance.name!r}")
     if constant != "exact":
         raise ValueError(f"divergence='chi2' has exact constants only, got constant={constant!r}")
     return distance.name

@@ -36,9 +36,9 @@ from pacbayes.bounds.chi_square import CHI2, DIVERGENCES, check_chi2, log_second
 from pacbayes.bounds.distance import Distance
 
 # Digits of Catoni's C when it is chosen automatically: the bound is flat at its minimum, and the name stays short.
-_DIGITS = 3
+_C_DIGITS = 3
 # Largest C, and inverse of the smallest; no bound overflows in this range.
-_LARGEST_C = 1e100
+_MAX_C = 1e100
 #: Catoni's distance without its parameter C, which the estimators then choose on the training rows.
 CATONI = "catoni"
 # Catoni's distance with its parameter; the number of digits is limited to those that a float has.
@@ -84,7 +84,7 @@ class KL(Distance):
         if x == 0.0:
             return (1.0, math.inf) if empirical > 0.0 else (math.inf, 1.0)
         in_x = root.r * root.one_minus_r / ((empirical - 1.0) * math.expm1(-root.w))
-        return _change_of_logit(empirical, root) * in_x, in_x
+        return _logit_difference(empirical, root) * in_x, in_x
 
     def ratio(self, empirical: float, x: float) -> float:
         """Ratio logit r - logit L, infinite at L = 0."""
@@ -93,7 +93,7 @@ class KL(Distance):
     def upper_and_ratio(self, empirical: float, x: float) -> tuple[float, float]:
         """Compute the upper root and logit r - logit L."""
         root = upper_root(empirical, x)
-        return root.rounded, _change_of_logit(empirical, root)
+        return root.rounded, _logit_difference(empirical, root)
 
     def ratio_is_monotone(self, empirical: float, x: float) -> bool:
         r"""Whether :math:`L + r \le 1`.
@@ -118,7 +118,7 @@ class KL(Distance):
         return max(lower, 0.0), upper
 
 
-def _change_of_logit(empirical: float, root: UpperRoot) -> float:
+def _logit_difference(empirical: float, root: UpperRoot) -> float:
     """Compute logit r - logit L as ln((1-L)/(1-r)) + ln(r/L), the second term from r - L without cancellation."""
     if empirical == 0.0:
         return math.inf
@@ -128,7 +128,7 @@ def _change_of_logit(empirical: float, root: UpperRoot) -> float:
 
 
 # 1/(e-1) + ln(1 - 1/e), whose two terms cancel two bits in double precision.
-_RATE = 0.12330156148224453
+_LINEAR_RATE = 0.12330156148224453
 
 
 class Linear(Distance):
@@ -154,7 +154,7 @@ class Linear(Distance):
 
     def exact_log_constant(self, m: int) -> float:
         """Log constant m (1/(e-1) + ln(1 - 1/e)), rounded up."""
-        return round_up(m * _RATE, 2)
+        return round_up(m * _LINEAR_RATE, 2)
 
     def paper_log_constant(self, m: int) -> float:
         """Log of the exact constant, which the paper uses too (as the supremum at l = 0.58)."""
@@ -473,7 +473,7 @@ class Catoni(Distance):
     def __post_init__(self) -> None:
         value: Any = self.C
         C = check_number("C", value, "a number")
-        if not 1.0 / _LARGEST_C <= C <= _LARGEST_C:
+        if not 1.0 / _MAX_C <= C <= _MAX_C:
             raise ValueError(f"C must be positive, from 1e-100 to 1e100, got {value!r}")
         object.__setattr__(self, "C", C)
         object.__setattr__(self, "name", f"catoni({C!r})")
@@ -504,7 +504,7 @@ class Catoni(Distance):
             raise ValueError(f"risk must lie strictly between 0 and 1, got {risk!r}")
         with default_errstate():
             C = KL().ratio(expected, -math.log(check_level(delta)) / check_sample_size(m))
-        return cls(float(f"{min(max(C, 1.0 / _LARGEST_C), _LARGEST_C):.{_DIGITS}g}"))
+        return cls(float(f"{min(max(C, 1.0 / _MAX_C), _MAX_C):.{_C_DIGITS}g}"))
 
     def __repr__(self) -> str:
         return f"Catoni(C={self.C!r})"
@@ -573,7 +573,7 @@ def register_distance(distance: Distance) -> None:
         raise ValueError(f"{distance!r} need not be registered: its name {distance.name!r} is accepted already")
     if getattr(distance, "name", None) in _REGISTRY:
         raise ValueError(f"a distance named {distance.name!r} is registered already")
-    _REGISTRY[_checked(distance).name] = distance
+    _REGISTRY[_check_distance(distance).name] = distance
 
 
 def get_distance(distance: str | Distance) -> Distance:
@@ -587,7 +587,7 @@ def get_distance(distance: str | Distance) -> Distance:
     (199, Catoni(C=0.4))
     """
     if isinstance(distance, Distance):
-        return _checked(distance)
+        return _check_distance(distance)
     if isinstance(distance, type) and issubclass(distance, Distance):
         raise TypeError(f"distance must be an instance of Distance, got the class {distance.__name__}")
     if distance == CATONI:
@@ -599,7 +599,7 @@ def get_distance(distance: str | Distance) -> Distance:
     return Catoni(float(match[1])) if match else _REGISTRY[check_choice("distance", distance, _REGISTRY)]
 
 
-def _checked(distance: Distance) -> Distance:
+def _check_distance(distance: Distance) -> Distance:
     """Raise if a distance has no valid name, or the name of a different registered distance."""
     name = getattr(distance, "name", None)
     if not isinstance(name, str) or not name:

@@ -29,21 +29,21 @@ from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.bounds.binomial_moments import log_binomial_peaks
 
 # Fraction of the level spent on a confidence interval for the discordance rate, to which the maximum is restricted.
-_FOR_DISAGREEMENT = 0.01
+_DISCORDANCE_SHARE = 0.01
 # Fraction of the level at which the sum over the errors of A alone is truncated; the truncated part is added.
-_CUT = 1e-3
+_TRUNCATION_SHARE = 1e-3
 # Maximum number of terms of that sum.  More terms are grouped in blocks, each bounded by its largest term, which moves
 # the bound by about a percent of its distance from the observed difference.
-_TERMS = 200
+_MAX_TERMS = 200
 # Relative inflation for rounding: exponents are below a thousand, the sums have positive terms.
 _SLACK = 1e-9
 # Array elements per NumPy call.
 _MAX_ELEMENTS = 400_000
 # Discordance rates evaluated in the search, which proves nothing; initial and maximum number of cells of the proof.
-_POINTS, _CELLS, _MAX_CELLS = 7, 32, 256
+_N_POINTS, _N_CELLS, _MAX_CELLS = 7, 32, 256
 # The bound is moved up from the point found by the search, by these fractions of its distance from the observed
 # difference, until one is proved.  The finest step needs too many cells if many rows disagree.
-_STEPS, _FEW = (0.002, 0.01, 0.03, 0.1, 0.3, 1.0), 50
+_STEP_FRACTIONS, _MAX_FINE_ROWS = (0.002, 0.01, 0.03, 0.1, 0.3, 1.0), 50
 # Bets on the differences of groups; with more groups the best bet is smaller.
 _GROUP_BETS = (DEFAULT_BET, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 # Smallest level, whose fractions stay above the subnormal numbers, and smallest probability considered.
@@ -82,7 +82,7 @@ def difference_upper(only_a: int, only_b: int, m: int, delta: float) -> float:
         return _DifferenceBound(int(only_a), int(only_b), m, level).compute()
 
 
-def group_difference_upper(more: ArrayLike, sizes: ArrayLike, delta: float) -> float:
+def group_difference_upper(excess_errors: ArrayLike, sizes: ArrayLike, delta: float) -> float:
     r"""Upper confidence bound on the difference of error rates, B minus A, averaged over groups.
 
     For the difference :math:`D_g \in [-1, 1]` in group `g`, :math:`(1 + D_g)/2` lies in [0, 1].  The bound is the
@@ -91,7 +91,7 @@ def group_difference_upper(more: ArrayLike, sizes: ArrayLike, delta: float) -> f
 
     Parameters
     ----------
-    more : array_like of int, shape (G,)
+    excess_errors : array_like of int, shape (G,)
         Errors of B minus errors of A, for each group.
     sizes : array_like of int, shape (G,)
         Number of rows of each group.
@@ -108,10 +108,10 @@ def group_difference_upper(more: ArrayLike, sizes: ArrayLike, delta: float) -> f
     >>> print(f"{group_difference_upper([0] * 30, [10] * 30, 0.025):.4f}")
     0.1282
     """
-    excess, rows = np.asarray(more), np.asarray(sizes)
+    excess, rows = np.asarray(excess_errors), np.asarray(sizes)
     same_shape = rows.ndim == 1 and rows.size > 0 and excess.shape == rows.shape
     if not same_shape or (rows < 1).any() or (np.abs(excess) > rows).any():
-        raise ValueError("more and sizes must be counts of rows for at least one group, with |more| <= sizes")
+        raise ValueError("excess_errors and sizes must be counts of rows for at least one group, with |more| <= sizes")
     level = float(check_in_range("delta", delta, 0.0, 1.0))
     # A correctly rounded quotient, moved up by one unit.
     losses = np.nextafter((rows + excess) / (2.0 * rows), 1.0)
@@ -128,10 +128,10 @@ class _DifferenceBound:
 
     def __init__(self, only_a: int, only_b: int, m: int, delta: float) -> None:
         self.observed = (only_b - only_a) / m
-        self.level = round_down(delta * (1.0 - _FOR_DISAGREEMENT), 8.0)
-        half = round_down(0.5 * _FOR_DISAGREEMENT * delta)
+        self.level = round_down(delta * (1.0 - _DISCORDANCE_SHARE), 8.0)
+        half = round_down(0.5 * _DISCORDANCE_SHARE * delta)
         discordant = only_a + only_b
-        self.steps = _STEPS if discordant < _FEW else _STEPS[1:]
+        self.steps = _STEP_FRACTIONS if discordant < _MAX_FINE_ROWS else _STEP_FRACTIONS[1:]
         self.min_rate = max(round_down(1.0 - float(binomial_upper(m - discordant, m, half))), 0.0)
         self.max_rate = float(binomial_upper(discordant, m, half))
         self.tail = _Tail(only_a, only_b, m, delta)
@@ -148,20 +148,20 @@ class _DifferenceBound:
         distance = max(abs(point - self.observed), self.tail.unit)
         for step in self.steps:
             bound = point + step * distance
-            if bound < self.max_rate and self._proved(bound):
+            if bound < self.max_rate and self._is_proved(bound):
                 return round_up(bound)
         # The difference cannot exceed the discordance rate.
         return self.max_rate
 
     def _excess(self, difference: float) -> float:
         """Log ratio of the largest probability, over a few discordance rates, to the level."""
-        rates = np.linspace(min(max(self.min_rate, abs(difference)), self.max_rate), self.max_rate, _POINTS)
+        rates = np.linspace(min(max(self.min_rate, abs(difference)), self.max_rate), self.max_rate, _N_POINTS)
         largest = float(self.tail(rates, rates, difference).max())
         return math.log(max(largest, _SMALLEST_PROBABILITY)) - math.log(self.level)
 
-    def _proved(self, difference: float) -> bool:
+    def _is_proved(self, difference: float) -> bool:
         """Whether the probability is proved to be at most the level for every discordance rate."""
-        edges = np.linspace(min(max(self.min_rate, abs(difference)), self.max_rate), self.max_rate, _CELLS + 1)
+        edges = np.linspace(min(max(self.min_rate, abs(difference)), self.max_rate), self.max_rate, _N_CELLS + 1)
         low, high = edges[:-1], edges[1:]
         while low.size <= _MAX_CELLS:
             unproved = self.tail(low, high, difference) > self.level
@@ -183,8 +183,8 @@ class _Tail:
         statistic = only_b - only_a + self.z * math.sqrt(only_a + only_b + self.shift)
         # Slightly more than the observed statistic: the sets of outcomes stay nested, which is sufficient for validity.
         self.height = statistic + 1e-9 * (1.0 + abs(statistic))
-        self.spread = math.sqrt(2.0 * math.log(1.0 / (_CUT * delta)))
-        self.cut = _CUT * delta
+        self.spread = math.sqrt(2.0 * math.log(1.0 / (_TRUNCATION_SHARE * delta)))
+        self.cut = _TRUNCATION_SHARE * delta
 
     def __call__(self, low: FloatArray, high: FloatArray, difference: float) -> FloatArray:
         """Bound the probability for discordance rates between `low` and `high`.
@@ -195,13 +195,13 @@ class _Tail:
         error = 4.0 * EPS * (high + abs(difference))
         p_a = np.clip(0.5 * (high - difference) + error, 0.0, 1.0)
         p_b = np.maximum(0.5 * (low + difference) - error, 0.0)
-        first, last = self._range(float(p_a.min()), float(p_a.max()))
+        first, last = self._summation_range(float(p_a.min()), float(p_a.max()))
         j = np.arange(first, last + 1.0)
-        starts = np.arange(0, j.size, max(1, -(-j.size // _TERMS)))
+        starts = np.arange(0, j.size, max(1, -(-j.size // _MAX_TERMS)))
         peaks = log_binomial_peaks(self.m, j)
         # A block is bounded by its last j, which allows the most errors of B on the fewest remaining rows.
         ends = j[np.append(starts[1:], j.size) - 1]
-        max_k, rest = np.minimum(self._largest(ends), self.m - ends), self.m - ends
+        max_k, rest = np.minimum(self._largest_k(ends), self.m - ends), self.m - ends
         probabilities = np.empty(p_a.size)
         for cells in np.array_split(np.arange(p_a.size), max(1, p_a.size * j.size // _MAX_ELEMENTS)):
             a, b = p_a[cells, None], p_b[cells, None]
@@ -214,7 +214,7 @@ class _Tail:
             probabilities[cells] = (np.add.reduceat(masses, starts, axis=1) * below).sum(axis=1)
         return np.asarray(probabilities * (1.0 + _SLACK) + 2.0 * self.cut)
 
-    def _largest(self, j: FloatArray) -> FloatArray:
+    def _largest_k(self, j: FloatArray) -> FloatArray:
         """Largest k for which (j, k) is not ordered above the observed outcome; -1 if there is none."""
         square = self.z * self.z + 4.0 * (self.height + self.shift + 2.0 * j)
         root = 0.5 * (np.sqrt(np.maximum(square, 0.0)) - self.z)
@@ -222,7 +222,7 @@ class _Tail:
         # Despite rounding, the largest k must not decrease in j.
         return np.asarray(np.maximum.accumulate(np.maximum(rows, -1.0)))
 
-    def _range(self, low: float, high: float) -> tuple[float, float]:
+    def _summation_range(self, low: float, high: float) -> tuple[float, float]:
         r"""Range of j in the sum: each tail outside has probability at most `cut`, by Chernoff's bound.
 
         Since :math:`kl(a, p) \ge (a-p)^2 / (2 \max(a, p))`, a distance of :math:`x(\sqrt{mp} + x)` with

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from pacbayes._utils.arrays import EPS, FloatArray, Labels, Rows, round_down, round_up
 from pacbayes._utils.checks import check_number, did_you_mean, require
 from pacbayes._utils.seeds import Purpose, make_rng
-from pacbayes.bounds.auc import auc_lower, observed_auc
+from pacbayes.bounds.auc import auc_lower, count_ordered_pairs
 from pacbayes.bounds.bets import DEFAULT_BET, best_bet, best_bets, bet_upper
 from pacbayes.certificates.levels import level_per_bound, lower_of, plain, upper_of
 from pacbayes.certificates.metric_bounds import (
@@ -371,7 +371,7 @@ def _bound_auc(rule: RulePredictions) -> list[MetricBound]:
             positive, negative = (scores[mask, code] for mask in (y_true == code, y_true != code))
             rng = make_rng(rule.plan.split.seed, Purpose.PAIRS)
             bound = auc_lower(positive, negative, level, rng)
-            ordered, pairs = observed_auc(positive, negative), positive.size * negative.size
+            ordered, pairs = count_ordered_pairs(positive, negative), positive.size * negative.size
             bounds.append(MetricBound(AUC, name, LOWER, bound, ordered, pairs, CLASS, unit=rule.unit, level=level))
     return bounds
 

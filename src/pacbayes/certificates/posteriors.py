@@ -26,7 +26,7 @@ from pacbayes.data.dataset import Dataset
 from pacbayes.data.rows import pick_rows
 from pacbayes.ensemble.members import Members
 from pacbayes.ensemble.validation import ValidationPredictions, collect_predictions
-from pacbayes.posteriors.optimal import DEFAULT_TOL, certified
+from pacbayes.posteriors.optimal import DEFAULT_TOL, solve_certified
 from pacbayes.posteriors.posterior import Posterior, Problem
 
 
@@ -130,7 +130,7 @@ def restored_posterior(
     if np.array_equal(optimal.weights, weights):
         return optimal
     with default_errstate():
-        problem = Problem.checked(risks, m, distance, delta, prior, constant)
+        problem = Problem.from_arguments(risks, m, distance, delta, prior, constant)
         return problem.posterior(
             weights,
             lower_bound=optimal.lower_bound,
@@ -147,8 +147,8 @@ def _optimal_rounded(
     """Optimise the posterior, and round its weights to multiples of 2^-52."""
     copied = ("lower_bound", "beta", "method", "converged", "n_iter", "message", "details")
     with default_errstate():
-        problem = Problem.checked(risks, m, distance, delta, prior, constant)
-        optimal = certified(problem, DEFAULT_TOL)
+        problem = Problem.from_arguments(risks, m, distance, delta, prior, constant)
+        optimal = solve_certified(problem, DEFAULT_TOL)
         weights = float_weights(integer_weights(optimal.weights))
         return problem.posterior(weights, **{name: getattr(optimal, name) for name in copied})
 

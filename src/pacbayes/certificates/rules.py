@@ -336,7 +336,7 @@ class PosteriorDraws(Rule):
         distance = distances[posterior.distance]
         with default_errstate(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid constant was warned of when it was requested
-            problem = Problem.checked(inputs.error_counts.risks, m, distance, level, self.prior, self.constant)
+            problem = Problem.from_arguments(inputs.error_counts.risks, m, distance, level, self.prior, self.constant)
             bound, risk, kl = problem.evaluate(float_weights(integer_weights(posterior.weights)))
         posterior = replace(posterior, bound=bound, empirical_risk=risk, kl=kl, delta=level)
         return replace(posterior, m=m, used_distance=distance, constant=self.constant)

@@ -24,16 +24,16 @@ from pacbayes.ensemble.svm_members import KernelSVMs
 from pacbayes.svm.kernel import (
     AUTO_SCALE,
     NYSTROEM,
-    SINGLE_FROM,
+    SINGLE_PRECISION_FROM,
     Kernel,
     Scaling,
+    clip_rows,
     fit_kernels,
     fit_scaling,
     shared_matrix,
-    within_range,
 )
 from pacbayes.svm.landmarks import MAX_STEPS, NystroemMap, choose_landmarks, nystroem_map, train_on_features
-from pacbayes.svm.one_vs_one import OneVsOnePaths, Pair, blocks, train_one_vs_one
+from pacbayes.svm.one_vs_one import OneVsOnePaths, Pair, row_blocks, train_one_vs_one
 from pacbayes.svm.path import MAX_ITER, SVMPath, warn_unconverged
 from pacbayes.svm.svm_classifier import SVMSettings
 
@@ -115,7 +115,7 @@ def choose_scale(
     Columns with similar ranges probably have the same unit, such as pixels: standardising would inflate those that
     hardly vary.  If ranges differ, the columns are standardised without cross-validation.
     """
-    ranges = np.ptp(within_range(rows), axis=0)
+    ranges = np.ptp(clip_rows(rows), axis=0)
     varying = ranges[ranges > 0.0]
     if varying.size < 2 or np.quantile(varying, 0.75) > _SCALE_RANGE_RATIO * np.quantile(varying, 0.25):
         return True
@@ -301,7 +301,7 @@ def _fit_and_predict_fold(work: _FoldTask, unit: int) -> tuple[Predictions, NDAr
         n_pairs = train_classes.size * (train_classes.size - 1) // 2
         scores = np.empty((lambdas.size, test.size, n_pairs), dtype=np.float32)
         y_pred = np.empty((lambdas.size, test.size), dtype=smallest_code_dtype(folds.n_classes))
-        for block in blocks(test.size, svms.n_rows + 2 * lambdas.size * n_pairs):
+        for block in row_blocks(test.size, svms.n_rows + 2 * lambdas.size * n_pairs):
             decisions = svms.decisions(width.between(train, test[block]))
             y_pred[:, block] = svms.winners(decisions)
             with default_errstate():
@@ -354,7 +354,7 @@ class SharedKernelValues:
     def __init__(self, rows: FloatArray, kernel: str, single: bool, max_bytes: int | None) -> None:
         self.rows, self._kernel, self._max_bytes = rows, kernel, max_bytes
         #: Whether SVMs are trained on kernel matrices in single precision.
-        self._single = single or len(rows) >= SINGLE_FROM
+        self._single = single or len(rows) >= SINGLE_PRECISION_FROM
         self._in_process = True
         self.release()
 
@@ -373,7 +373,12 @@ class SharedKernelValues:
 
     def prepare(self) -> None:
         """Compute the matrix on all cores, if memory allows, before threads need parts of it."""
-        if self._in_process and self._matrix is None and len(self.rows) < SINGLE_FROM and self.max_buffers(8) > 0:
+        if (
+            self._in_process
+            and self._matrix is None
+            and len(self.rows) < SINGLE_PRECISION_FROM
+            and self.max_buffers(8) > 0
+        ):
             self._matrix = shared_matrix(self.rows, self._kernel)
 
     def max_buffers(self, reserved: int = 0) -> int:
@@ -396,13 +401,13 @@ class SharedKernelValues:
         if self._matrix is None or buffer is None:
             values = self.rows if rows.size == len(self.rows) else self.rows[rows]
             return kernel.gram_in_single(values) if self._single else kernel.gram(values)
-        return kernel.of_shared(self._matrix, rows, rows, buffer[: rows.size**2].reshape(rows.size, rows.size))
+        return kernel.gram_from_shared(self._matrix, rows, rows, buffer[: rows.size**2].reshape(rows.size, rows.size))
 
     def between(self, kernel: Kernel, down: Rows, across: Rows) -> FloatArray:
         """Kernel values of some training rows with others."""
         if self._matrix is None:
             return kernel.between(self.rows[down], self.rows[across])
-        return kernel.of_shared(self._matrix, down, across)
+        return kernel.gram_from_shared(self._matrix, down, across)
 
 
 @dataclass(frozen=True, eq=False)

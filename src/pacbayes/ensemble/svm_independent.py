@@ -79,7 +79,7 @@ def train_independent(task: IndependentTask, jobs: int, checkpoint: Checkpoint |
     if task.names is not None:
         for classifier in classifiers:
             classifier.feature_names_in_ = task.names
-    params = [settings.params_of(i, svm.kernel.gamma) for i, svm in enumerate(trained)]
+    params = [settings.classifier_params(i, svm.kernel.gamma) for i, svm in enumerate(trained)]
     return Estimators(classifiers, params, classes, kkt_violation=violation, converged=converged)
 
 

@@ -18,7 +18,7 @@ from pacbayes.ensemble.calibration import PAIRS
 from pacbayes.ensemble.members import Calibrations, Coding, Predictions, smallest_code_dtype
 from pacbayes.ensemble.quick import to_numeric_table
 from pacbayes.svm.kernel import Kernel, Scaling
-from pacbayes.svm.one_vs_one import OneVsOnePaths, blocks
+from pacbayes.svm.one_vs_one import OneVsOnePaths, row_blocks
 from pacbayes.svm.svm_classifier import SVMSettings
 
 
@@ -111,7 +111,7 @@ class KernelSVMs:
                 k, position = divmod(i, self.settings.lambdas.size)
                 svm, rows = self.svms[k].svm(position), np.flatnonzero(assigned == i)
                 support = self.rows[svm.support]
-                for block in blocks(rows.size, len(support) + X.shape[1] + 2 * len(svm.pairs)):
+                for block in row_blocks(rows.size, len(support) + X.shape[1] + 2 * len(svm.pairs)):
                     K = self.kernels[k].between(support, self.scaling(X[rows[block]]))
                     codes[rows[block]] = svm.predict(svm.decisions(K))
                 advance(rows.size)
@@ -127,10 +127,10 @@ class KernelSVMs:
         total = np.zeros((len(X), calibrations.classes.size))
         with limit_to_one_thread(), progress("probabilities", used.size * len(X)) as advance:
             for kernel, positions, svms, rows in self._iter_by_kernel(used):
-                for block in blocks(len(X), len(rows) + X.shape[1] + 2 * len(svms.pairs)):
+                for block in row_blocks(len(X), len(rows) + X.shape[1] + 2 * len(svms.pairs)):
                     K = kernel.between(rows, self.scaling(X[block]))
                     for j, i in enumerate(used[positions].tolist()):
-                        total[block] += weights[i] * calibrations.maps[i](svms.decisions_of(j, K))
+                        total[block] += weights[i] * calibrations.maps[i](svms.decisions_at(j, K))
                         advance(K.shape[1])
         return total
 

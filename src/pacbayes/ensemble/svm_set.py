@@ -29,12 +29,12 @@ from pacbayes.ensemble.validation import check_predictions_fit
 from pacbayes.svm.kernel import (
     AUTO_SCALE,
     NYSTROEM,
-    SINGLE_FROM,
+    SINGLE_PRECISION_FROM,
     SVM_KERNELS,
     Gamma,
     check_gamma,
     check_scale,
-    number_of_widths,
+    count_widths,
 )
 from pacbayes.svm.landmarks import GRAM_BLOCKS, N_COMPONENTS
 from pacbayes.svm.path import check_lambdas
@@ -193,7 +193,7 @@ class SvmFamily:
     def check_split(self, split: str) -> None:
         """Raise before training if the settings are incompatible with the kind of split."""
         check_preprocessor(self.preprocessor, split)
-        if split != "shared" and number_of_widths(self.gamma) > 1:
+        if split != "shared" and count_widths(self.gamma) > 1:
             raise ValueError(
                 f"gamma must be a single width for split={split!r}, such as 'sigest': each SVM has its own training "
                 f"set; got {self.gamma!r}"
@@ -204,7 +204,7 @@ class SvmFamily:
     @property
     def n_svms(self) -> int:
         """Number of SVMs."""
-        return self.lambdas.size * (1 if self.kernel == "linear" else number_of_widths(self.gamma))
+        return self.lambdas.size * (1 if self.kernel == "linear" else count_widths(self.gamma))
 
     def train(self, job: TrainingJob, max_bytes: int | None = None) -> TrainedMembers:
         """Train the SVMs on training rows only."""
@@ -268,7 +268,7 @@ def _check_memory(
         what = f"{width} features of {n} rows"
     elif split.shared is not None:
         # Several widths are trained one after the other.
-        entry = 10 if n < SINGLE_FROM else 5
+        entry = 10 if n < SINGLE_PRECISION_FROM else 5
         needed = entry * n * n + 10 * (k - 1) * n_svms * n + 8 * n * columns + BLOCK_BYTES
         what = f"a kernel matrix of {n} x {n} and the duals of {n_svms} classifiers"
     else:

@@ -27,11 +27,11 @@ from pacbayes._utils.arrays import SMALLEST, FloatArray
 from pacbayes._utils.checks import check_choice, import_optional
 from pacbayes.bounds.binary_kl import kl_divergence, kl_roots
 from pacbayes.bounds.bound import average_risk, kullback_leibler
-from pacbayes.posteriors.paper_schemes import start_weights
+from pacbayes.posteriors.paper_schemes import initial_weights
 from pacbayes.posteriors.posterior import Posterior, Problem
 
 FORMULATIONS = ("one-sided", "paper")
-# Clarabel's default tolerances are 1e-8, with which the paper's procedure drifts three times as far from its start.
+# With Clarabel's default tolerances of 1e-8, the paper's procedure drifts three times as far from its start.
 _TOLERANCES = {"tol_feas": 1e-10, "tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10}
 _NOT_APPLICABLE = (
     "not applicable: the average empirical risk of the start is zero, where kl(L, r) has no subgradient and hence no "
@@ -39,8 +39,8 @@ _NOT_APPLICABLE = (
 )
 
 
-class _Round:
-    """The convex program of a round, compiled once; each round sets its parameters."""
+class _ConvexProgram:
+    """Convex program of one round, compiled once; each round only sets its parameters."""
 
     def __init__(self, problem: Problem, used: Any, two_sided: bool, options: Mapping[str, Any]) -> None:
         cp = self._cvxpy = import_optional("cvxpy", "method 'ccp'")
@@ -58,8 +58,8 @@ class _Round:
         risk = risks @ q
         tangent = self._constant + self._in_risk * risk + self._in_r * r
         kl = -cp.sum(cp.entr(q)) - log_prior @ q
-        # Divided by m, as in the paper: without the division Clarabel stops early from some starts if zero risk is
-        # optimal.
+        # The constraint is divided by m, as in the paper; otherwise Clarabel stops early from some starts if zero risk
+        # is optimal.
         constraints = [(kl + function.log_term) / function.m <= tangent, r >= risk, cp.sum(q) == 1, q >= 0]
         self._log_ratio = cp.Parameter(used.size)
         if two_sided:
@@ -76,7 +76,7 @@ class _Round:
         return risk, x, float(kl_roots(risk, x)[1])
 
     def next(self, weights: FloatArray) -> tuple[FloatArray | None, str]:
-        """Solve one round; the new weights, or None if there are none, and Clarabel's status."""
+        """Solve one round; return the new weights (None if the solver failed) and Clarabel's status."""
         risk, _, r = self.value(weights)
         in_risk = math.log(risk / r) - math.log((1.0 - risk) / (1.0 - r))
         in_r = (r - risk) / (r * (1.0 - r))
@@ -85,7 +85,7 @@ class _Round:
         self._log_ratio.value = np.log(np.maximum(weights[self.used], SMALLEST)) - self._log_prior
         try:
             with warnings.catch_warnings():
-                # The bound of an inaccurate solution is computed from its weights anyway.
+                # An inaccurate solution is acceptable: its bound is recomputed from its weights.
                 warnings.filterwarnings("ignore", message="Solution may be inaccurate", category=UserWarning)
                 self._program.solve(solver="CLARABEL", **self._options)
         except self._cvxpy.SolverError as error:
@@ -98,7 +98,7 @@ class _Round:
         return new_weights / new_weights.sum(), status
 
 
-def ccp(
+def solve_ccp(
     problem: Problem,
     tol: float,
     *,
@@ -118,13 +118,13 @@ def ccp(
     tol : float
         A run has converged when a round decreases the bound by less than `tol`.
     formulation : {"one-sided", "paper"}
-        See the module docstring; "paper" leaves its start only by the solver's tolerance.
+        See the module docstring; with "paper" the iterate moves away from the start only by the solver's tolerance.
     start : {"random", "prior"} or array_like
         Initial weights; "random" draws exponential weights.
     random_state : int
         Seed of the first random start; further starts use the following integers.
     n_init : int
-        Number of random starts.  The best result is returned; `details` has the bounds of all.
+        Number of random starts.  The best result is returned; `details` contains the bounds of all starts.
     max_iter : int
         Maximum number of rounds of a run.
     solver_options : mapping, optional
@@ -150,8 +150,11 @@ def ccp(
     if n_init > 1 and not (isinstance(start, str) and start == "random"):
         raise ValueError(f"n_init = {n_init} requires start='random'; other starts are run once")
     used = np.flatnonzero(problem.normalised_prior)
-    program = _Round(problem, used, formulation == "paper", _TOLERANCES | dict(solver_options or {}))
-    runs = [_run(program, start_weights(start, random_state + i, problem), tol, max_iter) for i in range(n_init)]
+    program = _ConvexProgram(problem, used, formulation == "paper", _TOLERANCES | dict(solver_options or {}))
+    runs = [
+        _run_from_start(program, initial_weights(start, random_state + i, problem), tol, max_iter)
+        for i in range(n_init)
+    ]
     bounds = np.array([run["trace"][-1] for run in runs])
     best = runs[int(np.argmin(bounds))]
     return problem.posterior(
@@ -172,8 +175,8 @@ def ccp(
     )
 
 
-def _run(program: _Round, weights: FloatArray, tol: float, max_iter: int) -> dict[str, Any]:
-    """Run the procedure from one start; the best weights, the trace of decreasing bounds, and the final status."""
+def _run_from_start(program: _ConvexProgram, weights: FloatArray, tol: float, max_iter: int) -> dict[str, Any]:
+    """Run the procedure from one start; return the best weights, the trace of bounds, and the final status."""
     risk, _, value = program.value(weights)
     run: dict[str, Any] = {"weights": weights, "trace": [value], "converged": False, "status": ""}
     if risk == 0.0:

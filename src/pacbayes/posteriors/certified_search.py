@@ -33,28 +33,28 @@ from pacbayes._utils.arrays import EPS, SMALLEST_NORMAL, round_down, round_up
 from pacbayes.bounds.distance import BoundFunction
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve
 
-# Fraction of the tolerance available to the search; the rest covers rounding.
+# Fraction of the tolerance used by the search; the rest covers rounding errors.
 _SEARCH_SHARE = 0.75
-# A cell that shrinks to less than this fraction of its length is not split.
-_GAIN = 0.7
-# Relative width in beta below which a lower bound of a cell may be sharp enough for a proof.
-_WIDE = 0.05
+# A cell is split unless it shrinks to less than this fraction of its length.
+_MIN_SHRINKAGE = 0.7
+# Relative width in beta below which the lower bound of a cell may be sharp enough to discard it.
+_MAX_PROOF_WIDTH = 0.05
 # A factor exp(-_FAR) is below any tolerance used in practice.
-_FAR = 20.0
+_FAR_EXPONENT = 20.0
 # First finite beta of the search, at most this multiple of n: beyond, the ratio is below beta unless it is infinite.
 # Without this limit the first step would be infinite if the second smallest risk is only a subnormal number larger.
-_FARTHEST = 1e4
+_MAX_BETA_FACTOR = 1e4
 # Decreasing the risk by this fraction of the bound changes the bound by less than a unit in the last place, with
 # logarithmic factors to spare: next to zero kl has the slope ln(r/L).
-_SAME = 1e-4 * EPS
+_NEGLIGIBLE = 1e-4 * EPS
 # Bounds that differ by at most this many units in the last place count as equal: up to 7 occur next to a minimum.
-_ROUNDING = 16.0
+_EQUAL_ULPS = 16.0
 # Upper bound of the rounding errors of divergences.
 _LARGEST_ERROR = 1e-9
 
 
 class Node(NamedTuple):
-    """A point on the curve with its bound B and its ratio (dB/dL)/(dB/dK)."""
+    """Point on the Gibbs curve with its bound B and its ratio (dB/dL)/(dB/dK)."""
 
     point: CurvePoint
     bound: float
@@ -67,7 +67,7 @@ class Node(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """The part of the curve between two nodes, with a lower bound of B in its interior."""
+    """Part of the curve between two nodes, with a lower bound on B in its interior."""
 
     lower: float
     #: Tie-breaker for cells with equal lower bounds on the heap.
@@ -80,7 +80,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Minimum:
-    """The best point, a proved lower bound of B on the simplex, and the cost of the search."""
+    """Best point of a search, a proved lower bound on B over the simplex, and the cost of the search."""
 
     point: CurvePoint
     lower_bound: float
@@ -89,21 +89,21 @@ class Minimum:
 
 
 class CertifiedSearch:
-    """Branch and bound for a bound function on a Gibbs curve."""
+    """Branch-and-bound minimisation of a bound function on a Gibbs curve."""
 
     def __init__(self, curve: GibbsCurve, function: BoundFunction) -> None:
         self.curve = curve
         self.function = function
-        # The error of the ratio comes from exponents of the size of the log prior, and from the prior itself.
+        # The ratio inherits errors from exponents of the size of the log prior, and from the prior itself.
         self._margin = 1e-12 - 8 * EPS * curve.min_log_mass + 4.0 * curve.mass_error
         self._nodes: list[Node] = []
         self._cells: list[Cell] = []
         self._n_cells = 0
-        # Smallest lower bound of all cells that are not split any further.
+        # Smallest lower bound among the cells that are not split any further.
         self._finished = math.inf
-        # From here on nearly all mass is on the smallest risk.
-        self._far = min(_FAR / max(curve.next_above, SMALLEST_NORMAL), _FARTHEST * function.factor)
-        self._best = self._node(0.0)
+        # Beyond this beta, nearly all mass is on the smallest risk.
+        self._far = min(_FAR_EXPONENT / max(curve.risk_gap, SMALLEST_NORMAL), _MAX_BETA_FACTOR * function.factor)
+        self._best = self._evaluate_node(0.0)
 
     def run(self, tol: float, max_evaluations: int) -> Minimum:
         """Search until the gap is at most `tol`, or for about `max_evaluations` evaluations of the curve.
@@ -111,31 +111,31 @@ class CertifiedSearch:
         A further call with a smaller tolerance continues the search.
         """
         if not self._n_cells:
-            start, end = self._best, self._node(math.inf)
+            start, end = self._best, self._evaluate_node(math.inf)
             self._evaluate_closed_form(start, end)
-            self._add(start, end, False)
+            self._push_cell(start, end, False)
         cells = self._cells
         while cells and cells[0].lower < self._best.bound - _SEARCH_SHARE * tol and self.evaluations < max_evaluations:
             cell = heapq.heappop(cells)
             # Splitting does not help if the cell's lower bound exceeds the best bound up to rounding.
-            close = cell.lower >= self._best.bound * (1.0 - 1e-11) and cell.lower >= self._node_lower(self._best)
+            close = cell.lower >= self._best.bound * (1.0 - 1e-11) and cell.lower >= self._node_lower_bound(self._best)
             self._finished = min(self._finished, cell.lower if close else self._refine(cell))
-        lower = min(cells[0].lower if cells else math.inf, self._finished, self._least_node())
+        lower = min(cells[0].lower if cells else math.inf, self._finished, self._nodes_lower_bound())
         return Minimum(self._best.point, lower, self.evaluations, self._n_cells)
 
     def polish(self) -> CurvePoint:
-        """Move the best point to the nearest stationary point, equation (fixed-point), unless that has a larger bound.
+        """Move the best point to the nearest stationary point, equation (fixed-point), if its bound is not larger.
 
         The bound is flat at its minimum: 16 digits of the bound determine 8 digits of beta and of the weights.  The
         residual is not flat there.  Its root is approximated by the secant method, as long as the residual decreases,
         after a first step that decreases it wherever B is convex.
         """
         best = self._best
-        last, node = best, self._node(best.ratio)
+        last, node = best, self._evaluate_node(best.ratio)
         while abs(node.residual) < abs(last.residual) < math.inf:
             step = node.residual * (node.point.beta - last.point.beta) / (last.residual - node.residual)
-            last, node = node, self._node(max(node.point.beta + step, 0.0))
-        return (last if last.bound <= round_up(best.bound, _ROUNDING) else best).point
+            last, node = node, self._evaluate_node(max(node.point.beta + step, 0.0))
+        return (last if last.bound <= round_up(best.bound, _EQUAL_ULPS) else best).point
 
     def _evaluate_closed_form(self, start: Node, end: Node) -> None:
         """Evaluate the optimum directly if the ratio is constant, as for linear: equation (closed-form).
@@ -144,16 +144,16 @@ class CertifiedSearch:
         still has to prove that it is the minimum.
         """
         if start.ratio == end.ratio:
-            self._node(start.ratio)
+            self._evaluate_node(start.ratio)
 
-    def _least_node(self) -> float:
-        """Lower bound of B at all nodes, where discarded parts of the curve attain their minimum."""
-        lower = self._node_lower(self._best)
-        # The other nodes are farther away than any rounding error.
+    def _nodes_lower_bound(self) -> float:
+        """Lower bound on B at all nodes, where discarded parts of the curve attain their minimum."""
+        lower = self._node_lower_bound(self._best)
+        # The bounds of all other nodes are larger by more than any rounding error.
         near = self._best.bound + 1e3 * (self._best.bound - lower)
-        return min(self._node_lower(node) for node in self._nodes if node.bound <= near)
+        return min(self._node_lower_bound(node) for node in self._nodes if node.bound <= near)
 
-    def _node(self, beta: float) -> Node:
+    def _evaluate_node(self, beta: float) -> Node:
         point = self.curve.at(beta)
         node = Node(point, *self.function.value_and_ratio(point.risk, point.kl))
         self._nodes.append(node)
@@ -166,29 +166,29 @@ class CertifiedSearch:
         """Number of evaluated points on the curve."""
         return len(self._nodes)
 
-    def _value_below(self, risk: float, kl: float) -> float:
+    def _evaluate_down(self, risk: float, kl: float) -> float:
         """Evaluate f, rounded down instead of up."""
         return round_down(self.function(max(risk, 0.0), max(kl, 0.0)), 64)
 
-    def _node_lower(self, node: Node) -> float:
+    def _node_lower_bound(self, node: Node) -> float:
         in_risk, in_kl, _ = self.curve.errors(node.point)
-        return self._value_below(node.point.risk - in_risk, node.point.kl - in_kl)
+        return self._evaluate_down(node.point.risk - in_risk, node.point.kl - in_kl)
 
-    def _add(self, left: Node, right: Node, monotone: bool, lower: float = -math.inf) -> None:
+    def _push_cell(self, left: Node, right: Node, monotone: bool, lower: float = -math.inf) -> None:
         """Push a cell onto the heap; `monotone` and `lower` are inherited from the cell that contains it."""
         if not monotone:
             threshold = self.function.threshold(right.point.kl)
             monotone = self.function.distance.ratio_is_monotone(left.point.risk, threshold)
         a, b = left.point, right.point
-        lower = max(self._tangents(a, b) if monotone else self._corner(a, b), lower)
+        lower = max(self._tangents_bound(a, b) if monotone else self._corner_bound(a, b), lower)
         heapq.heappush(self._cells, Cell(lower, self._n_cells, left, right, monotone))
         self._n_cells += 1
 
-    def _corner(self, a: CurvePoint, b: CurvePoint) -> float:
+    def _corner_bound(self, a: CurvePoint, b: CurvePoint) -> float:
         """Lower bound of B between two points: f at the smallest risk and divergence, equation (corner)."""
-        return self._value_below(b.risk - self.curve.errors(b)[0], a.kl - self.curve.errors(a)[1])
+        return self._evaluate_down(b.risk - self.curve.errors(b)[0], a.kl - self.curve.errors(a)[1])
 
-    def _tangents(self, a: CurvePoint, b: CurvePoint) -> float:
+    def _tangents_bound(self, a: CurvePoint, b: CurvePoint) -> float:
         """Lower bound of B strictly between two points: f at the intersection of the tangents, equation (tangents)."""
         # Both tangents are lowered by the larger of their errors, which does not change the risk at the intersection.
         error = max(self.curve.errors(a)[2], self.curve.errors(b)[2])
@@ -196,15 +196,15 @@ class CertifiedSearch:
         # The tangent at infinity is vertical, at the smallest risk.
         above = max((free_b - free_a) / (b.beta - a.beta), 0.0) * (1.0 - 4 * EPS) if b.beta < math.inf else 0.0
         kl = free_a - a.beta * above - 4 * EPS * (abs(free_a) + a.beta * above)
-        return self._value_below(self.curve.min_risk * (1.0 - 4 * EPS) + above, kl)
+        return self._evaluate_down(self.curve.min_risk * (1.0 - 4 * EPS) + above, kl)
 
     def _refine(self, cell: Cell) -> float:
         """Replace a cell by smaller cells, or discard it if B is proved to be monotone in it.
 
         Return infinity in both cases, and the lower bound of a cell that is too small to be split.
         """
-        if self._is_point(cell.left.point, cell.right.point, cell.monotone):
-            return self._last_lower(cell.left, cell.right, cell)
+        if self._is_negligible(cell.left.point, cell.right.point, cell.monotone):
+            return self._final_lower_bound(cell.left, cell.right, cell)
         a, b = self._shrink(cell.left, cell.right) if cell.monotone else (cell.left, cell.right)
         beta_a, beta_b = a.point.beta, b.point.beta
         min_ratio, max_ratio = (a.ratio, b.ratio) if cell.monotone else self._ratio_range(a.point, b.point)
@@ -213,54 +213,55 @@ class CertifiedSearch:
         if low >= beta_b or high <= beta_a:
             return math.inf
         if low >= high:  # equal up to rounding
-            return self._last_lower(a, b, cell)
-        inner = [beta for beta in self._inner(a, b, low, high) if beta_a < beta < beta_b]
+            return self._final_lower_bound(a, b, cell)
+        inner = [beta for beta in self._choose_split(a, b, low, high) if beta_a < beta < beta_b]
         if not inner:
-            return self._last_lower(a, b, cell)
-        nodes = [self._node(beta) for beta in inner]
+            return self._final_lower_bound(a, b, cell)
+        nodes = [self._evaluate_node(beta) for beta in inner]
         if inner[0] != low:
             nodes.insert(0, a)
         if inner[-1] != high:
             nodes.append(b)
         for left, right in pairwise(nodes):
-            self._add(left, right, cell.monotone, cell.lower)
+            self._push_cell(left, right, cell.monotone, cell.lower)
         return math.inf
 
-    def _is_point(self, a: CurvePoint, b: CurvePoint, monotone: bool) -> bool:
+    def _is_negligible(self, a: CurvePoint, b: CurvePoint, monotone: bool) -> bool:
         """Whether the length of a cell affects its lower bound less than the rounding errors of its ends.
 
-        Measured in divergence: the tangents intersect at most (b - a)(L(a) - L(b)) below the curve, and the corner is
+        The effect is measured in divergence: the tangents intersect at most (b - a)(L(a) - L(b)) below the curve, and
+        the corner is
         at most b (L(a) - L(b)) below it.  The tangents of an unbounded cell intersect at the smallest risk, above the
         divergence at `a`.
         """
         if b.beta == math.inf:
-            return a.risk - b.risk <= _SAME * self._best.bound
+            return a.risk - b.risk <= _NEGLIGIBLE * self._best.bound
         loss = (b.beta - a.beta if monotone else b.beta) * (a.risk - b.risk)
-        # Compare with a constant first: the loss is nearly always far larger than any rounding error.
+        # Compare with a constant first, since the loss nearly always exceeds any rounding error by far.
         return loss < _LARGEST_ERROR and loss <= max(self.curve.errors(a)[2], self.curve.errors(b)[2])
 
-    def _last_lower(self, a: Node, b: Node, cell: Cell) -> float:
-        """Best lower bound between two nodes of a cell that is not split any further.
+    def _final_lower_bound(self, a: Node, b: Node, cell: Cell) -> float:
+        """Best lower bound for a cell that is not split any further.
 
-        The intersection of tangents of nearly equal slope is dominated by rounding; the corner is then the better
-        bound.
+        The intersection of tangents with nearly equal slopes is dominated by rounding errors; then the corner gives the
+        better bound.
         """
-        lower = max(cell.lower, self._corner(a.point, b.point))
-        return max(lower, self._tangents(a.point, b.point)) if cell.monotone else lower
+        lower = max(cell.lower, self._corner_bound(a.point, b.point))
+        return max(lower, self._tangents_bound(a.point, b.point)) if cell.monotone else lower
 
     def _shrink(self, a: Node, b: Node) -> tuple[Node, Node]:
         """Move both ends of a cell with monotone ratio inwards, past the parts on which B is monotone.
 
-        Stop when little is gained, or when the cell may be narrow enough for a proof; a lower bound computed earlier
-        would be useless.
+        Stop when little is gained, or when the cell may be narrow enough for a proof; earlier lower bounds would be too
+        loose.
         """
         while True:
             beta_a, beta_b = a.point.beta, b.point.beta
             low, high = a.ratio * (1.0 - self._margin), b.ratio * (1.0 + self._margin)
-            gains = beta_a < low < high < beta_b and high - low < _GAIN * (beta_b - beta_a)
-            if not gains or high - low < _WIDE * high:
+            gains = beta_a < low < high < beta_b and high - low < _MIN_SHRINKAGE * (beta_b - beta_a)
+            if not gains or high - low < _MAX_PROOF_WIDTH * high:
                 return a, b
-            a, b = self._node(low), self._node(high)
+            a, b = self._evaluate_node(low), self._evaluate_node(high)
 
     def _ratio_range(self, a: CurvePoint, b: CurvePoint) -> tuple[float, float]:
         """Bounds of the ratio between two points, from the box that they span."""
@@ -268,14 +269,14 @@ class CertifiedSearch:
         low, high = self.function.distance.ratio_range(b.risk, a.risk, threshold(a.kl), threshold(b.kl))
         return factor * low, factor * high
 
-    def _inner(self, a: Node, b: Node, low: float, high: float) -> list[float]:
-        """Choose where to evaluate next in a cell whose minima lie between `low` and `high`."""
+    def _choose_split(self, a: Node, b: Node, low: float, high: float) -> list[float]:
+        """Choose the next evaluation point in a cell whose minima lie between `low` and `high`."""
         beta_a, beta_b = a.point.beta, b.point.beta
         if high == math.inf:
             return [low, max(self._far, 4.0 * low)]
-        if high - low < _GAIN * (beta_b - beta_a):
+        if high - low < _MIN_SHRINKAGE * (beta_b - beta_a):
             return [low, high]
-        # Little is gained at the ends: split where the ratio crosses beta if it does, else in the middle.
+        # If little is gained at the ends, split where the ratio crosses beta, or else in the middle.
         left, right = a.ratio - beta_a, beta_b - b.ratio
         if 0.0 < left < math.inf and 0.0 < right < math.inf:
             return [beta_a + (beta_b - beta_a) * min(max(left / (left + right), 0.05), 0.95)]

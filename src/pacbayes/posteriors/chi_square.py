@@ -29,8 +29,8 @@ from pacbayes.bounds.distances import get_distance
 from pacbayes.posteriors.gibbs import Groups, check_prior, group_risks
 from pacbayes.posteriors.posterior import Posterior
 
-# Steps of the search for a stationary point after the minimum is certified.
-_POLISH = 50
+# Maximum number of steps towards a stationary point after the minimum is certified.
+_MAX_POLISH_STEPS = 50
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -51,16 +51,16 @@ class ChiSquarePosterior(Posterior):
 
     #: The chi-square divergence of the weights from the prior, :math:`\sum_i q_i^2/p_i - 1`, rounded up.
     chi2: float
-    #: The divergence that was minimised with.
+    #: Divergence of the minimised bound.
     divergence: str = "chi2"
 
-    def _facts(self) -> tuple[str, dict[str, str], dict[str, str]]:
-        line, first, last = super()._facts()
+    def _repr_params(self) -> tuple[str, dict[str, str], dict[str, str]]:
+        line, first, last = super()._repr_params()
         return f"chi2, {line}", first | {"chi-square divergence": format_rounded_up(self.chi2, 4)}, last
 
 
 class _Node(NamedTuple):
-    """A point on the curve: threshold, risk above the smallest, K_2, the slope of its line, and its bound."""
+    """Point on the curve: threshold, risk minus the smallest risk, K_2, the slope of its line, and its bound."""
 
     threshold: float
     above: float
@@ -70,7 +70,7 @@ class _Node(NamedTuple):
 
 
 class _Curve:
-    """The curve of grouped classifiers, with `threshold` as the difference of t and the smallest risk."""
+    """Curve of grouped classifiers, parametrised by `threshold`, the difference of t and the smallest risk."""
 
     def __init__(self, groups: Groups) -> None:
         self.min_risk = float(groups.risks[0])
@@ -80,11 +80,11 @@ class _Curve:
         self.error = 4.0 * groups.mass_error + (4.0 * groups.risks.size + 64.0) * EPS
         total, moment = np.cumsum(self.mass), np.cumsum(self.mass * self.above)
         self._total, self._moment = total, moment
-        #: Z at the thresholds where a further group enters.
+        #: Z at the thresholds at which further groups get positive weights.
         self._knots = self.above[1:] * total[:-1] - moment[:-1]
 
-    def threshold_of(self, slope: float) -> float:
-        """Threshold of the point whose line has a slope."""
+    def threshold_at_slope(self, slope: float) -> float:
+        """Threshold of the point at which the line has the given slope."""
         z = 2.0 / slope
         j = int(np.searchsorted(self._knots, z))
         return float((z + self._moment[j]) / self._total[j])
@@ -94,7 +94,7 @@ class _Curve:
         parts = self.mass * (1.0 if threshold == math.inf else np.maximum(threshold - self.above, 0.0))
         return np.asarray(parts / parts.sum())
 
-    def at(self, threshold: float, function: ChiSquareBound) -> _Node:
+    def evaluate_at(self, threshold: float, function: ChiSquareBound) -> _Node:
         """Evaluate the curve."""
         if threshold == math.inf:
             above, k2, slope = float(self.mass @ self.above), 1.0, 0.0
@@ -105,8 +105,8 @@ class _Curve:
             above, k2, slope = float(parts @ self.above) / z, max(float(parts @ (height / z)) / z, 1.0), 2.0 / z
         return _Node(threshold, above, k2, slope, function(self.min_risk + above, k2 - 1.0))
 
-    def end(self, function: ChiSquareBound) -> _Node:
-        """Evaluate the prior restricted to the smallest risk, where the boundary becomes vertical."""
+    def evaluate_end(self, function: ChiSquareBound) -> _Node:
+        """Evaluate the end of the curve, the prior restricted to the smallest risk, where the curve is vertical."""
         k2 = 1.0 / float(self.mass[0])
         threshold = float(self.above[1]) if self.above.size > 1 else math.inf
         return _Node(threshold, 0.0, k2, math.inf, function(self.min_risk, k2 - 1.0))
@@ -117,11 +117,13 @@ class _Search:
 
     def __init__(self, curve: _Curve, function: ChiSquareBound) -> None:
         self.curve, self.function = curve, function
-        self.nodes = [curve.end(function), curve.at(math.inf, function)]
+        self.nodes = [curve.evaluate_end(function), curve.evaluate_at(math.inf, function)]
 
     def run(self, tol: float, max_evaluations: int) -> tuple[_Node, float]:
-        """Best point and lower bound."""
-        cells: list[tuple[float, int, _Node, _Node]] = [(self._lower(*self.nodes), 0, self.nodes[0], self.nodes[1])]
+        """Search until the gap is at most `tol`; return the best point and the lower bound."""
+        cells: list[tuple[float, int, _Node, _Node]] = [
+            (self._vertex_lower_bound(*self.nodes), 0, self.nodes[0], self.nodes[1])
+        ]
         best = min(self.nodes, key=lambda node: node.bound)
         finished, order = math.inf, 0
         while cells and cells[0][0] < best.bound - 0.75 * tol and len(self.nodes) < max_evaluations:
@@ -131,31 +133,30 @@ class _Search:
             if not right.slope < slope < left.slope or not 0.0 < slope < math.inf:
                 finished = min(finished, lower)
                 continue
-            # The line parallel to the chord; at a corner of the curve its point is one of the two.
-            node = self.curve.at(self.curve.threshold_of(slope), self.function)
+            # Add the line parallel to the chord; at a corner of the curve it touches one of the two points.
+            node = self.curve.evaluate_at(self.curve.threshold_at_slope(slope), self.function)
             node = node._replace(slope=slope)
             self.nodes.append(node)
             best = min(best, node, key=lambda node: node.bound)
             for a, b in ((left, node), (node, right)):
                 order += 1
-                heapq.heappush(cells, (max(self._lower(a, b), lower), order, a, b))
+                heapq.heappush(cells, (max(self._vertex_lower_bound(a, b), lower), order, a, b))
         return best, min(finished, cells[0][0] if cells else math.inf, round_down(best.bound, 64.0))
 
-    def _lower(self, left: _Node, right: _Node) -> float:
-        """Bound at the vertex of two lines, rounded down."""
+    def _vertex_lower_bound(self, left: _Node, right: _Node) -> float:
+        """Evaluate the bound at the intersection of two lines, rounded down."""
         error = self.curve.error
         level = (right.k2 + right.slope * right.above) * (1.0 - error)
         if left.slope == math.inf:
             above, k2 = 0.0, level
         else:
             other = (left.k2 + left.slope * left.above) * (1.0 - error)
-            # The place of the vertex is uncertain if the slopes are nearly equal: take the smallest risk and the
-            # smallest K_2 that it can have.
+            # The vertex is uncertain if the slopes are nearly equal: use its smallest possible risk and K_2.
             apart = left.slope - right.slope
             above, slack = (other - level) / apart, 8 * EPS * (other + level) / apart
             k2 = level * (1.0 - 8 * EPS) - right.slope * (max(above, 0.0) + slack)
             above -= slack
-        # The vertex is neither left of the first point nor below the second.
+        # The risk of the vertex is at least that of the first point, its K_2 at least that of the second.
         above = min(max(above, left.above * (1.0 - error)), right.above)
         k2 = max(k2, right.k2 * (1.0 - error), 1.0)
         risk = self.curve.min_risk * (1.0 - 4 * EPS) + above
@@ -169,16 +170,16 @@ class _Search:
 
         if not 0.0 < best.slope < math.inf or best.above == 0.0:
             return best
-        last = self.curve.at(best.threshold, self.function)
-        node = self.curve.at(self.curve.threshold_of(last.slope + residual(last)), self.function)
-        for _ in range(_POLISH):
+        last = self.curve.evaluate_at(best.threshold, self.function)
+        node = self.curve.evaluate_at(self.curve.threshold_at_slope(last.slope + residual(last)), self.function)
+        for _ in range(_MAX_POLISH_STEPS):
             before, now = residual(last), residual(node)
             if not abs(now) < abs(before):
                 break
             slope = node.slope + now * (node.slope - last.slope) / (before - now)
             if not 0.0 < slope < math.inf:
                 break
-            last, node = node, self.curve.at(self.curve.threshold_of(slope), self.function)
+            last, node = node, self.curve.evaluate_at(self.curve.threshold_at_slope(slope), self.function)
         return min(best, last, key=lambda candidate: candidate.bound)
 
 

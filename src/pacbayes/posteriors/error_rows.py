@@ -7,8 +7,8 @@ With E the H x m matrix of errors, the weight of the classifiers that are wrong 
 
 the probability that two classifiers drawn independently are both wrong.
 
-Each classifier may have its own validation rows, such as the out-of-bag rows of a forest (`OwnRows`).  A pair is then
-evaluated on the validation rows of both: :math:`\hat\Lambda_{ij}` is the fraction of these on which both are wrong.
+Each classifier may have its own validation rows, such as the out-of-bag rows of a forest (`PairwiseRisks`).  A pair is
+then evaluated on the rows that both share: :math:`\hat\Lambda_{ij}` is the fraction of these on which both are wrong.
 The theorem for pairs holds with the smallest number of such rows over all pairs, the theorem for single classifiers
 with the smallest number of rows of a classifier: equation (own-rows) of docs/mathematics.md.  The matrix
 :math:`\hat\Lambda` need not be positive semidefinite, so no lower bound over all weights is available.
@@ -29,16 +29,16 @@ from pacbayes._utils.checks import check_not_masked, check_sample_size
 from pacbayes.bounds.bound import average_risk
 from pacbayes.posteriors.gibbs import Groups, group_risks
 
-# Rows are converted to floating-point numbers in blocks of about this many entries.
+# Maximum number of entries per block when rows are converted to floating-point numbers.
 _BLOCK = 1 << 20
 # Relative error of NumPy's pairwise sum of a contiguous array, in units of EPS; see pacbayes/bounds/bound.py.
 _SUM_ERROR = 20.0
-# Approximate number of products with the factor in a search: the cost of a smaller factor must pay off over these.
-_PRODUCTS = 200
+# Approximate number of products with the factor in a search, over which the cost of a smaller factor must pay off.
+_EXPECTED_PRODUCTS = 200
 
 
 def check_error_rows(error_rows: ArrayLike, m: int) -> BoolArray:
-    """Check errors and convert them to a boolean matrix of shape (H, m).
+    """Validate errors and convert them to a boolean matrix of shape (H, m).
 
     Examples
     --------
@@ -55,7 +55,7 @@ def check_error_rows(error_rows: ArrayLike, m: int) -> BoolArray:
 
 
 def _check_zero_one(name: str, values: Any) -> BoolArray:
-    """Check a matrix of zeros and ones and convert it to a boolean matrix."""
+    """Validate a matrix of zeros and ones and convert it to a boolean matrix."""
     array = np.asarray(values)
     if array.ndim != 2:
         raise ValueError(f"{name} must be a matrix, a row per classifier, shape (H, m), got shape {array.shape}")
@@ -69,12 +69,12 @@ def _check_zero_one(name: str, values: Any) -> BoolArray:
     return np.ascontiguousarray(array, dtype=np.bool_)
 
 
-def risks_of(errors: BoolArray) -> FloatArray:
+def empirical_risks(errors: BoolArray) -> FloatArray:
     """Empirical risk of each classifier, rounded up.
 
     Examples
     --------
-    >>> risks_of(np.array([[True, False, False], [True, True, True]])).round(6)
+    >>> empirical_risks(np.array([[True, False, False], [True, True, True]])).round(6)
     array([0.333333, 1.      ])
     """
     m = errors.shape[1]
@@ -86,7 +86,7 @@ def risks_of(errors: BoolArray) -> FloatArray:
 
 
 def gibbs_risks(weights: FloatArray, risks: FloatArray, total: float) -> tuple[float, float]:
-    """Gibbs risk G = sum(weights * risks) / total for `risks` from `risks_of`, rounded down and rounded up.
+    """Gibbs risk G = sum(weights * risks) / total for `risks` from `empirical_risks`, rounded down and rounded up.
 
     Examples
     --------
@@ -158,7 +158,7 @@ class TandemFactor:
         return np.asarray(-2.0 * (self.concave @ (weights @ self.concave)))
 
     @classmethod
-    def of_losses(
+    def from_losses(
         cls, losses: FloatArray, risks: FloatArray, prior: FloatArray | None, prior_total: float
     ) -> TandemFactor:
         """Factorise any symmetric matrix of tandem losses as a difference of two sums of squares, without grouping."""
@@ -179,27 +179,27 @@ class TandemFactor:
         )
 
     @classmethod
-    def of(cls, errors: BoolArray, prior: FloatArray | None, prior_total: float) -> TandemFactor:
+    def from_errors(cls, errors: BoolArray, prior: FloatArray | None, prior_total: float) -> TandemFactor:
         """Group classifiers and rows, and use the smaller of two factors: error patterns or a Cholesky factor."""
         m = errors.shape[1]
-        first, index = _distinct(errors)
-        # The index of the error pattern takes the place of the risk; patterns without prior mass are dropped.
+        first, index = _index_distinct_rows(errors)
+        # Group by the index of the error pattern instead of the risk; patterns without prior mass are dropped.
         groups = group_risks(index.astype(np.float64), None, prior, prior_total)
         distinct = errors[first[groups.risks.astype(np.intp)]]
-        columns, column_index = _distinct(np.ascontiguousarray(distinct.T))
+        columns, column_index = _index_distinct_rows(np.ascontiguousarray(distinct.T))
         counts = np.bincount(column_index)
         nonzero = distinct[:, columns].any(axis=0)
         patterns, counts = distinct[:, columns[nonzero]].astype(np.float64), counts[nonzero]
         factor, slack = patterns * np.sqrt(counts / m), 8 * EPS
         G, r = factor.shape
-        if G * r + G * G / 3 < _PRODUCTS * (r - G):
+        if G * r + G * G / 3 < _EXPECTED_PRODUCTS * (r - G):
             factor, slack = _cholesky(patterns, counts, m)
         log_mass = np.log(groups.mass) - math.log(groups.total)
-        return cls(np.ascontiguousarray(factor), slack, log_mass, risks_of(distinct), groups)
+        return cls(np.ascontiguousarray(factor), slack, log_mass, empirical_risks(distinct), groups)
 
 
-def _distinct(rows: BoolArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Index of the first occurrence of each distinct row, and for each row the index of its distinct row."""
+def _index_distinct_rows(rows: BoolArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Index of the first occurrence of each distinct row, and the index of the distinct row equal to each row."""
     packed = np.packbits(rows, axis=1)
     row_bytes = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
     _, first, index = np.unique(row_bytes, return_index=True, return_inverse=True)
@@ -207,7 +207,7 @@ def _distinct(rows: BoolArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def _cholesky(patterns: FloatArray, counts: NDArray[Any], m: int) -> tuple[FloatArray, float]:
-    """Pivoted Cholesky factor of the matrix of tandem losses, and a bound on the error of its product."""
+    """Pivoted Cholesky factor of the matrix of tandem losses, and a bound on its backward error."""
     # Integers below 2^53: exact in any order of summation.
     losses = (patterns * counts) @ patterns.T / m
     lower, pivots, rank, _ = dpstrf(losses, lower=1)
@@ -220,14 +220,14 @@ def _cholesky(patterns: FloatArray, counts: NDArray[Any], m: int) -> tuple[Float
 
 
 @dataclass(frozen=True, eq=False)
-class OwnRows:
+class PairwiseRisks:
     """Risks and tandem losses of classifiers with their own validation rows, and the smallest sample sizes.
 
     Examples
     --------
     >>> errors = np.array([[1, 0, 0, 0], [1, 1, 0, 0]], dtype=bool)
-    >>> rows = OwnRows.of(errors, np.array([[1, 1, 1, 0], [1, 1, 0, 1]], dtype=bool))
-    >>> rows.losses.round(4).tolist(), rows.least, rows.least_pair
+    >>> rows = PairwiseRisks.from_masks(errors, np.array([[1, 1, 1, 0], [1, 1, 0, 1]], dtype=bool))
+    >>> rows.losses.round(4).tolist(), rows.min_rows, rows.min_pair_rows
     ([[0.3333, 0.5], [0.5, 0.6667]], 3, 2)
     """
 
@@ -236,17 +236,17 @@ class OwnRows:
     #: Empirical risk of each classifier on its own rows, rounded up, shape (H,).
     risks: FloatArray
     #: Smallest number of validation rows of a classifier, and of a pair of classifiers.
-    least: int
-    least_pair: int
+    min_rows: int
+    min_pair_rows: int
 
     @classmethod
-    def of(cls, errors: BoolArray, validated: BoolArray) -> OwnRows:
-        """Count errors on the rows that each classifier, or pair of classifiers, is validated on."""
-        counts, sizes = _count_pairs(errors & validated), _count_pairs(validated)
+    def from_masks(cls, errors: BoolArray, validated: BoolArray) -> PairwiseRisks:
+        """Compute risks from errors and from the masks of validation rows."""
+        counts, sizes = _count_common_rows(errors & validated), _count_common_rows(validated)
         n_rows = np.diag(sizes)
         if n_rows.min() == 0:
             i = int(n_rows.argmin())
-            raise ValueError(f"validated must have a row for every classifier, but has none for classifier {i}")
+            raise ValueError(f"validated must contain at least one row per classifier, got none for classifier {i}")
         divisors = np.maximum(sizes, 1)
         losses: FloatArray = counts / divisors
         # A correctly rounded quotient has an error of half a unit in its last place; zero and one are exact.
@@ -258,7 +258,7 @@ class OwnRows:
 
         Examples
         --------
-        >>> rows = OwnRows.of(np.eye(2, dtype=bool), np.ones((2, 2), dtype=bool))
+        >>> rows = PairwiseRisks.from_masks(np.eye(2, dtype=bool), np.ones((2, 2), dtype=bool))
         >>> round(rows.tandem_risk(np.array([0.5, 0.5]), 1.0), 12)
         0.25
         """
@@ -271,7 +271,7 @@ class OwnRows:
 
 
 def check_validated(validated: object, errors: BoolArray) -> BoolArray:
-    """Check the mask of each classifier's validation rows and convert it to a boolean matrix."""
+    """Validate the masks of the classifiers' validation rows and convert them to a boolean matrix."""
     array = _check_zero_one("validated", validated)
     if array.shape != errors.shape:
         raise ValueError(f"validated must have the shape of error_rows, {errors.shape}, got {array.shape}")
@@ -285,8 +285,8 @@ def check_validated(validated: object, errors: BoolArray) -> BoolArray:
     return array
 
 
-def _count_pairs(rows: BoolArray) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    """Count the rows that are true for both classifiers, for each pair."""
+def _count_common_rows(rows: BoolArray) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    """Count the rows that are true for both classifiers of each pair."""
     n_classifiers, n_rows = rows.shape
     counts = np.zeros((n_classifiers, n_classifiers), dtype=np.int64)
     # Single precision counts exactly up to 2^24, more than a block has.

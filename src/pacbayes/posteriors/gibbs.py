@@ -5,7 +5,8 @@ minimised by
 
 .. math:: q_i(\beta) \propto p_i e^{-\beta \hat l_i}, \qquad 0 \le \beta \le \infty,
 
-equation (gibbs) of docs/mathematics.md; for larger `L` the prior itself is better in both.  A bound that is
+equation (gibbs) of docs/mathematics.md; for larger `L` the prior has both a smaller risk and a smaller divergence.  A
+bound that is
 non-decreasing in `L` and `K` is therefore minimised over the whole simplex by some :math:`q(\beta)`, which reduces a
 problem in `H` dimensions to one dimension.
 """
@@ -24,11 +25,11 @@ from pacbayes._utils.checks import check_distribution, check_number, check_risks
 
 # Number of prior weights summed sequentially.
 _SUM_BLOCK = 2_048
-# Up to this many groups the error of a sum in any order is small enough.
+# With at most this many groups, a sum in any order is accurate enough.
 _FEW = 2_048
-# Log mass next to which terms lost by underflow are negligible.
+# Smallest log mass compared with which underflowing terms are negligible.
 _SAFE = -600.0
-# exp(-_VANISHED) is negligible next to any positive double, even multiplied by _VANISHED.
+# _VANISHED * exp(-_VANISHED) is negligible compared with any positive double.
 _VANISHED = 2_000.0
 
 
@@ -40,12 +41,12 @@ class Groups:
     risks: FloatArray
     #: Prior mass of each group, shape (G,), summing to `total`.
     mass: FloatArray
-    #: Places of the groups among the distinct risks, shape (G,), and that of each classifier, shape (H,).  Risks
-    #: without prior mass have no group.
+    #: Index of the distinct risk of each group, shape (G,), and of each classifier, shape (H,).  Risks without prior
+    #: mass have no group.
     keys: NDArray[np.intp]
     index: NDArray[np.intp]
     n_keys: int
-    #: The prior, or None for the uniform one, and its sum.  Not normalised: a subnormal weight would lose digits.
+    #: The prior (None if uniform) and its sum.  It is not normalised, since subnormal weights would lose digits.
     prior: FloatArray | None
     total: float
     #: Bound on the relative rounding error of `mass`.
@@ -57,7 +58,7 @@ class Groups:
         return self.index.size
 
     def spread(self, shares: FloatArray) -> FloatArray:
-        """Distribute the posterior mass of each group among its classifiers in proportion to the prior."""
+        """Distribute the posterior mass of each group over its classifiers, proportionally to the prior."""
         table, mass = np.zeros(self.n_keys), np.ones(self.n_keys)
         if self.prior is None:
             table[self.keys] = shares / (self.mass * self.size)
@@ -67,14 +68,14 @@ class Groups:
 
 
 def group_risks(risks: FloatArray, m: int | None, prior: FloatArray | None, total: float = 1.0) -> Groups:
-    """Group classifiers of equal risk, rounded to multiples of 1/m if all are close to one.
+    """Group classifiers by risk; risks are rounded to multiples of 1/m if all of them are close to one.
 
     A risk within a few units in the last place of a multiple of 1/m counts as that multiple.
 
     Parameters
     ----------
     risks : ndarray of shape (H,)
-        Checked risks.
+        Validated risks.
     m : int or None
         Number of validation examples; None to group exactly equal risks only.
     prior : ndarray of shape (H,) or None
@@ -102,7 +103,7 @@ def group_risks(risks: FloatArray, m: int | None, prior: FloatArray | None, tota
 
 
 def _sum_by_key(index: NDArray[np.intp], prior: FloatArray, n_keys: int) -> tuple[FloatArray, float]:
-    """Sum the prior over each key, with a bound on the relative error.
+    """Sum the prior for each key, and bound the relative error of the sums.
 
     `np.bincount` sums sequentially, with an error of up to one unit in the last place per term.  So it is applied to
     blocks, whose sums are added with compensation.
@@ -148,7 +149,7 @@ class GibbsCurve:
         self._above = risks - risks[0]
         self.spread = float(self._above[-1])
         self.min_log_mass = float(log_mass.min())
-        # With few groups, and the mass of the first far from underflow, both sums are one matrix product.
+        # With few groups, and if the first mass is far from underflow, compute both sums by one matrix product.
         self._moments: FloatArray | None = None
         if risks.size <= _FEW and log_mass[0] > _SAFE:
             mass = np.exp(log_mass)
@@ -158,12 +159,12 @@ class GibbsCurve:
         self._sum_error = 2.0 * math.log2(risks.size + 1) + (0.5 * risks.size if self._moments is not None else 0.0)
 
     @classmethod
-    def of(cls, groups: Groups) -> GibbsCurve:
+    def from_groups(cls, groups: Groups) -> GibbsCurve:
         """Create the curve of grouped classifiers."""
         return cls(groups.risks, np.log(groups.mass) - math.log(groups.total), groups.mass_error)
 
     @property
-    def next_above(self) -> float:
+    def risk_gap(self) -> float:
         """Difference of the second smallest and the smallest risk; infinity if there is only one."""
         return float(self._above[1]) if self._above.size > 1 else math.inf
 
@@ -215,7 +216,7 @@ class GibbsCurve:
 
 
 def check_prior(prior: ArrayLike | None, size: int) -> tuple[FloatArray | None, float]:
-    """Check the prior; the prior before normalisation and its sum, or None and 1 for the uniform prior."""
+    """Validate the prior; return it unnormalised with its sum, or None and 1 for the uniform prior."""
     return (None, 1.0) if prior is None else check_distribution("prior", prior, size)
 
 
@@ -261,5 +262,5 @@ def gibbs_posterior(risks: ArrayLike, beta: float, prior: ArrayLike | None = Non
         raise ValueError(f"beta must be at least 0 (infinity is allowed), got {beta!r}")
     with default_errstate():
         groups = group_risks(risks, None, *check_prior(prior, risks.size))
-        curve = GibbsCurve.of(groups)
+        curve = GibbsCurve.from_groups(groups)
         return groups.spread(curve.shares(curve.at(inverse_temperature)))

@@ -29,16 +29,16 @@ from pacbayes._utils.checks import check_choice, import_optional
 from pacbayes.bounds.bound import average_risk, kullback_leibler
 from pacbayes.bounds.distance import BoundFunction
 from pacbayes.bounds.distances import ch_polynomial
-from pacbayes.posteriors.paper_schemes import start_weights
+from pacbayes.posteriors.paper_schemes import initial_weights
 from pacbayes.posteriors.posterior import Posterior, Problem
 
 FORMULATIONS = ("lifted", "paper")
 
 _SOLVED = {"Solve_Succeeded", "Solved_To_Acceptable_Level"}
-# The paper's table has E (unknown error), R (restoration failed) and M (maximum iterations); we add T (time limit).
-# Through AMPL, Ipopt reports invalid numbers and failed steps as "unknown error"; here E also stands for all other
-# failures (infeasible, tiny steps), for which the table has no letter.  `message` distinguishes them.
-_LETTERS = {
+# The paper's table uses E (unknown error), R (restoration failed) and M (maximum iterations); T (time limit) is added.
+# Through AMPL, Ipopt reports invalid numbers and failed steps as "unknown error"; here E also covers all other failures
+# (infeasible, tiny steps).  `message` distinguishes them.
+_STATUS_LETTERS = {
     "Restoration_Failed": "R",
     "Maximum_Iterations_Exceeded": "M",
     "Maximum_WallTime_Exceeded": "T",
@@ -48,7 +48,7 @@ _LETTERS = {
 
 @dataclass(frozen=True)
 class Program:
-    """Nonlinear program in CasADi symbols, with start and variable bounds; the first variables are weights / scale."""
+    """Nonlinear program in CasADi symbols; the first variables are the weights divided by `scale`."""
 
     variables: Any
     objective: Any
@@ -62,7 +62,7 @@ class Program:
     options: dict[str, Any]
 
 
-def ipopt(
+def solve_ipopt(
     problem: Problem,
     tol: float,
     *,
@@ -105,25 +105,25 @@ def ipopt(
     0.196984 Ipopt: Solve_Succeeded
     """
     check_choice("formulation", formulation, FORMULATIONS)
-    first = start_weights(start, random_state, problem)
+    first = initial_weights(start, random_state, problem)
     used = np.flatnonzero(problem.normalised_prior)
     if not 0.0 < eps < 1.0 / used.size:
         raise ValueError(f"eps must lie between 0 and 1/{used.size} (one over the number of classifiers), got {eps!r}")
     if time_limit is not None and not time_limit > 0.0:
         raise ValueError(f"time_limit must be positive, got {time_limit!r}")
     casadi = import_optional("casadi", "method 'ipopt'")
-    build = _lifted if formulation == "lifted" else _paper
+    build = _build_lifted if formulation == "lifted" else _build_paper
     program = build(casadi, problem, used, np.maximum(first[used], eps), eps)
     options = {"tol": tol, "max_iter": max_iter} | ({} if time_limit is None else {"max_cpu_time": float(time_limit)})
-    solution, status, n_iter = _solve(casadi, program, options | dict(solver_options or {}))
+    solution, status, n_iter = _run_ipopt(casadi, program, options | dict(solver_options or {}))
     return problem.posterior(
-        _weights(solution[: used.size] * program.scale, used, first),
+        _normalize_iterate(solution[: used.size] * program.scale, used, first),
         method="ipopt",
         converged=status in _SOLVED,
         n_iter=n_iter,
         message=f"Ipopt: {status}",
         details={
-            "status": "" if status in _SOLVED else _LETTERS.get(status, "E"),
+            "status": "" if status in _SOLVED else _STATUS_LETTERS.get(status, "E"),
             "solver_status": status,
             "formulation": formulation,
             "eps": eps,
@@ -131,8 +131,8 @@ def ipopt(
     )
 
 
-def _solve(casadi: Any, program: Program, options: Mapping[str, Any]) -> tuple[FloatArray, str, int]:
-    """Run Ipopt silently; the last iterate, the status and the number of iterations."""
+def _run_ipopt(casadi: Any, program: Program, options: Mapping[str, Any]) -> tuple[FloatArray, str, int]:
+    """Run Ipopt silently; return the last iterate, the status and the number of iterations."""
     # By default Ipopt relaxes bounds by 1e-8, which would allow weights below eps and logarithms of negative numbers.
     quiet = {"print_level": 0, "sb": "yes", "bound_relax_factor": 0.0}
     settings = {"print_time": False, "show_eval_warnings": False} | program.options
@@ -149,8 +149,8 @@ def _solve(casadi: Any, program: Program, options: Mapping[str, Any]) -> tuple[F
     return np.asarray(result["x"], dtype=np.float64).ravel(), stats["return_status"], int(stats["iter_count"])
 
 
-def _weights(solution: FloatArray, used: Any, first: FloatArray) -> FloatArray:
-    """Normalise the last iterate; the start if the solver failed without a usable iterate."""
+def _normalize_iterate(solution: FloatArray, used: Any, first: FloatArray) -> FloatArray:
+    """Normalise the last iterate; return the start if the solver failed without a usable iterate."""
     weights = np.zeros_like(first)
     if np.isfinite(solution).all() and solution.max() > 0.0:
         weights[used] = np.maximum(solution, 0.0)
@@ -159,13 +159,13 @@ def _weights(solution: FloatArray, used: Any, first: FloatArray) -> FloatArray:
     return np.asarray(weights / weights.sum())
 
 
-def _lifted(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: float) -> Program:
+def _build_lifted(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: float) -> Program:
     """Build the lifted formulation: L, K and r are variables, and the weights are scaled to an average of one."""
     function, risks, prior = problem.function, problem.risks[used], problem.normalised_prior[used]
     size = used.size
     weights = weights / weights.sum()
     v, risk, kl, r = (casadi.MX.sym(name, length) for name, length in (("v", size), ("L", 1), ("K", 1), ("r", 1)))
-    excess = _excess(casadi, function, casadi.MX(0.0) if risks.max() == 0.0 else risk, kl, r)
+    excess = _bound_constraint(casadi, function, casadi.MX(0.0) if risks.max() == 0.0 else risk, kl, r)
     constraints = casadi.vertcat(
         excess,
         r - risk,
@@ -181,7 +181,7 @@ def _lifted(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: 
         constraints=constraints,
         upper=[0.0, math.inf, 0.0, 0.0, 0.0],
         start=np.append(weights * size, [first_risk, first_kl, function(first_risk, first_kl)]),
-        # For kl, L and r are arguments of logarithms, unless all risks are zero.
+        # For kl, logarithms of L and r are computed, unless all risks are zero.
         lower_bounds=np.append(np.full(size, eps * size), [0.0 if risks.max() > 0.0 else -1.0, -math.inf, 0.0]),
         upper_bounds=np.append(
             np.full(size, math.inf), [1.0 if bounded else math.inf, math.inf, 1.0 if bounded else math.inf]
@@ -191,7 +191,7 @@ def _lifted(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: 
     )
 
 
-def _paper(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: float) -> Program:
+def _build_paper(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: float) -> Program:
     """Build the paper's formulation: the variables are the weights, and r for kl."""
     function, risks, prior = problem.function, problem.risks[used], problem.normalised_prior[used]
     with_root = function.distance.name == "kl"
@@ -199,10 +199,10 @@ def _paper(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: f
     r = casadi.MX.sym("r", int(with_root))
     risk, kl = casadi.dot(risks, q), casadi.dot(q, casadi.log(q / prior))
     if with_root:
-        excess = _excess(casadi, function, casadi.MX(0.0) if risks.max() == 0.0 else risk, kl, r)
+        excess = _bound_constraint(casadi, function, casadi.MX(0.0) if risks.max() == 0.0 else risk, kl, r)
         objective, constraints = r, casadi.vertcat(casadi.sum1(q) - 1.0, excess, r - risk)
     else:
-        objective, constraints = _value(casadi, function, risk, kl), casadi.sum1(q) - 1.0
+        objective, constraints = _bound_expression(casadi, function, risk, kl), casadi.sum1(q) - 1.0
     first_risk, first_kl = (
         average_risk(weights, risks, weights.sum()),
         kullback_leibler(weights, weights.sum(), prior, 1.0),
@@ -229,10 +229,10 @@ def _dense_hessian(casadi: Any, function: BoundFunction, risks: FloatArray, prio
     risk, kl, r = (casadi.SX.sym(name) for name in "LKr")
     factor, multipliers = casadi.SX.sym("factor"), casadi.SX.sym("multipliers", 3 if with_root else 1)
     if with_root:
-        excess = _excess(casadi, function, casadi.SX(0.0) if risks.max() == 0.0 else risk, kl, r)
+        excess = _bound_constraint(casadi, function, casadi.SX(0.0) if risks.max() == 0.0 else risk, kl, r)
         lagrangian = factor * r + multipliers[1] * excess + multipliers[2] * (r - risk)
     else:
-        lagrangian = factor * _value(casadi, function, risk, kl)
+        lagrangian = factor * _bound_expression(casadi, function, risk, kl)
     hessian, gradient = casadi.hessian(lagrangian, casadi.vertcat(risk, kl, r))
     small = casadi.Function(
         "small", [risk, kl, r, factor, multipliers], [casadi.densify(hessian), casadi.densify(gradient)]
@@ -258,8 +258,8 @@ def _dense_hessian(casadi: Any, function: BoundFunction, risks: FloatArray, prio
     return casadi.Function("nlp_hess_l", [x, parameters, factor, multipliers], [casadi.triu(dense)], *names)
 
 
-def _excess(casadi: Any, function: BoundFunction, risk: Any, kl: Any, r: Any) -> Any:
-    """Constraint phi(L, r) - (K + ln I - ln delta) / n; a risk that is constant zero has no logarithm."""
+def _bound_constraint(casadi: Any, function: BoundFunction, risk: Any, kl: Any, r: Any) -> Any:
+    """Constraint phi(L, r) - (K + ln I - ln delta) / n, without the logarithm of a risk that is constantly zero."""
     name = function.distance.name
     if name == "kl":
         first = 0.0 if risk.is_constant() else risk * casadi.log(risk / r)
@@ -273,8 +273,8 @@ def _excess(casadi: Any, function: BoundFunction, risk: Any, kl: Any, r: Any) ->
     return distance - (kl + function.log_term) / function.factor
 
 
-def _value(casadi: Any, function: BoundFunction, risk: Any, kl: Any) -> Any:
-    """Bound f(L, K) of a distance with an explicit inverse; for ch by the paper's radicals."""
+def _bound_expression(casadi: Any, function: BoundFunction, risk: Any, kl: Any) -> Any:
+    """Bound f(L, K) of a distance with an explicit inverse; ch uses the paper's closed form with radicals."""
     x = (kl + function.log_term) / function.factor
     name = function.distance.name
     if name == "linear":

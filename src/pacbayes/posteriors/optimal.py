@@ -1,4 +1,4 @@
-"""Posteriors with the smallest PAC-Bayes bound: the common interface of all methods."""
+"""Posteriors with the smallest PAC-Bayes bound, the common interface of all methods."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from pacbayes._utils.arrays import default_errstate
 from pacbayes._utils.checks import check_choice, check_tolerance
 from pacbayes.bounds.chi_square import CHI2, DIVERGENCES
 from pacbayes.bounds.distance import Distance
-from pacbayes.posteriors.ccp import ccp
+from pacbayes.posteriors.ccp import solve_ccp
 from pacbayes.posteriors.certified_search import CertifiedSearch
 from pacbayes.posteriors.chi_square import optimal_chi_square
-from pacbayes.posteriors.ipopt import ipopt
-from pacbayes.posteriors.paper_schemes import fixed_point, ordered_subsets
+from pacbayes.posteriors.ipopt import solve_ipopt
+from pacbayes.posteriors.paper_schemes import solve_fixed_point, solve_ordered_subsets
 from pacbayes.posteriors.posterior import Posterior, Problem
 
 #: Default tolerance of the gap between bound and lower bound.
 DEFAULT_TOL = 1e-9
 
 
-def certified(problem: Problem, tol: float, *, max_evaluations: int = 100_000) -> Posterior:
+def solve_certified(problem: Problem, tol: float, *, max_evaluations: int = 100_000) -> Posterior:
     """Find the certified global minimum; see `pacbayes.posteriors.certified_search`."""
     search = CertifiedSearch(problem.curve, problem.function)
-    # A tolerance below the default continues the search down to rounding; the first lower bound remains valid.
+    # With a tolerance below the default, the search continues down to rounding errors; earlier lower bounds remain
+    # valid.
     minima = [search.run(goal, max_evaluations) for goal in ((tol,) if tol >= DEFAULT_TOL else (DEFAULT_TOL, tol))]
     last, lower_bound = minima[-1], max(minimum.lower_bound for minimum in minima)
     point = search.polish()
@@ -47,16 +48,16 @@ def certified(problem: Problem, tol: float, *, max_evaluations: int = 100_000) -
 
 
 METHODS: dict[str, Callable[..., Posterior]] = {
-    "certified": certified,
-    "fixed-point": fixed_point,
-    "ordered-subsets": ordered_subsets,
-    "ipopt": ipopt,
-    "ccp": ccp,
+    "certified": solve_certified,
+    "fixed-point": solve_fixed_point,
+    "ordered-subsets": solve_ordered_subsets,
+    "ipopt": solve_ipopt,
+    "ccp": solve_ccp,
 }
 
 
-def check_options(method: str, solve: Callable[..., Any], options: dict[str, Any]) -> None:
-    """Raise if a method does not have an option."""
+def validate_options(method: str, solve: Callable[..., Any], options: dict[str, Any]) -> None:
+    """Raise if an option is not supported by a method."""
     valid = [p.name for p in inspect.signature(solve).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for option in options:
         if option not in valid:
@@ -139,7 +140,7 @@ def optimal_posterior(
     """
     name = check_choice("method", method, METHODS)
     solve = METHODS[name]
-    check_options(f"method {name!r}", solve, options)
+    validate_options(f"method {name!r}", solve, options)
     accuracy = check_tolerance(tol)
     if check_choice("divergence", divergence, DIVERGENCES) == CHI2:
         if name != "certified":
@@ -149,4 +150,4 @@ def optimal_posterior(
                 risks, m, accuracy, distance=distance, delta=delta, prior=prior, constant=constant, **options
             )
     with default_errstate():
-        return solve(Problem.checked(risks, m, distance, delta, prior, constant), accuracy, **options)
+        return solve(Problem.from_arguments(risks, m, distance, delta, prior, constant), accuracy, **options)

@@ -36,13 +36,13 @@ from pacbayes._utils.checks import check_choice, check_tolerance
 from pacbayes._utils.words import format_rounded_up
 from pacbayes.bounds.binary_kl import lower_root
 from pacbayes.bounds.distance import BoundFunction
-from pacbayes.posteriors.optimal import check_options, optimal_posterior
+from pacbayes.posteriors.optimal import optimal_posterior, validate_options
 from pacbayes.posteriors.posterior import Posterior, Result
 from pacbayes.posteriors.tandem import TandemDual, TandemSearch
 from pacbayes.posteriors.vote_bounds import VoteProblem, VoteValues
 
 # Tolerance of an inner problem as a fraction of the tolerance of the search.
-_INNER = 1e-3
+_INNER_TOLERANCE_SHARE = 1e-3
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -80,7 +80,7 @@ class VotePosterior(Result):
 
     _title = "Vote of"
 
-    def _facts(self) -> tuple[str, dict[str, str], dict[str, str]]:
+    def _repr_params(self) -> tuple[str, dict[str, str], dict[str, str]]:
         line = f"{self.method}, m={self.m}, delta={self.delta:g}"
         first = {
             "tandem risk T": format_rounded_up(self.tandem_risk, 4),
@@ -103,7 +103,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class Descent:
-    """Final state of a descent, the number of inner problems, and whether the bound has converged."""
+    """Final state of a descent, its number of inner problems, and whether the bound converged."""
 
     state: State
     steps: int
@@ -111,7 +111,7 @@ class Descent:
 
 
 class VoteDescent:
-    """Descent for a vote problem, started from weights of the distinct classifiers."""
+    """Descent method for a vote problem, started from weights of the distinct classifiers."""
 
     def __init__(self, problem: VoteProblem) -> None:
         self.problem = problem
@@ -127,7 +127,7 @@ class VoteDescent:
                 return Descent(state, step, True)
             kappa, gamma = slopes
             linear = gamma * self.problem.factor.risks + self.problem.factor.tangent(state.weights)
-            point = self.dual.solve(kappa, linear=linear, start=u, tol=_INNER * tol)
+            point = self.dual.solve(kappa, linear=linear, start=u, tol=_INNER_TOLERANCE_SHARE * tol)
             u = point.u
             new = self._state(point.weights)
             if not new.bound < state.bound - 0.01 * tol:
@@ -141,7 +141,7 @@ class VoteDescent:
         tandem, gibbs = factor.value(weights), min(float(weights @ factor.risks), 1.0)
         logs = np.log(np.maximum(weights, np.finfo(np.float64).tiny)) - factor.log_mass
         kl = max(float(weights @ logs), 0.0)
-        bound, mu = self.problem.bound_of(tandem, kl, gibbs, gibbs)
+        bound, mu = self.problem.evaluate_bound(tandem, kl, gibbs, gibbs)
         return State(weights, tandem, kl, gibbs, bound, 0.0 if mu is None else mu)
 
     def _slopes(self, state: State) -> tuple[float, float] | None:
@@ -179,10 +179,10 @@ def lower_slopes(function: BoundFunction, risk: float, kl: float) -> tuple[float
     return logits * factor, -factor / function.factor
 
 
-def _tandem(problem: VoteProblem, tol: float, *, max_problems: int = 500) -> VotePosterior:
+def _minimize_tandem_bound(problem: VoteProblem, tol: float, *, max_problems: int = 500) -> VotePosterior:
     """Find the certified global minimum of the tandem bound; see `pacbayes.posteriors.tandem`."""
     minimum = TandemSearch(problem.factor, problem.pairs).run(tol, max_problems)
-    return _proved(
+    return _certified_result(
         problem,
         problem.factor.groups.spread(minimum.weights),
         minimum.lower_bound,
@@ -192,32 +192,32 @@ def _tandem(problem: VoteProblem, tol: float, *, max_problems: int = 500) -> Vot
     )
 
 
-def _first_order(problem: VoteProblem, tol: float, *, max_evaluations: int = 100_000) -> VotePosterior:
+def _minimize_first_order_bound(problem: VoteProblem, tol: float, *, max_evaluations: int = 100_000) -> VotePosterior:
     """Find the certified global minimum of the first-order bound; see `pacbayes.posteriors.certified_search`."""
-    posterior = _gibbs(problem, 0.5 * tol, max_evaluations)
+    posterior = _minimize_gibbs_bound(problem, 0.5 * tol, max_evaluations)
     lower_bound, details = 2.0 * posterior.lower_bound, {"beta": posterior.beta}
-    return _proved(problem, posterior.weights, lower_bound, tol, posterior.n_iter, details)
+    return _certified_result(problem, posterior.weights, lower_bound, tol, posterior.n_iter, details)
 
 
-def _cantelli(problem: VoteProblem, tol: float, *, max_iter: int = 500) -> VotePosterior:
-    """Descend from the prior and from the optimal weights of the two other bounds."""
+def _descend_cantelli_bound(problem: VoteProblem, tol: float, *, max_iter: int = 500) -> VotePosterior:
+    """Minimise the Chebyshev-Cantelli bound by descents from the prior and from the optima of the two other bounds."""
     tandem = TandemSearch(problem.factor, problem.pairs).run(1e-3, 50).weights
-    return _descend(problem, {"tandem": tandem} | _starts(problem, tol), tol, max_iter)
+    return _best_descent(problem, {"tandem": tandem} | _initial_weights(problem, tol), tol, max_iter)
 
 
-def _own_rows(problem: VoteProblem, tol: float, *, max_iter: int = 500) -> VotePosterior:
-    """Descend from the prior and the optimum of the first-order bound, for classifiers with their own rows."""
-    return _descend(problem, _starts(problem, tol), tol, max_iter)
+def _descend_pairwise_tandem_bound(problem: VoteProblem, tol: float, *, max_iter: int = 500) -> VotePosterior:
+    """Minimise the tandem bound by descents, for classifiers that have their own validation rows."""
+    return _best_descent(problem, _initial_weights(problem, tol), tol, max_iter)
 
 
-def _starts(problem: VoteProblem, tol: float) -> dict[str, FloatArray]:
+def _initial_weights(problem: VoteProblem, tol: float) -> dict[str, FloatArray]:
     groups = problem.factor.groups
-    # The weights of the distinct classifiers are sums over the groups.
-    grouped = np.bincount(groups.index, _gibbs(problem, tol).weights, groups.n_keys)[groups.keys]
+    # Sum the weights of each group to get the weights of the distinct classifiers.
+    grouped = np.bincount(groups.index, _minimize_gibbs_bound(problem, tol).weights, groups.n_keys)[groups.keys]
     return {"first-order": grouped / grouped.sum(), "prior": groups.mass / groups.mass.sum()}
 
 
-def _descend(problem: VoteProblem, starts: dict[str, FloatArray], tol: float, max_iter: int) -> VotePosterior:
+def _best_descent(problem: VoteProblem, starts: dict[str, FloatArray], tol: float, max_iter: int) -> VotePosterior:
     descent = VoteDescent(problem)
     ends = {name: descent.run(start, tol, max_iter) for name, start in starts.items()}
     name = min(ends, key=lambda name: ends[name].state.bound)
@@ -227,7 +227,7 @@ def _descend(problem: VoteProblem, starts: dict[str, FloatArray], tol: float, ma
     else:
         message = f"maximum number of steps reached, {max_iter}"
     weights = problem.factor.groups.spread(best.state.weights)
-    return _result(
+    return _make_result(
         problem,
         weights,
         problem.evaluate(weights),
@@ -239,7 +239,7 @@ def _descend(problem: VoteProblem, starts: dict[str, FloatArray], tol: float, ma
     )
 
 
-def _gibbs(problem: VoteProblem, tol: float, max_evaluations: int = 100_000) -> Posterior:
+def _minimize_gibbs_bound(problem: VoteProblem, tol: float, max_evaluations: int = 100_000) -> Posterior:
     function = problem.singles
     return optimal_posterior(
         problem.risks,
@@ -252,15 +252,15 @@ def _gibbs(problem: VoteProblem, tol: float, max_evaluations: int = 100_000) -> 
     )
 
 
-def _proved(
+def _certified_result(
     problem: VoteProblem, weights: FloatArray, lower: float, tol: float, n_iter: int, details: dict[str, Any]
 ) -> VotePosterior:
-    """Create a result whose gap is that of the returned weights, recomputed independently of the search."""
+    """Create a result; its gap is recomputed from the weights, independently of the search."""
     values = problem.evaluate(weights)
     gap = values.bound - lower
     converged = gap <= tol
     message = f"gap {gap:.1e} {'<=' if converged else '>'} tol = {tol:g} after {n_iter} inner problems"
-    return _result(
+    return _make_result(
         problem,
         weights,
         values,
@@ -272,9 +272,9 @@ def _proved(
     )
 
 
-def _result(problem: VoteProblem, weights: FloatArray, values: VoteValues, **fields: Any) -> VotePosterior:
+def _make_result(problem: VoteProblem, weights: FloatArray, values: VoteValues, **fields: Any) -> VotePosterior:
     if problem.own is not None:
-        fields["details"] |= {"m_pairs": problem.own.least_pair}
+        fields["details"] |= {"m_pairs": problem.own.min_pair_rows}
     return VotePosterior(
         weights=weights,
         m=problem.singles.m,
@@ -287,9 +287,9 @@ def _result(problem: VoteProblem, weights: FloatArray, values: VoteValues, **fie
 
 
 METHODS: dict[str, Callable[..., VotePosterior]] = {
-    "tandem": _tandem,
-    "cantelli": _cantelli,
-    "first-order": _first_order,
+    "tandem": _minimize_tandem_bound,
+    "cantelli": _descend_cantelli_bound,
+    "first-order": _minimize_first_order_bound,
 }
 
 
@@ -365,10 +365,10 @@ def optimal_vote(
     tandem: 0.2207, 10.6 classifiers
     """
     solve = METHODS[check_choice("bound", bound, METHODS)]
-    if validated is not None and solve is not _first_order:
-        solve = _own_rows  # the tandem risk need not be convex
-    check_options(f"bound {bound!r}", solve, options)
+    if validated is not None and solve is not _minimize_first_order_bound:
+        solve = _descend_pairwise_tandem_bound  # the tandem risk need not be convex
+    validate_options(f"bound {bound!r}", solve, options)
     accuracy = check_tolerance(tol)
     with default_errstate():
-        problem = VoteProblem.checked(error_rows, m, bound, delta, prior, constant, validated)
+        problem = VoteProblem.from_arguments(error_rows, m, bound, delta, prior, constant, validated)
         return solve(problem, accuracy, **options)

@@ -13,18 +13,18 @@ from pacbayes.posteriors.certified_search import CertifiedSearch, Minimum
 from pacbayes.posteriors.gibbs import GibbsCurve
 from pacbayes.posteriors.posterior import Posterior, Problem
 
-STARTS = ("random", "prior")
-# Minima on different subsets are compared, so they are computed to a smaller tolerance than the user's.
+START_OPTIONS = ("random", "prior")
+# Tolerance of the minima on subsets, smaller than the user's because these minima are compared.
 _SOLVE_TOL = 1e-11
-# Relative difference above which prior weights count as unequal.
-_UNEQUAL = 1e-12
+# Maximum relative difference between the weights of a uniform prior.
+_UNIFORM_TOLERANCE = 1e-12
 
 
-def start_weights(start: str | ArrayLike, random_state: int, problem: Problem) -> FloatArray:
+def initial_weights(start: str | ArrayLike, random_state: int, problem: Problem) -> FloatArray:
     """Create the initial weights: normalised exponential weights (as in the paper), the prior, or an array."""
     prior, size = problem.normalised_prior, problem.risks.size
     if isinstance(start, str):
-        if check_choice("start", start, STARTS) == "prior":
+        if check_choice("start", start, START_OPTIONS) == "prior":
             return prior
         weights = np.random.default_rng(random_state).exponential(size=size) * (prior > 0.0)
         return np.asarray(weights / weights.sum())
@@ -34,7 +34,7 @@ def start_weights(start: str | ArrayLike, random_state: int, problem: Problem) -
     return weights / total
 
 
-def fixed_point(
+def solve_fixed_point(
     problem: Problem, tol: float, *, start: str | ArrayLike = "random", random_state: int = 0, max_iter: int = 10_000
 ) -> Posterior:
     r"""Iterate :math:`q_i \leftarrow p_i e^{-\rho(q) \hat l_i} / Z` until the weights converge.
@@ -60,7 +60,7 @@ def fixed_point(
     if not max_iter >= 1:
         raise ValueError(f"max_iter must be at least 1, got {max_iter!r}")
     function, curve, groups = problem.function, problem.curve, problem.groups
-    weights = start_weights(start, random_state, problem)
+    weights = initial_weights(start, random_state, problem)
     risk = average_risk(weights, problem.risks, 1.0)
     kl = kullback_leibler(weights, 1.0, problem.prior, problem.prior_total)
     trace = [function(risk, kl)]
@@ -92,7 +92,7 @@ def fixed_point(
 
 
 class _Subsets:
-    """Smallest bounds of posteriors on the first H' classifiers, computed on demand.
+    """Smallest bounds on the first H' classifiers, computed on demand.
 
     The optimum on a subset is the optimum on the Gibbs curve of its groups, whose prior mass sums to H'/H < 1.
     """
@@ -103,14 +103,14 @@ class _Subsets:
         groups = problem.groups
         self.counts = np.rint(groups.mass / groups.total * groups.size).astype(np.int64)
         self.ends = np.cumsum(self.counts)
-        # Relative error of counts / H if the prior is uniform up to rounding.
+        # Relative error of counts / H, since the prior is uniform only up to rounding.
         self.mass_error = 4 * EPS
         if problem.prior is not None:
             self.mass_error += 2.0 * float(np.ptp(problem.prior) / problem.prior.min())
         self.solved: dict[int, tuple[GibbsCurve, Minimum]] = {}
 
     def solve(self, size: int) -> tuple[GibbsCurve, Minimum]:
-        """Gibbs curve of the first `size` classifiers and its certified minimum."""
+        """Compute the Gibbs curve of the first `size` classifiers and its certified minimum."""
         if size not in self.solved:
             last = int(np.searchsorted(self.ends, size))
             counts = self.counts[: last + 1].copy()
@@ -135,7 +135,7 @@ class _Subsets:
         return high
 
 
-def ordered_subsets(
+def solve_ordered_subsets(
     problem: Problem, tol: float, *, size_tol: float = 1e-6, max_evaluations: int = 100_000
 ) -> Posterior:
     """Minimise on the first H' classifiers by risk, and find the smallest H' with the smallest bound by bisection.
@@ -153,8 +153,8 @@ def ordered_subsets(
     max_evaluations : int
         Maximum number of evaluations of the curve in each search.
     """
-    if problem.prior is not None and np.ptp(problem.prior) > _UNEQUAL * float(problem.prior.max()):
-        raise ValueError('method "ordered-subsets" needs a uniform prior, got one with unequal weights')
+    if problem.prior is not None and np.ptp(problem.prior) > _UNIFORM_TOLERANCE * float(problem.prior.max()):
+        raise ValueError("method 'ordered-subsets' requires a uniform prior, got unequal weights")
     if not size_tol >= 0.0:
         raise ValueError(f"size_tol must be at least 0, got {size_tol!r}")
     subsets = _Subsets(problem, tol, max_evaluations)
@@ -183,5 +183,5 @@ def ordered_subsets(
 
 
 def _group_of_rank(counts: FloatArray, size: int) -> NDArray[np.int64]:
-    """Group of each of the first `size` classifiers in the order of risks."""
+    """Group index of each of the first `size` classifiers, ordered by risk."""
     return np.repeat(np.arange(counts.size), counts.astype(np.int64))[:size]

@@ -1,4 +1,4 @@
-"""Input and result of every posterior search: `Problem` and `Posterior`."""
+"""`Problem` and `Posterior`, the input and the result of every posterior search."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve, Groups, check_prio
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Result:
-    """Weights of classifiers, their bound, and a lower bound over all weights."""
+    """Weights of classifiers with their bound, and a lower bound for all weights."""
 
     #: The weights, shape (H,).
     weights: FloatArray
@@ -30,7 +30,7 @@ class Result:
     lower_bound: float
     #: K, the divergence of the weights from the prior, rounded up.
     kl: float
-    #: Number of validation examples; the smallest, if it differs between classifiers.
+    #: Number of validation examples, the smallest one if it differs between classifiers.
     m: int
     #: The bound fails with probability at most delta.
     delta: float
@@ -77,10 +77,10 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain Python numbers, strings and lists, ready for JSON except for infinities."""
         names = (*self.__dataclass_fields__, "gap", "hhi", "n_effective", "support_size")
-        return {name: _plain(getattr(self, name)) for name in names if name != "used_distance"}
+        return {name: _to_plain(getattr(self, name)) for name in names if name != "used_distance"}
 
     def _optimality(self) -> str:
-        """Describe the gap to the global minimum."""
+        """Describe the optimality gap in words."""
         if self.lower_bound == -math.inf:
             return "no proof of optimality"
         if self.converged:
@@ -88,17 +88,17 @@ class Result:
             return f"proved to be within {decade:.0e} of the global minimum"
         return f"within {self.gap:.1e} of the global minimum"
 
-    def _facts(self) -> tuple[str, dict[str, str], dict[str, str]]:
-        """Parameters in the repr, and the first and last rows of the HTML table."""
+    def _repr_params(self) -> tuple[str, dict[str, str], dict[str, str]]:
+        """Return the parameters for the repr, and the first and last rows of the HTML table."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
         ending = "" if self.converged else f", not converged: {self.message}"
         bound = format_rounded_up(self.bound, 4)
-        return f"{type(self).__name__}(bound={bound}, {self._optimality()}; {self._facts()[0]}{ending})"
+        return f"{type(self).__name__}(bound={bound}, {self._optimality()}; {self._repr_params()[0]}{ending})"
 
     def _repr_html_(self) -> str:
-        _, first, last = self._facts()
+        _, first, last = self._repr_params()
         facts = {
             "bound": format_rounded_up(self.bound, 4),
             **first,
@@ -145,29 +145,29 @@ class Posterior(Result):
     beta: float | None = None
     #: Name of the distance.
     distance: str
-    #: The distance itself, which need not be registered.
+    #: The distance object, which may be unregistered.
     used_distance: Distance | None = None
 
     _title = "Posterior over"
 
-    def _facts(self) -> tuple[str, dict[str, str], dict[str, str]]:
+    def _repr_params(self) -> tuple[str, dict[str, str], dict[str, str]]:
         line = f"{self.distance}, m={self.m}, delta={self.delta:g}, {self.method}"
         last = {"distance": f"{self.distance}, {self.constant} constant", "method": self.method}
         return line, {"validation risk L": format_rounded_up(self.empirical_risk, 4)}, last
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """Convert arrays to lists and NumPy scalars to numbers, recursively."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, dict):
-        return {name: _plain(inner) for name, inner in value.items()}
+        return {name: _to_plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [_to_plain(inner) for inner in value]
     return value
 
 
-class Values(NamedTuple):
+class PosteriorValues(NamedTuple):
     """Bound, empirical risk and divergence of a posterior, each rounded up."""
 
     bound: float
@@ -177,16 +177,16 @@ class Values(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Checked risks, prior and bound function of an optimisation problem."""
+    """Validated risks, prior and bound function of an optimisation problem."""
 
     risks: FloatArray
-    #: The prior before normalisation, or None for the uniform one, and its sum.
+    #: The unnormalised prior (None if uniform) and its sum.
     prior: FloatArray | None
     prior_total: float
     function: BoundFunction
 
     @classmethod
-    def checked(
+    def from_arguments(
         cls,
         risks: ArrayLike,
         m: int | ArrayLike,
@@ -195,7 +195,7 @@ class Problem:
         prior: ArrayLike | None,
         constant: str,
     ) -> Problem:
-        """Check the arguments; of unequal sample sizes the smallest is used, equation (least-m)."""
+        """Validate the arguments of `optimal_posterior`; the smallest sample size is used, equation (least-m)."""
         risks = check_risks(risks)
         function = get_distance(distance).bound_function(min_sample_size(m, risks.size), delta, constant)
         return cls(risks, *check_prior(prior, risks.size), function)
@@ -214,21 +214,21 @@ class Problem:
     @cached_property
     def curve(self) -> GibbsCurve:
         """Gibbs curve of the groups."""
-        return GibbsCurve.of(self.groups)
+        return GibbsCurve.from_groups(self.groups)
 
-    def at(self, point: CurvePoint) -> tuple[FloatArray, Values]:
-        """Weights of all classifiers at a point of the curve, and their values as computed by `evaluate`."""
+    def at(self, point: CurvePoint) -> tuple[FloatArray, PosteriorValues]:
+        """Weights of all classifiers at a point of the curve, and the result of `evaluate` for them."""
         weights = self.groups.spread(self.curve.shares(point))
         return weights, self.evaluate(weights)
 
-    def evaluate(self, weights: FloatArray) -> Values:
+    def evaluate(self, weights: FloatArray) -> PosteriorValues:
         """Compute bound, risk and divergence of non-negative weights like `pacbayes.bound`."""
         total = float(weights.sum())
         risk = average_risk(weights, self.risks, total)
         kl = kullback_leibler(weights, total, self.prior, self.prior_total)
-        return Values(self.function(risk, kl), risk, kl)
+        return PosteriorValues(self.function(risk, kl), risk, kl)
 
-    def posterior(self, weights: FloatArray, values: Values | None = None, **fields: Any) -> Posterior:
+    def posterior(self, weights: FloatArray, values: PosteriorValues | None = None, **fields: Any) -> Posterior:
         """Create the result for `weights`; `values`, if precomputed, are passed to skip `evaluate`."""
         bound, risk, kl = values or self.evaluate(weights)
         function = self.function

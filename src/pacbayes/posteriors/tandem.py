@@ -43,29 +43,29 @@ from pacbayes.posteriors.error_rows import TandemFactor
 from pacbayes.posteriors.vote_bounds import tandem_bound
 
 _MAX_NEWTON, _MAX_CG, _MAX_HALVINGS = 60, 200, 40
-# Relative residual of conjugate gradients in a Newton step, the factor by which a step decreases the error at least.
+# Relative residual of conjugate gradients: each Newton step reduces the error at least by this factor.
 _CG_TOLERANCE = 0.05
-# Fractions of the tolerance available to the search and to an inner problem; the rest covers rounding.
-_SEARCH_SHARE, _INNER = 0.9, 0.02
+# Fractions of the tolerance for the search and for an inner problem; the rest covers rounding errors.
+_SEARCH_SHARE, _INNER_SHARE = 0.9, 0.02
 # A new line next to the best point is placed so that its vertex is below the curve by this fraction of the tolerance.
-_GOAL = 0.2
+_VERTEX_GAP_SHARE = 0.2
 # It is at least the first fraction of the way to the next line.  Towards an end at zero or infinity, kappa changes at
 # most by the second factor, and is never decreased by more than the third: problems with a tiny kappa are hard, in
 # particular when started from a solution for a large kappa.
 _NEAR, _FAR, _FARTHEST = 1 / 16, 0.4, 1 / 16
-# Maximum number of steps of kappa to the ratio of the slopes, and the relative tolerance of the ratio.
+# Maximum number of fixed-point steps of kappa, and their relative tolerance.
 _STEPS, _KAPPA_TOLERANCE = 8, 2e-3
-# Relative difference of K below which the two ends of a vertex are replaced by (smaller T, smaller K).
-_TOGETHER = 1e-11
+# Relative difference of K below which both ends of a vertex are replaced by (smaller T, smaller K).
+_VERTEX_TOLERANCE = 1e-11
 # Lines closer in kappa than this relative distance are not drawn: rounding would dominate their intersection.
-_CLOSE = 1e-10
+_MIN_KAPPA_DISTANCE = 1e-10
 
 
 class DualPoint(NamedTuple):
-    """Weights of the distinct classifiers with their T and K, and a line below all weights."""
+    """Weights of the distinct classifiers with their T and K, and the line below all weights that they determine."""
 
     kappa: float
-    #: Point of the dual problem, the start of the next one.
+    #: Dual variables, from which the next problem is started.
     u: FloatArray
     weights: FloatArray
     tandem: float
@@ -79,12 +79,12 @@ class DualPoint(NamedTuple):
 
 
 class TandemDual:
-    """Minimise T + kappa K + c'rho over the weights by the dual problem.
+    """Minimise T + kappa K + c'rho over the weights by solving the dual problem.
 
     Examples
     --------
     >>> errors = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1]], dtype=bool)
-    >>> point = TandemDual(TandemFactor.of(errors, None, 1.0)).solve(0.1, tol=1e-12)
+    >>> point = TandemDual(TandemFactor.from_errors(errors, None, 1.0)).solve(0.1, tol=1e-12)
     >>> point.weights.round(4), round(point.tandem + 0.1 * point.kl - point.line, 9)
     (array([0.2378, 0.3811, 0.3811]), 0.0)
     """
@@ -94,14 +94,14 @@ class TandemDual:
         self._A = factor.factor
         self._At = np.ascontiguousarray(self._A.T)
         self._log_mass = factor.log_mass
-        # Error of the log prior masses, including the sum of the prior that they are divided by.
+        # Error of the log prior masses, including their normalisation.
         self._mass_error = factor.groups.mass_error + EPS * (64.0 + float(np.abs(self._log_mass).max()))
         self.products = 0
 
     def solve(
         self, kappa: float, *, linear: FloatArray | None = None, start: FloatArray | None = None, tol: float = 1e-9
     ) -> DualPoint:
-        """Minimise for ``kappa > 0``, up to a duality gap of `tol`."""
+        """Solve for ``kappa > 0`` up to a duality gap of `tol`."""
         before = self.products
         base = self._log_mass if linear is None else self._log_mass - linear / kappa
         u = self._times(np.exp(self._log_mass), self._A) if start is None else start
@@ -112,12 +112,12 @@ class TandemDual:
             gap = float(residual @ residual)
             if gap <= tol:
                 break
-            step, w_step = self._newton(weights, residual, kappa)
+            step, w_step = self._newton_step(weights, residual, kappa)
             moved = self._line_search(value, u, w, step, w_step, base, kappa, float(residual @ step))
             if moved is None:  # converged up to rounding
                 break
             u, w, value, weights = moved
-        return self._point(u, base, kappa, before)
+        return self._make_point(u, base, kappa, before)
 
     def _times(self, vector: FloatArray, matrix: FloatArray) -> FloatArray:
         self.products += 1
@@ -131,8 +131,8 @@ class TandemDual:
         total = float(terms.sum())
         return -float(u @ u) - kappa * (top + math.log(total)), terms / total
 
-    def _newton(self, weights: FloatArray, residual: FloatArray, kappa: float) -> tuple[FloatArray, FloatArray]:
-        """Solve (I + (2/kappa) A' C A) s = residual, C the weights' covariance, by conjugate gradients; s and A s."""
+    def _newton_step(self, weights: FloatArray, residual: FloatArray, kappa: float) -> tuple[FloatArray, FloatArray]:
+        """Solve (I + (2/kappa) A' C A) s = residual by conjugate gradients, C the covariance; return s and A s."""
         factor = 2.0 / kappa
         step, w_step = np.zeros_like(residual), np.zeros_like(weights)
         remainder, direction = residual.copy(), residual
@@ -156,7 +156,7 @@ class TandemDual:
         self, value: float, u: FloatArray, w: FloatArray, step: FloatArray, w_step: FloatArray, base: FloatArray,
         kappa: float, slope: float,
     ) -> tuple[FloatArray, FloatArray, float, FloatArray] | None:  # fmt: skip
-        """Halve the step until D increases sufficiently (Armijo condition); the new u, A u, D(u) and weights."""
+        """Halve the step until D satisfies the Armijo condition; return the new u, A u, D(u) and weights."""
         length = 1.0
         for _ in range(_MAX_HALVINGS):
             moved, w_moved = u + length * step, w + length * w_step
@@ -166,20 +166,20 @@ class TandemDual:
             length *= 0.5
         return None
 
-    def _point(self, u: FloatArray, base: FloatArray, kappa: float, before: int) -> DualPoint:
-        """Recompute the result at u, with the line rounded down."""
+    def _make_point(self, u: FloatArray, base: FloatArray, kappa: float, before: int) -> DualPoint:
+        """Create the result at u, with the line rounded down."""
         w = self._times(u, self._At)
         value, weights = self._value(u, w, base, kappa)
         v = self._times(weights, self._A)
         tandem = float(v @ v)
         positive = np.maximum(weights, np.finfo(np.float64).tiny)
         kl = max(float(weights @ (np.log(positive) - self._log_mass)), 0.0)
-        error = self._error(u, w, base, kappa)
+        error = self._rounding_error(u, w, base, kappa)
         square = float(u @ u)
         least_tandem = 2.0 * float(w.min()) - square - error
         return DualPoint(kappa, u, weights, tandem, kl, value - error, least_tandem, self.products - before)
 
-    def _error(self, u: FloatArray, w: FloatArray, base: FloatArray, kappa: float) -> float:
+    def _rounding_error(self, u: FloatArray, w: FloatArray, base: FloatArray, kappa: float) -> float:
         """Bound the rounding error of D(u) and the difference between the factor and T.
 
         A row of A has length at most one (its square is a risk), so a product with it, summed in any order, has an
@@ -218,7 +218,7 @@ class Vertex(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """Weights of the distinct classifiers and their bound, without directed rounding."""
+    """Weights of the distinct classifiers with their bound, not rounded outward."""
 
     kappa: float
     bound: float
@@ -249,40 +249,42 @@ class TandemSearch:
         self.dual = TandemDual(factor)
         self.problems = 0
         self._least_tandem = 0.0
-        #: Heights of lines by kappa.
+        #: Maps kappa to the height of its line.
         self._heights = {math.inf: 0.0}
-        #: Solutions of the dual problem by kappa.
+        #: Maps kappa to the solution of the dual problem.
         self._points: dict[float, FloatArray] = {}
         self._values: dict[tuple[Line, Line], float] = {}
         self._best = self._first_candidate()
 
     def run(self, tol: float, max_problems: int) -> TandemMinimum:
         """Search until the gap is at most `tol`, or for `max_problems` inner problems."""
-        self._follow(tol)
+        self._iterate_kappa(tol)
         while True:
-            lower, a, b = self._lowest()
+            lower, a, b = self._lowest_vertex()
             if lower >= self._best.bound - _SEARCH_SHARE * tol or self.problems >= max_problems:
                 break
-            kappa = self._between(a, b, self._best.bound - lower, tol)
+            kappa = self._choose_kappa(a, b, self._best.bound - lower, tol)
             if kappa is None:
                 break
-            self._draw(kappa, tol)
+            self._add_line(kappa, tol)
         best = self._best
         return TandemMinimum(best.weights, best.kappa, lower, self.problems, self.dual.products)
 
     def _first_candidate(self) -> Candidate:
-        """Choose the better of the prior and the classifier without errors, if there is one."""
+        """Return the better of the prior and the classifier without errors, if any."""
         weights = np.exp(self.factor.log_mass)
         weights /= weights.sum()
         image = weights @ self.factor.factor
-        best = self._candidate(math.inf, weights, float(image @ image), 0.0)
+        best = self._make_candidate(math.inf, weights, float(image @ image), 0.0)
         for i in np.flatnonzero(self.factor.risks == 0.0):  # at most one
             single = np.zeros_like(weights)
             single[i] = 1.0
-            best = min(best, self._candidate(0.0, single, 0.0, -float(self.factor.log_mass[i])), key=lambda c: c.bound)
+            best = min(
+                best, self._make_candidate(0.0, single, 0.0, -float(self.factor.log_mass[i])), key=lambda c: c.bound
+            )
         return best
 
-    def _candidate(self, kappa: float, weights: FloatArray, tandem: float, kl: float) -> Candidate:
+    def _make_candidate(self, kappa: float, weights: FloatArray, tandem: float, kl: float) -> Candidate:
         tandem = min(tandem, 1.0)
         value, ratio = self.function.value_and_ratio(tandem, 2.0 * kl)
         slope = 4.0 * self.function.partials(tandem, 2.0 * kl)[0]
@@ -290,37 +292,37 @@ class TandemSearch:
         # The ratio is dB/dT over dB/d(2K).
         return Candidate(kappa, 4.0 * value, weights, 2.0 / ratio if ratio > 0.0 else math.inf, slope)
 
-    def _follow(self, tol: float) -> None:
-        """Iterate kappa to the ratio of the slopes of the bound, the stationarity condition."""
+    def _iterate_kappa(self, tol: float) -> None:
+        """Iterate kappa towards the ratio of the slopes of the bound, the stationarity condition."""
         last = self._best
         for _ in range(_STEPS):
             kappa = last.next_kappa
             if not self._is_new(kappa) or abs(kappa - last.kappa) < _KAPPA_TOLERANCE * kappa:
                 return
-            last = self._draw(kappa, tol)
+            last = self._add_line(kappa, tol)
 
-    def _draw(self, kappa: float, tol: float) -> Candidate:
-        """Solve the inner problem at kappa, which gives a line and candidate weights."""
+    def _add_line(self, kappa: float, tol: float) -> Candidate:
+        """Solve the inner problem at kappa, and store its line and candidate weights."""
         nearest = min(self._points, key=lambda other: abs(math.log(other / kappa)), default=None)
         start = None if nearest is None else self._points[nearest]
-        point = self.dual.solve(kappa, start=start, tol=max(_INNER * tol / self._best.slope, 1e-15))
+        point = self.dual.solve(kappa, start=start, tol=max(_INNER_SHARE * tol / self._best.slope, 1e-15))
         self.problems += 1
         self._points[kappa] = point.u
         if -math.inf < point.line < math.inf:
             self._heights[kappa] = point.line
         self._least_tandem = max(self._least_tandem, point.least_tandem)
-        candidate = self._candidate(kappa, point.weights, point.tandem, point.kl)
+        candidate = self._make_candidate(kappa, point.weights, point.tandem, point.kl)
         if candidate.bound < self._best.bound:
             self._best = candidate
         return candidate
 
-    def _lowest(self) -> tuple[float, Line, Line]:
+    def _lowest_vertex(self) -> tuple[float, Line, Line]:
         """Smallest f at a vertex of the polygon, rounded down, and the two lines of that vertex."""
         corners: list[Line] = []
         vertices: list[Vertex] = []
         for line in map(Line._make, (*sorted(self._heights.items(), reverse=True), (0.0, self._least_tandem))):
             while corners:
-                vertex = meet(corners[-1], line)
+                vertex = intersect(corners[-1], line)
                 # Drop a line unless its two vertices are in order despite rounding; the polygon becomes larger, which
                 # is always valid.
                 if not vertices or vertices[-1].tandem_low > vertex.tandem_high:
@@ -337,21 +339,21 @@ class TandemSearch:
         value = self._values.get((a, b))
         if value is None:
             (tandem, near), (least_tandem, far) = vertex.ends[0], vertex.ends[-1]
-            value = self._value_below(least_tandem, near)
-            if far - near > _TOGETHER * far:
+            value = self._evaluate_down(least_tandem, near)
+            if far - near > _VERTEX_TOLERANCE * far:
                 # f is concave between the ends, so its minimum there is at one of them.
-                value = min(self._value_below(tandem, near), self._value_below(least_tandem, far))
+                value = min(self._evaluate_down(tandem, near), self._evaluate_down(least_tandem, far))
             self._values[(a, b)] = value
         return value
 
-    def _value_below(self, tandem: float, kl: float) -> float:
+    def _evaluate_down(self, tandem: float, kl: float) -> float:
         """Evaluate f, rounded down instead of up, including its constant."""
         return round_down(tandem_bound(self.function, min(max(tandem, 0.0), 1.0), kl), 160)
 
-    def _between(self, a: Line, b: Line, gap: float, tol: float) -> float | None:
-        """Choose kappa for the next line, between two lines that intersect at least `gap` below the best bound."""
+    def _choose_kappa(self, a: Line, b: Line, gap: float, tol: float) -> float | None:
+        """Choose kappa of the next line between two lines whose intersection is at least `gap` below the best bound."""
         high, low, best = a.kappa, b.kappa, self._best.kappa
-        step = min(max(math.sqrt(_GOAL * tol / gap), _NEAR), 0.5)
+        step = min(max(math.sqrt(_VERTEX_GAP_SHARE * tol / gap), _NEAR), 0.5)
         if low == 0.0 and high == math.inf:
             kappa = 1.0
         elif high == math.inf:
@@ -366,17 +368,19 @@ class TandemSearch:
 
     def _is_new(self, kappa: float) -> bool:
         """Whether kappa is valid and differs from all solved ones by more than rounding."""
-        return 0.0 < kappa < math.inf and all(abs(other - kappa) > _CLOSE * kappa for other in self._points)
+        return 0.0 < kappa < math.inf and all(
+            abs(other - kappa) > _MIN_KAPPA_DISTANCE * kappa for other in self._points
+        )
 
 
-def meet(a: Line, b: Line) -> Vertex:
+def intersect(a: Line, b: Line) -> Vertex:
     """Intersection of two lines with ``a.kappa > b.kappa``."""
     if a.kappa == math.inf:
         ends: tuple[float, ...] = (0.0,)
     else:
         error = 2 * EPS * (abs(a.height) + abs(b.height))
         low, high = ((a.height - b.height + e) / (a.kappa - b.kappa) for e in (-error, error))
-        # The vertices of the polygon have K >= 0, so ends with K < 0 are moved to K = 0.
+        # The vertices of the polygon have K >= 0: move ends with K < 0 to K = 0.
         ends = (max(low - 4 * EPS * abs(low), 0.0), max(high + 4 * EPS * abs(high), 0.0))
     margin = 4 * EPS * (abs(b.height) + b.kappa * max(map(abs, ends)))
     points = tuple((b.height - b.kappa * kl - margin, kl) for kl in ends)

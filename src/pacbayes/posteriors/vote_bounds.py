@@ -27,12 +27,12 @@ from pacbayes.bounds.bound import kullback_leibler
 from pacbayes.bounds.distance import BoundFunction
 from pacbayes.bounds.distances import get_distance
 from pacbayes.posteriors.error_rows import (
-    OwnRows,
+    PairwiseRisks,
     TandemFactor,
     check_error_rows,
     check_validated,
+    empirical_risks,
     gibbs_risks,
-    risks_of,
     tandem_risk,
 )
 from pacbayes.posteriors.gibbs import check_prior
@@ -41,7 +41,7 @@ VOTE_BOUNDS = ("tandem", "cantelli", "first-order")
 
 
 class VoteValues(NamedTuple):
-    """Bound of a weighted vote and its components, each rounded up."""
+    """Bound of a weighted vote with its components, each rounded up."""
 
     bound: float
     tandem_risk: float
@@ -109,12 +109,12 @@ def _cantelli_at(mu: float, tandem: float, gibbs: float) -> float:
     return round_up(max(numerator, 0.0) / (0.5 - mu) ** 2, 8.0)
 
 
-def half_level(delta: float) -> float:
-    """Half of delta: exact unless it is subnormal, then rounded down; the smallest subnormal gives an invalid zero.
+def halve_level(delta: float) -> float:
+    """Half of `delta`, rounded down; the smallest subnormal number gives zero, which is an invalid level.
 
     Examples
     --------
-    >>> half_level(0.05), half_level(1.5e-323) < 1e-323
+    >>> halve_level(0.05), halve_level(1.5e-323) < 1e-323
     (0.025, True)
     """
     half = 0.5 * delta
@@ -123,24 +123,23 @@ def half_level(delta: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class VoteProblem:
-    """Checked errors, prior, sample sizes and level of a bound on a weighted vote."""
+    """Validated errors, prior, sample sizes and level of a bound on a weighted vote."""
 
     errors: BoolArray
-    #: The prior before normalisation, or None for the uniform one, and its sum.
+    #: The unnormalised prior (None if uniform) and its sum.
     prior: FloatArray | None
     prior_total: float
     #: One of `VOTE_BOUNDS`.
     bound: str
     delta: float
-    #: The kl bounds on E W^2 and E W, each at delta; at delta / 2 for cantelli, which needs both.
+    #: Bound functions for E W^2 and E W at level delta, or delta / 2 for cantelli, which combines both.
     pairs: BoundFunction
     singles: BoundFunction
-    #: Risks and tandem losses if each classifier has its own validation rows; None if all rows validate all
-    #: classifiers.
-    own: OwnRows | None
+    #: Risks and tandem losses if classifiers have different validation rows; None if they share all rows.
+    own: PairwiseRisks | None
 
     @classmethod
-    def checked(
+    def from_arguments(
         cls,
         error_rows: ArrayLike,
         m: int,
@@ -150,36 +149,36 @@ class VoteProblem:
         constant: str,
         validated: ArrayLike | None = None,
     ) -> VoteProblem:
-        """Check the arguments."""
+        """Validate the arguments of `vote_bound`."""
         name, kl = check_choice("bound", bound, VOTE_BOUNDS), get_distance("kl")
         function = kl.bound_function(m, delta, constant)
         level = function.delta
         errors = check_error_rows(error_rows, m)
-        own = None if validated is None else OwnRows.of(errors, check_validated(validated, errors))
-        if own is not None and own.least_pair == 0 and name != "first-order":
+        own = None if validated is None else PairwiseRisks.from_masks(errors, check_validated(validated, errors))
+        if own is not None and own.min_pair_rows == 0 and name != "first-order":
             raise ValueError(
-                f"validated must leave every pair of classifiers a common row for bound={name!r}; 'first-order' "
-                "does not need one"
+                f"validated must contain a common row for every pair of classifiers if bound={name!r}; use "
+                "bound='first-order' otherwise"
             )
         if own is None and name != "cantelli":
             pairs = singles = function
         else:
-            least, least_pair = (m, m) if own is None else (own.least, max(own.least_pair, 1))
-            level_per_bound = half_level(level) if name == "cantelli" else level
+            least, least_pair = (m, m) if own is None else (own.min_rows, max(own.min_pair_rows, 1))
+            level_per_bound = halve_level(level) if name == "cantelli" else level
             pairs, singles = (kl.bound_function(rows, level_per_bound, constant) for rows in (least_pair, least))
         return cls(errors, *check_prior(prior, errors.shape[0]), name, level, pairs, singles, own)
 
     @cached_property
     def risks(self) -> FloatArray:
         """Empirical risks of the classifiers."""
-        return risks_of(self.errors) if self.own is None else self.own.risks
+        return empirical_risks(self.errors) if self.own is None else self.own.risks
 
     @cached_property
     def factor(self) -> TandemFactor:
-        """Tandem risk as a sum of squares over distinct classifiers, or as a difference of such sums."""
+        """Factorisation of the tandem risk over distinct classifiers."""
         if self.own is not None:
-            return TandemFactor.of_losses(self.own.losses, self.own.risks, self.prior, self.prior_total)
-        return TandemFactor.of(self.errors, self.prior, self.prior_total)
+            return TandemFactor.from_losses(self.own.losses, self.own.risks, self.prior, self.prior_total)
+        return TandemFactor.from_errors(self.errors, self.prior, self.prior_total)
 
     def tandem_risk(self, weights: FloatArray, total: float) -> float:
         """Tandem risk T, rounded up."""
@@ -191,10 +190,12 @@ class VoteProblem:
         tandem = self.tandem_risk(weights, total)
         gibbs = gibbs_risks(weights, self.risks, total)
         kl = kullback_leibler(weights, total, self.prior, self.prior_total)
-        bound, mu = self.bound_of(tandem, kl, *gibbs)
+        bound, mu = self.evaluate_bound(tandem, kl, *gibbs)
         return VoteValues(bound, tandem, gibbs[1], kl, mu)
 
-    def bound_of(self, tandem: float, kl: float, gibbs_low: float, gibbs_high: float) -> tuple[float, float | None]:
+    def evaluate_bound(
+        self, tandem: float, kl: float, gibbs_low: float, gibbs_high: float
+    ) -> tuple[float, float | None]:
         """Compute the bound, rounded up, and mu from T and K, rounded up, and G, rounded down and up."""
         if self.bound == "first-order":
             return 2.0 * self.singles(gibbs_high, kl), None
@@ -277,6 +278,6 @@ def vote_bound(
     first-order: 0.4948
     """
     with default_errstate():
-        problem = VoteProblem.checked(error_rows, m, bound, delta, prior, constant, validated)
+        problem = VoteProblem.from_arguments(error_rows, m, bound, delta, prior, constant, validated)
         checked, _ = check_distribution("weights", weights, problem.errors.shape[0])
         return problem.evaluate(checked).bound

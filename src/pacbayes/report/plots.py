@@ -255,7 +255,7 @@ def plot_gibbs_curve(clf: Model, ax: "Axes | None" = None) -> "Axes":
     best, risks, m = view.posterior, view.classifiers.risks, view.classifiers.m
     betas = np.geomspace(1e-2, 100.0 * m, 400)
     for distance, dashes in zip(view.plan.distances, cycle(_DASHES)):
-        problem = Problem.checked(risks, m, distance, best.delta, view.plan.prior, best.constant)
+        problem = Problem.from_arguments(risks, m, distance, best.delta, view.plan.prior, best.constant)
         points = [problem.curve.at(float(beta)) for beta in betas]
         axes.plot(betas, [problem.function(point.risk, point.kl) for point in points], dashes, label=distance.name)
     # If the optimum is at infinity, the curve is flat at its end.

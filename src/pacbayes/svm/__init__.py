@@ -1,4 +1,4 @@
-"""Support vector machines for many values of the regularisation parameter: a library of its own."""
+"""Support vector machines for many values of the regularisation parameter."""
 
 from pacbayes.svm.kernel import sigest
 from pacbayes.svm.path import SVMPath, svm_path

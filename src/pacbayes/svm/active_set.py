@@ -34,16 +34,16 @@ from pacbayes._utils.memory import memory_limit
 from pacbayes._utils.threads import parallel_for
 from pacbayes.svm.smo import add_rows, compile_sums
 
-# Most steps from one cost to the next; three are usual.
+# Maximum number of steps from one cost to the next; three are typical.
 _MAX_STEPS = 20
-# A step with so many more changes of the sets than the step before ends the attempt as diverging.
+# The attempt is abandoned as diverging if a step changes the sets this many times as often as the step before.
 _MAX_GROWTH = 10
-# Tolerance of one variable's condition, as a share of `tol`: two variables make the KKT violation.
+# Tolerance for the condition of one variable, as a share of `tol`: the KKT violation is a difference of two.
 _TOLERANCE_SHARE = 0.25
 # Ridge of the linear equations, relative to the largest diagonal entry of the kernel matrix.  It penalises the distance
-# from the iterate, so that it makes steps shorter and does not change the solution.
+# from the iterate, which shortens steps without changing the solution.
 _RIDGE = 1e-6
-# Rows and columns of a diagonal block of the factor.
+# Size of a diagonal block of the factor.
 _BLOCK = 128
 # Share of inactive rows above which the factor is rebuilt.
 _MAX_INACTIVE = 0.15
@@ -53,14 +53,15 @@ _ROWS_PER_PART = 256
 
 
 class FactorizationError(Exception):
-    """Too little memory for the factor, or a singular kernel matrix of the free variables."""
+    """The factor does not fit into memory, or the kernel matrix of the free variables is singular."""
 
 
 class FreeFactor:
     """Updated Cholesky factor of ``K[F, F] + ridge * I`` for the free variables F.
 
-    It has a row for every free variable, and inactive rows for variables that have left F since the last rebuild.
-    Solutions are projected to be zero there; the projection uses the shadows of the inactive rows, the solutions of the
+    The factor has a row for every free variable, and inactive rows for variables that have left F since the last
+    rebuild.  Solutions are projected to be zero at inactive rows; the projection uses the shadows of the inactive rows,
+    the solutions of the
     triangular system for their unit vectors.
     """
 
@@ -99,7 +100,7 @@ class FreeFactor:
         return right[self._active], intercept
 
     def update(self, free: NDArray[np.bool_], bound_proximity: FloatArray) -> None:
-        """Update the set of free variables; raise `FactorizationError` if there is no factor for them.
+        """Update the set of free variables; raise `FactorizationError` if the factor cannot be updated.
 
         New rows are ordered by `bound_proximity`: the variables most likely to leave come last, since removing the last
         rows is cheapest.
@@ -128,7 +129,7 @@ class FreeFactor:
         self._set_active(stays[:first])
 
     def _append(self, first: int, joining: int) -> None:
-        """Compute the rows from `first` on; rows before `joining` have valid columns up to `first`."""
+        """Compute all rows from `first` on; rows before `joining` already contain valid columns up to `first`."""
         matrix, variables, size = self._matrix, self._variables, self._variables.size
 
         def fill(start: int) -> None:
@@ -145,7 +146,7 @@ class FreeFactor:
             self._factorise(start, min(start + _BLOCK, size))
 
     def _factorise(self, start: int, stop: int) -> None:
-        """Compute the columns of a block from those before it, in all rows from its own on."""
+        """Compute the columns of a block from the preceding columns, in the rows of the block and all later rows."""
         matrix, size = self._matrix, self._variables.size
 
         def subtract(row: int) -> None:
@@ -164,7 +165,7 @@ class FreeFactor:
         self._blocks.append((start, stop, inverse))
 
     def _set_active(self, stays: NDArray[np.bool_]) -> None:
-        """Set the active rows, `stays` for the first ones and all later rows; compute the shadows of the others."""
+        """Set the active rows (`stays` for the first rows, all later ones) and compute the shadows of the others."""
         size, first = self._variables.size, stays.size
         known = self._inactive < first
         known[known] = ~stays[self._inactive[known]]
@@ -184,9 +185,9 @@ class FreeFactor:
         self._active = np.concatenate([np.flatnonzero(stays), np.arange(first, size)])
 
     def _solve_rows(self, rows: FloatArray, zeros: Rows, first: int) -> None:
-        """Replace rows by the solutions of ``x L.T = row``, which the columns before `first` contain already.
+        """Replace rows by the solutions of ``x L.T = row``, which columns before `first` already contain.
 
-        `zeros` are numbers of leading zeros of each row.
+        `zeros` is the number of leading zeros of each row.
         """
 
         def work(part: int) -> None:
@@ -200,7 +201,7 @@ class FreeFactor:
         parallel_for(work, range(0, len(rows), _SIDES_PER_PART))
 
     def _reserve(self, size: int) -> None:
-        """Allocate memory for so many rows and half as many more, if there is enough."""
+        """Allocate memory for 1.5 times `size` rows, or raise `FactorizationError` if there is not enough."""
         if size <= len(self._matrix):
             return
         size = min(len(self._kernel), size + size // 2 + _BLOCK)
@@ -229,16 +230,16 @@ def _cholesky(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 class ActiveSet:
-    """State of the active-set method between costs: the sets F and U, and sums over them.
+    """Primal-dual active-set method; keeps the sets F and U between costs.
 
     Attributes
     ----------
     steps, changes : int
-        Steps of the last `solve`, and variables that changed sets in it.
+        Number of steps of the last `solve`, and number of variables that changed sets.
     size : float
         Largest diagonal entry of the kernel matrix.
     error : float
-        Bound on the rounding errors that the last `solve` added to `g`.
+        Bound on the rounding errors in `g` from the last `solve`.
     """
 
     def __init__(self, kernel: NDArray[Any], y: FloatArray, tol: float) -> None:
@@ -252,7 +253,7 @@ class ActiveSet:
         self._reset()
 
     def _reset(self) -> None:
-        """Forget the sets of the last cost."""
+        """Reset the sets to those before the first cost."""
         self._factor = FreeFactor(self._kernel, _RIDGE * self.size)
         self._at_bound = np.zeros(self._y.size, dtype=np.bool_)
         self._slope[:], self._slope_error = 0.0, 0.0
@@ -261,7 +262,7 @@ class ActiveSet:
         """Move s and ``g = before * K s`` to the solution at `cost`; return False, with both unchanged, on failure."""
         self.steps, self.changes, self.error = 0, 0, 0.0
         try:
-            # Infinities and NaN are detected in the result.
+            # Overflow is ignored here: infinities and NaN are detected in the result.
             with np.errstate(all="ignore"):
                 beta, values = self._iterate(cost, s, g, before, min(max_steps, _MAX_STEPS))
         except FactorizationError:
@@ -282,9 +283,9 @@ class ActiveSet:
     def _iterate(
         self, cost: float, s: FloatArray, g: FloatArray, before: float, max_steps: int
     ) -> tuple[FloatArray | None, FloatArray]:
-        """Dual coefficients beta at `cost`, None on failure, and K beta."""
+        """Iterate to the solution at `cost`; return the dual coefficients beta (None on failure) and K beta."""
         y = self._y
-        self._set(np.abs(s) >= 1.0, (s != 0.0) & (np.abs(s) < 1.0), np.abs(s))
+        self._set_index_sets(np.abs(s) >= 1.0, (s != 0.0) & (np.abs(s) < 1.0), np.abs(s))
         beta = np.where(self._at_bound, cost * y, before * s)
         values = g + (cost - before) * self._slope
         self.error += (cost - before) * self._slope_error
@@ -301,7 +302,7 @@ class ActiveSet:
             if changed.size == 0:
                 if float(np.abs(residual[free]).max()) <= self._tolerance:
                     return beta, values
-                continue  # the ridge shortened the step: take another
+                continue  # the ridge shortened the step: repeat it
             if self.steps > 2 and changed.size > n_last + _MAX_GROWTH:
                 break
             n_last = changed.size
@@ -310,7 +311,9 @@ class ActiveSet:
             moved = np.flatnonzero(target != beta)
             self._add(moved, (target - beta)[moved], values)
             beta = target
-            self._set((self._at_bound & ~to_free) | to_bound, (free & ~to_zero & ~to_bound) | to_free, alpha / cost)
+            self._set_index_sets(
+                (self._at_bound & ~to_free) | to_bound, (free & ~to_zero & ~to_bound) | to_free, alpha / cost
+            )
         return None, values
 
     def _step(self, beta: FloatArray, values: FloatArray) -> FloatArray:
@@ -327,12 +330,12 @@ class ActiveSet:
     def _add(self, rows: NDArray[np.int64], coefs: FloatArray, values: FloatArray) -> None:
         """Add weighted rows of the kernel matrix to `values`, and their rounding errors to `error`."""
         add_rows(self._kernel, rows, coefs, values)
-        # Each addition is off by at most half a unit in the last place of its result.
+        # Each addition has an error of at most half a unit in the last place of its result.
         largest = float(np.abs(values).max()) + 2.0 * self.size * float(np.abs(coefs).sum())
         self.error += EPS * rows.size * largest
 
-    def _set(self, at_bound: NDArray[np.bool_], free: NDArray[np.bool_], share: FloatArray) -> None:
-        """Set U and F, with the sum over U and the factor of F; `share` is alpha / C."""
+    def _set_index_sets(self, at_bound: NDArray[np.bool_], free: NDArray[np.bool_], share: FloatArray) -> None:
+        """Set U and F, and update the sum over U and the factor of F; `share` is alpha / C."""
         changed = np.flatnonzero(at_bound != self._at_bound)
         if changed.size > 0:
             signs = np.where(at_bound[changed], 1.0, -1.0) * self._y[changed]

@@ -1,7 +1,7 @@
-"""Compiled kernel values and SVM decisions, with bits that depend on nothing but their own rows.
+"""Compiled kernel values and SVM decisions that do not depend on the other rows of a batch, to the last bit.
 
-A certificate holds for the classifier that predicts later only if its kernel values do not depend on the other rows of
-a batch.  Those of a matrix product do: their bits depend on the shape of the block, and squared distances from products
+A certificate holds for later predictions only if kernel values do not depend on the other rows of a batch.  Kernel
+values from a matrix product do: their bits depend on the shape of the block, and squared distances from products
 lose all digits for rows far from the origin, unless centred by a mean of other rows.  Here every value is a sum of
 terms over the columns, from the first to the last; the terms of distances are squared differences.  Vectorisation is
 across pairs of rows only, and without fastmath, so that IEEE arithmetic gives the same bits on every processor.
@@ -13,9 +13,9 @@ The decision value of an SVM is defined as the sum over the training rows, from 
 weighted by dual coefficients, plus the intercept.  Rows with coefficient zero add nothing, whether they are present or
 not.  The sum is compiled without fastmath, so that a row has the same bits alone and in a batch.
 
-Labels may come from faster scores, by matrix products or by the changes along a path, where the label is certain:
-the difference between score and decision value is bounded, and for scores within this bound of the threshold the label
-comes from the decision value.  Each function goes once over the SVMs of a path and keeps the scores of one in the
+Labels are predicted from faster scores (matrix products, or sums of changes along a path) where the result is certain:
+the difference between score and decision value is bounded, and the decision value is computed only if the score is
+within this bound of the threshold.  Each function visits the SVMs of a path once and keeps the scores of one SVM in the
 cache, so that its time depends on the changes along the path rather than on the number of SVMs.
 
 Importing this module imports numba; `load_compiled` of kernel.py does so when it is first needed.
@@ -35,7 +35,7 @@ _LN2_LOW = 1.90821492927058770002e-10
 # Adding this to |n| < 2^51 leaves the rounded integer in the low bits.
 _ROUND = 1.5 * 2.0**52
 _UNDERFLOW = -708.0
-# Relative change that counts as none: multiplication by C and division may change a few units in the last place.
+# Smaller relative changes are ignored: multiplication and division by C may change a few units in the last place.
 _UNCHANGED = 4.0 * EPS
 # Bound on products lost to underflow.
 _TINY = 1e-290
@@ -92,7 +92,7 @@ def gaussian_in_single(distances, rows, columns, gamma, out, row, power, bits):
             single[t] = row[t]
 
 
-# Two rows and four columns at a time, so that each loaded value is used eight times.
+# Process two rows and four columns at a time, so that each loaded value is used eight times.
 
 
 @cached_njit(internal=True)
@@ -153,7 +153,7 @@ def _to_gaussians(gamma, values, power, bits):
     _exp_row(values, power, bits)
 
 
-# The last of an odd number of rows is computed a second time, in `spare`.
+# If the number of rows is odd, the last row is computed twice, with `spare` as the second output.
 
 
 @cached_njit()
@@ -182,9 +182,9 @@ def distances_between(A, columns, out, spare, start, top, bottom, gamma, power, 
 
 @cached_njit()
 def weighted_sums(used, coefs, K, sums):
-    """Set `sums` to the weighted sums of all columns of K; four terms at a time, added in the same order.
+    """Set `sums` to the weighted sums of all columns of K, adding four terms at a time in order.
 
-    `used` are the rows with a coefficient other than zero.
+    `used` are the indices of the nonzero coefficients.
     """
     for j in range(sums.size):
         sums[j] = 0.0
@@ -207,7 +207,7 @@ def weighted_sums(used, coefs, K, sums):
 def absolute_sums(coefs, sums):
     """Set `sums` to the 1-norms of the rows of `coefs`, added from the first entry to the last.
 
-    Four rows at a time, since an addition waits for the one before it.
+    Four rows are processed at a time, because consecutive additions to one sum cannot overlap.
     """
     for h in range(sums.size):
         sums[h] = 0.0
@@ -227,7 +227,7 @@ def absolute_sums(coefs, sums):
 
 
 @cached_njit(internal=True, error_model="numpy", fastmath={"nnan", "nsz", "contract", "reassoc"})
-def _scaled(coefs, scale, s):
+def _scale(coefs, scale, s):
     """Set s = scale * coefs and return the sum of its absolute values."""
     total = 0.0
     for t in range(coefs.size):
@@ -237,14 +237,14 @@ def _scaled(coefs, scale, s):
 
 
 @cached_njit(error_model="numpy")
-def collect(dual_coef, order, scales, doubts, s, before, starts, columns, values):
+def collect_changes(dual_coef, order, scales, error_bounds, s, before, starts, columns, values):
     """Store the changes of s = y alpha / C along the path; return their number, or -1 if it exceeds `columns`.
 
-    An SVM with the coefficients of the one before has no changes and gets its scale, 1/C.  `s` is a buffer, and
-    `before` one of zeros.
+    An SVM with the same coefficients as the preceding one has no changes and gets its scale, 1/C.  `s` is a buffer, and
+    `before` a buffer of zeros.
 
-    `doubts` are bounds, larger than necessary by a factor of two, on the differences between scores, for kernel values
-    up to 1, and decision values times the scale.  They add up half a unit in the last place for each addition to a sum
+    `error_bounds` are bounds (larger than necessary by a factor of two) on the differences between scores and scaled
+    decision values, for kernel values up to 1.  They add up half a unit in the last place for each addition to a sum
     of at most `largest`, for each change and its product, and for each of the m terms of a decision value, and
     `_UNCHANGED` for variables without a change.
     """
@@ -263,7 +263,7 @@ def collect(dual_coef, order, scales, doubts, s, before, starts, columns, values
             scales[k] = scales[k - 1]
         else:
             largest = size + drift
-            size = _scaled(coefs, scales[k], s)
+            size = _scale(coefs, scales[k], s)
             for t in range(m):
                 change = s[t] - before[t]
                 if abs(change) > _UNCHANGED * abs(s[t]):
@@ -274,19 +274,19 @@ def collect(dual_coef, order, scales, doubts, s, before, starts, columns, values
                     before[t] = s[t]
                     largest += abs(change)
                     drift += EPS * (largest + 2.0 * abs(change))
-        doubts[k] = drift + (m + 16.0) * EPS * size
+        error_bounds[k] = drift + (m + 16.0) * EPS * size
         starts[k + 1] = count
     return count
 
 
 @cached_njit(internal=True, fastmath={"nnan", "nsz", "contract"})
-def _add(scores, change, row):
+def _add_scaled(scores, change, row):
     for t in range(scores.size):
         scores[t] += change * row[t]
 
 
 @cached_njit(internal=True)
-def _largest(K, largest):
+def _column_maxima(K, largest):
     """Set `largest` to the largest absolute value of each column of K."""
     for t in range(largest.size):
         largest[t] = 0.0
@@ -332,27 +332,27 @@ def _decide(scores, scale, doubt, largest, coefs, K, intercept, tie, out):
 
 
 @cached_njit()
-def accumulate(
-    starts, columns, values, order, scales, doubts, dual_coef, intercepts, ties, K, scores, largest, positive
+def compare_accumulated(
+    starts, columns, values, order, scales, error_bounds, dual_coef, intercepts, ties, K, scores, largest, positive
 ):
     """Set `positive` by SVM and new row, from scores that are sums of changes times rows of K.
 
     `scores` are zeros, and `largest` is a buffer.
     """
-    _largest(K, largest)
+    _column_maxima(K, largest)
     for i in range(order.size):
         for k in range(starts[i], starts[i + 1]):
-            _add(scores, values[k], K[columns[k]])
+            _add_scaled(scores, values[k], K[columns[k]])
         h = order[i]
-        _decide(scores, scales[i], doubts[i], largest, dual_coef[h], K, intercepts[h], ties[h], positive[h])
+        _decide(scores, scales[i], error_bounds[i], largest, dual_coef[h], K, intercepts[h], ties[h], positive[h])
 
 
 @cached_njit()
 def compare_products(products, sizes, dual_coef, intercepts, ties, K, largest, positive):
     """Set `positive` by SVM and new row, from the matrix product of dual coefficients and K; `largest` is a buffer."""
-    _largest(K, largest)
+    _column_maxima(K, largest)
     for h in range(products.shape[0]):
-        # Product and decision value each err by half a unit in the last place of the 1-norm for each of m terms.
+        # Product and decision value each have an error of half a unit in the last place of the 1-norm per term.
         doubt = (2.0 * dual_coef.shape[1] + 16.0) * EPS * sizes[h]
         _decide(products[h], 1.0, doubt, largest, dual_coef[h], K, intercepts[h], ties[h], positive[h])
 
@@ -362,7 +362,7 @@ _single, _short, _flags, _float = types.float32[:, ::1], types.int32[::1], types
 _between = (_matrix, _matrix, _matrix, _vector, _number, _number, _number)
 _gaussian = (_matrix, _integers, _integers, _float)
 _path = (_matrix, _vector, _vector, _matrix)
-#: Types of the arguments of each function: others would be compiled anew, with other last bits.
+#: Argument types of each function; for other types, numba would compile variants with different last bits.
 SIGNATURES = {
     "products_between": _between,
     "distances_between": (*_between, _float, _vector, _integers),
@@ -370,7 +370,7 @@ SIGNATURES = {
     "gaussian_in_single": (*_gaussian, _single, _vector, _vector, _integers),
     "weighted_sums": (_integers, _vector, _matrix, _vector),
     "absolute_sums": (_matrix, _vector),
-    "collect": (_matrix, _integers, _vector, _vector, _vector, _vector, _integers, _short, _vector),
-    "accumulate": (_integers, _short, _vector, _integers, _vector, _vector, *_path, _vector, _vector, _flags),
+    "collect_changes": (_matrix, _integers, _vector, _vector, _vector, _vector, _integers, _short, _vector),
+    "compare_accumulated": (_integers, _short, _vector, _integers, _vector, _vector, *_path, _vector, _vector, _flags),
     "compare_products": (_matrix, _vector, *_path, _vector, _flags),
 }

@@ -18,32 +18,32 @@ from pacbayes._utils.seeds import make_rng
 from pacbayes._utils.threads import limit_to_one_core, parallel_for
 
 KERNELS = ("rbf", "linear")
-# Nystroem approximation of rbf; see landmarks.py.
+# Nystroem approximation of the rbf kernel; see landmarks.py.
 NYSTROEM = "nystroem"
 # Kernels of the SVM family.
 SVM_KERNELS = (*KERNELS, NYSTROEM)
-# Terms of sums per compiled call, about a hundredth of a second: interrupts are handled between calls.
+# Number of terms per compiled call, about 10 ms of work: interrupts are handled between calls.
 _TERMS_PER_PART = 2**24
-# Number of rows from which kernel matrices for training are in single precision; in double they take two gigabytes.
-SINGLE_FROM = 16_000
+# With at least this many rows, kernel matrices for training use single precision; in double precision they take 2 GB.
+SINGLE_PRECISION_FROM = 16_000
 # Rows of such a matrix per part.
-_BAND = 128
-# Columns of a kernel matrix that are computed together, and stay in the cache with their rows.
-_TILE = 256
-# Larger values are clipped, so that no square, product or sum overflows.
-LARGEST = 1e100
-#: Values of `scale`: standardise if the training rows recommend it, or as R's kernlab does.
+_ROWS_PER_BAND = 128
+# Number of columns of a kernel matrix that are computed together, so that they stay in the cache.
+_COLUMNS_PER_TILE = 256
+# Values are clipped to this magnitude, so that no square, product or sum overflows.
+MAX_ABS_VALUE = 1e100
+#: Values of `scale`: standardise if it reduces the cross-validated error, or like R's kernlab.
 AUTO_SCALE = "auto"
 SCALES = (AUTO_SCALE, "kernlab")
 # Quantiles of squared distances; kernlab's `ksvm` takes the mean of their reciprocals.
 _QUANTILES = (0.9, 0.1)
 _MAX_FLOAT = float(np.finfo(np.float64).max)
 _MIN_WIDTH = float(np.finfo(np.float64).tiny)
-#: Values of `gamma`; "widths" and "three widths" are that of "sigest" times these factors.
+#: Values of `gamma`; "widths" and "three widths" multiply the value of "sigest" by these factors.
 WIDTHS, THREE_WIDTHS = "widths", "three widths"
 GAMMAS = (WIDTHS, THREE_WIDTHS, "sigest", "scale", "auto")
-FACTORS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)
-_FACTORS = {WIDTHS: FACTORS, THREE_WIDTHS: FACTORS[1:4]}
+WIDTH_FACTORS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)
+_WIDTH_FACTORS_BY_NAME = {WIDTHS: WIDTH_FACTORS, THREE_WIDTHS: WIDTH_FACTORS[1:4]}
 Gamma: TypeAlias = float | str | tuple[float, ...]
 
 
@@ -60,7 +60,7 @@ class Scaling:
         require(bool((self.width > 0.0).all()), "Scaling.width", "must be positive")
 
     def __call__(self, X: FloatArray) -> FloatArray:
-        """Scale rows, as a copy.
+        """Return a scaled copy of rows.
 
         Examples
         --------
@@ -68,29 +68,29 @@ class Scaling:
         array([[ 2.e+00],
                [-5.e+99]])
         """
-        rows = within_range(X)
+        rows = clip_rows(X)
         rows -= self.shift
         with np.errstate(over="ignore", under="ignore"):
             rows /= self.width
-        return np.clip(rows, -LARGEST, LARGEST, out=rows)
+        return np.clip(rows, -MAX_ABS_VALUE, MAX_ABS_VALUE, out=rows)
 
 
-def within_range(X: FloatArray) -> FloatArray:
-    """Clip values to the range from `-LARGEST` to `LARGEST`, as a copy.
+def clip_rows(X: FloatArray) -> FloatArray:
+    """Clip values to the range from `-LARGEST` to `MAX_ABS_VALUE`, as a copy.
 
     Examples
     --------
-    >>> within_range(np.array([[1.0, -1e308]]))
+    >>> clip_rows(np.array([[1.0, -1e308]]))
     array([[ 1.e+000, -1.e+100]])
     """
-    rows: FloatArray = np.clip(X, -LARGEST, LARGEST)
+    rows: FloatArray = np.clip(X, -MAX_ABS_VALUE, MAX_ABS_VALUE)
     return rows
 
 
 def fit_scaling(rows: FloatArray, scale: bool | str) -> Scaling:
     """Fit the scaling of training rows: means and standard deviations (with m - 1).
 
-    A constant column is shifted only; with ``scale="kernlab"``, no column is scaled if one is constant.  Without
+    Constant columns are only shifted; with ``scale="kernlab"``, no column is scaled if one is constant.  Without
     scaling there is no shift either, since distances are computed from differences.
 
     Examples
@@ -100,7 +100,7 @@ def fit_scaling(rows: FloatArray, scale: bool | str) -> Scaling:
     >>> fit_scaling(np.array([[1.0, 5.0], [3.0, 5.0]]), "kernlab").width
     array([1., 1.])
     """
-    rows = within_range(rows)
+    rows = clip_rows(rows)
     constant = (rows == rows[0]).all(axis=0)
     if scale is False or (scale == "kernlab" and constant.any()):
         return Scaling(np.zeros(rows.shape[1]), np.ones(rows.shape[1]))
@@ -119,7 +119,7 @@ def check_scale(scale: Any) -> bool | str:
 
 
 def check_gamma(gamma: Any) -> Gamma:
-    """Convert `gamma`; raise unless it is one of `GAMMAS`, a positive number, or several numbers.
+    """Validate and convert `gamma`: one of `GAMMAS`, a positive number, or a sequence of different positive numbers.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def check_gamma(gamma: Any) -> Gamma:
     if isinstance(gamma, list | tuple | np.ndarray):
         widths = tuple(_check_width(width) for width in gamma)
         if not widths or len(set(widths)) < len(widths):
-            raise ValueError(f"gamma must be different widths, at least one, got {gamma!r}")
+            raise ValueError(f"gamma must be a non-empty sequence without duplicates, got {gamma!r}")
         return widths
     return _check_width(gamma)
 
@@ -144,25 +144,25 @@ def _check_width(gamma: Any) -> float:
     return width
 
 
-def number_of_widths(gamma: Gamma) -> int:
+def count_widths(gamma: Gamma) -> int:
     """Count the widths that `gamma` requests.
 
     Examples
     --------
-    >>> [number_of_widths(gamma) for gamma in ("widths", "three widths", (0.1, 1.0), 2.0)]
+    >>> [count_widths(gamma) for gamma in ("widths", "three widths", (0.1, 1.0), 2.0)]
     [5, 3, 2, 1]
     """
     if isinstance(gamma, tuple):
         return len(gamma)
-    return len(_FACTORS.get(gamma, (1.0,))) if isinstance(gamma, str) else 1
+    return len(_WIDTH_FACTORS_BY_NAME.get(gamma, (1.0,))) if isinstance(gamma, str) else 1
 
 
 @dataclass(frozen=True)
 class Kernel:
     """Kernel function: Gaussian with parameter `gamma`, or linear with `gamma` None.
 
-    The value of two rows is a function of them and `gamma` alone, to the last bit: not of their order, of other rows,
-    or of the method that computes it (see decisions.py).
+    The kernel value of two rows depends on these rows and `gamma` alone, to the last bit, and not on their order, on
+    other rows, or on the method that computes it (see decisions.py).
     """
 
     name: str
@@ -199,7 +199,8 @@ class Kernel:
     def gram_in_single(self, A: FloatArray) -> NDArray[np.float32]:
         r"""`gram` rounded to single precision, for training with half the memory.
 
-        LIBSVM does the same for any number of rows.  The relative error of the values is at most :math:`2^{-24}`, which
+        LIBSVM uses single precision for any number of rows.  The relative error of the values is at most
+        :math:`2^{-24}`, which
         increases the KKT violation of an SVM by at most :math:`2^{-23} \max|K| \sum_i |\beta_i|`.  Predictions, and the
         errors that are certified, use kernel values in double precision.
 
@@ -210,11 +211,11 @@ class Kernel:
                [3., 9.]], dtype=float32)
         """
         values = np.empty((len(A), len(A)), dtype=np.float32)
-        starts = range(0, len(A), _BAND)
+        starts = range(0, len(A), _ROWS_PER_BAND)
         with progress("kernel matrix", len(starts)) as advance:
 
             def work(start: int) -> None:
-                band = slice(start, start + _BAND)
+                band = slice(start, start + _ROWS_PER_BAND)
                 with limit_to_one_core(), np.errstate(under="ignore", over="ignore"):
                     values[band, : band.stop] = self.between(A[band], A[: band.stop])
                 values[:start, band] = values[band, :start].T
@@ -223,14 +224,14 @@ class Kernel:
             parallel_for(work, starts)
         return values
 
-    def of_shared(
+    def gram_from_shared(
         self,
         shared: FloatArray,
         rows: NDArray[np.int64],
         columns: NDArray[np.int64],
         out: NDArray[Any] | None = None,
     ) -> NDArray[Any]:
-        """Kernel matrix of selected rows and columns of the rows of `shared_matrix`, in `out`."""
+        """Store in `out` the kernel matrix of selected rows and columns, computed from a `shared_matrix`."""
         values: NDArray[Any] = np.empty((rows.size, columns.size)) if out is None else out
         height = max(1, _TERMS_PER_PART // (16 * max(1, columns.size)))
 
@@ -241,16 +242,16 @@ class Kernel:
                 return
             arguments = (shared, rows[part], columns, self.gamma, values[part])
             if values.dtype == np.float32:
-                load_compiled("gaussian_in_single")(*arguments, np.empty(columns.size), *_buffer(columns.size))
+                load_compiled("gaussian_in_single")(*arguments, np.empty(columns.size), *_allocate_buffer(columns.size))
             else:
-                load_compiled("gaussian_of_distances")(*arguments, *_buffer(columns.size))
+                load_compiled("gaussian_of_distances")(*arguments, *_allocate_buffer(columns.size))
 
         parallel_for(work, range(0, rows.size, height))
         return values
 
 
 def shared_matrix(X: FloatArray, kernel: str) -> FloatArray:
-    """Matrix from which kernels of every width are computed: squared distances for rbf, inner products for linear.
+    """Compute the matrix that kernels of all widths share: squared distances for rbf, inner products for linear.
 
     Examples
     --------
@@ -262,7 +263,7 @@ def shared_matrix(X: FloatArray, kernel: str) -> FloatArray:
 
 
 def fit_kernels(rows: FloatArray, name: str, gamma: Gamma, rng: np.random.Generator) -> tuple[Kernel, ...]:
-    """Kernels for scaled training rows, from which `gamma` may estimate widths.
+    """Create a kernel for each width in `gamma`, which may be estimated from scaled training rows.
 
     Examples
     --------
@@ -285,30 +286,30 @@ def fit_kernels(rows: FloatArray, name: str, gamma: Gamma, rng: np.random.Genera
     else:
         # The kernel of equal rows is 1 for any width.
         width = 1.0 if bool((rows == rows[0]).all()) else sigest(rows, random_state=rng)
-    factors = _FACTORS.get(gamma, (1.0,))
+    factors = _WIDTH_FACTORS_BY_NAME.get(gamma, (1.0,))
     return tuple(Kernel("rbf", min(max(factor * width, _MIN_WIDTH), _MAX_FLOAT)) for factor in factors)
 
 
 def _pairwise(A: FloatArray, B: FloatArray | None, kind: str, gamma: float | None) -> FloatArray:
-    """Kernel values or squared distances of rows of A by rows of B, or of A with itself."""
+    """Compute kernel values or squared distances between the rows of A and B, or of A with itself."""
     rows, columns = np.ascontiguousarray(A), np.ascontiguousarray((A if B is None else B).T)
-    # Compiled code does not check bounds, and rows from a file may have any number of columns.
+    # Compiled code does not check bounds: validate the number of columns, which may come from a file.
     if rows.shape[1] != len(columns):
-        raise ValueError(f"rows must have equally many columns, got {rows.shape[1]} and {len(columns)}")
+        raise ValueError(f"rows must have the same number of columns, got {rows.shape[1]} and {len(columns)}")
     values: FloatArray = np.empty((len(rows), columns.shape[1]))
     compiled = load_compiled("products_between" if kind == "products" else "distances_between")
     width = 0.0 if gamma is None else gamma
 
     def work(part: tuple[int, int, int]) -> None:
         start, top, bottom = part
-        more = () if kind == "products" else (width, *_buffer(_TILE))
-        compiled(rows, columns, values, np.empty(_TILE), start, top, bottom, *more)
-        # One triangle is enough: the terms of (a, b) and (b, a) are equal, and so are their sums.
-        for corner in range(top, min(bottom, start) if B is None else top, _TILE):
-            block = slice(corner, corner + _TILE)
-            values[start : start + _TILE, block] = values[block, start : start + _TILE].T
+        more = () if kind == "products" else (width, *_allocate_buffer(_COLUMNS_PER_TILE))
+        compiled(rows, columns, values, np.empty(_COLUMNS_PER_TILE), start, top, bottom, *more)
+        # Compute one triangle only: the matrix is symmetric to the last bit.
+        for corner in range(top, min(bottom, start) if B is None else top, _COLUMNS_PER_TILE):
+            block = slice(corner, corner + _COLUMNS_PER_TILE)
+            values[start : start + _COLUMNS_PER_TILE, block] = values[block, start : start + _COLUMNS_PER_TILE].T
 
-    parts = _tiles(values.shape, A.shape[1], _TILE, triangle=B is None)
+    parts = _tiles(values.shape, A.shape[1], _COLUMNS_PER_TILE, triangle=B is None)
     if B is not None:
         parallel_for(work, parts)
         return values
@@ -323,7 +324,7 @@ def _pairwise(A: FloatArray, B: FloatArray | None, kind: str, gamma: float | Non
 
 
 def _tiles(shape: tuple[int, ...], n_columns: int, tile: int, triangle: bool) -> list[tuple[int, int, int]]:
-    """Divide a matrix into parts: the first column of a tile of columns, its first row and the row after its last.
+    """Divide a matrix into tiles (first column, first row, stop row) of `tile` columns.
 
     Examples
     --------
@@ -332,7 +333,7 @@ def _tiles(shape: tuple[int, ...], n_columns: int, tile: int, triangle: bool) ->
     >>> _tiles((600, 200), 10**6, 256, triangle=False)
     [(0, 0, 256), (0, 256, 512), (0, 512, 600)]
     """
-    # An exponential takes about as long as 16 columns.
+    # An exponential takes about as long as the terms of 16 columns.
     height = max(1, _TERMS_PER_PART // (tile * tile * (n_columns + 16))) * tile
     parts = []
     for start in range(0, shape[1], tile):
@@ -343,7 +344,7 @@ def _tiles(shape: tuple[int, ...], n_columns: int, tile: int, triangle: bool) ->
 
 @cache
 def load_compiled(name: str) -> Any:
-    """Compiled function of decisions.py; defers its compilation and the import of numba."""
+    """Load a compiled function of decisions.py, which imports numba."""
     from pacbayes.svm import decisions
 
     function = getattr(decisions, name)
@@ -352,8 +353,8 @@ def load_compiled(name: str) -> Any:
     return function
 
 
-def _buffer(n: int) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Memory for n numbers, as floats and as integers."""
+def _allocate_buffer(n: int) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Allocate n numbers, viewed as floats and as integers."""
     power = np.empty(n)
     return power, power.view(np.int64)
 
@@ -375,7 +376,7 @@ def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> floa
     frac : float
         Pairs per row, positive.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
-        Source of the pairs.  If all pairs have equal rows, others are drawn.
+        Determines the pairs.  If the rows of all pairs are equal, other pairs are drawn.
 
     Returns
     -------
@@ -406,8 +407,8 @@ def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> floa
         raise ValueError(f"frac must be positive, got {frac!r}")
     pairs = int(frac * len(rows))
     if pairs < 1:
-        raise ValueError(f"frac must give at least one pair of rows, got {frac!r} of {len(rows)}")
-    # Rows may differ and their squared distances still underflow to zero.
+        raise ValueError(f"frac must select at least one pair of rows, got frac={frac!r} for {len(rows)} rows")
+    # The squared distances of different rows may underflow to zero.
     with np.errstate(over="ignore", under="ignore"):
         differ = np.square(rows - rows[0]).any()
     if not differ:
@@ -415,9 +416,9 @@ def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> floa
             "X must contain different rows to estimate the kernel width: all are equal; set gamma to a number"
         )
     rng, sigma = make_rng(random_state), np.nan
-    while np.isnan(sigma):  # no pair differs, but some rows do
+    while np.isnan(sigma):  # all drawn pairs are equal, although some rows differ
         first, second = rng.integers(len(rows), size=(2, pairs))
-        sigma = sigma_of_pairs(rows, first, second)
+        sigma = sigma_from_pairs(rows, first, second)
     if not 0.0 < sigma < np.inf:
         raise ValueError(
             f"X must contain rows at finite distances that are not too small, got a kernel width of {sigma}"
@@ -425,12 +426,12 @@ def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> floa
     return sigma
 
 
-def sigma_of_pairs(rows: FloatArray, first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
+def sigma_from_pairs(rows: FloatArray, first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
     """Estimate the parameter from pairs of rows; NaN if all pairs have equal rows.
 
     Examples
     --------
-    >>> sigma_of_pairs(np.array([[0.0], [2.0]]), np.array([0, 1]), np.array([1, 1]))
+    >>> sigma_from_pairs(np.array([[0.0], [2.0]]), np.array([0, 1]), np.array([1, 1]))
     0.25
     """
     with np.errstate(over="ignore", under="ignore"):

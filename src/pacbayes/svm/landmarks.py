@@ -43,38 +43,38 @@ from pacbayes._utils.memory import BLOCK_BYTES
 from pacbayes._utils.progress import progress
 from pacbayes._utils.threads import parallel_for
 from pacbayes.svm.kernel import Kernel
-from pacbayes.svm.one_vs_one import OneVsOnePaths, Pair, pairs_of
+from pacbayes.svm.one_vs_one import OneVsOnePaths, Pair, class_pairs
 from pacbayes.svm.path import SVMPath
 
 #: Default number of landmarks.
 N_COMPONENTS = 300
-# Smallest eigenvalue of the landmarks' kernel matrix in use, relative to the largest: coefficients are larger than
-# weights by at most the inverse of its square root.
+# Smallest eigenvalue of the landmarks' kernel matrix that is used, relative to the largest: coefficients exceed weights
+# by at most the inverse of its square root.
 _MIN_EIGENVALUE = 1e-7
-#: Largest KKT violation, in LIBSVM's measure, of an SVM that counts as converged.
+#: Largest KKT violation (as defined by LIBSVM) of a converged SVM.
 TOL = 0.01
 # Half the width of the smoothed part of the hinge.
 _SMOOTHING = 0.45 * TOL
-# Tolerance of the gradient, relative to the smoothing: the rest of `TOL`.
+# Tolerance of the gradient, relative to the smoothing; both together give `TOL`.
 _GRADIENT_TOL = 0.1
 # Tolerance of the dual equality constraint, in rows.
 _BALANCE_TOL = 1e-3
-# Decreasing smoothing for an SVM without a warm start.
+# Sequence of decreasing smoothing parameters for an SVM without a warm start.
 _SMOOTHING_STEPS = (2.0, 0.6, 0.2, 0.06, 0.02)
 _STEPS = 25
 #: Maximum number of Newton steps.
 MAX_STEPS = 100
-# A line search ends where the derivative has fallen to this share.
+# A line search stops when the derivative has decreased to this share.
 _LINE_SEARCH_TOL = 1e-3
-# Entries per block of rows, a few milliseconds of work.
+# Number of entries per block of rows, a few milliseconds of work.
 _BLOCK = 2**20
-#: Largest number of square matrices in memory together.
+#: Maximum number of square matrices in memory at a time.
 GRAM_BLOCKS = 32
 
 
 @dataclass(frozen=True)
 class NystroemMap:
-    """Nyström features: landmarks (scaled rows), the kernel, and the matrix from kernel values to features."""
+    """Nyström feature map: landmarks (scaled rows), the kernel, and the matrix that maps kernel values to features."""
 
     landmarks: FloatArray
     kernel: Kernel
@@ -87,13 +87,13 @@ class NystroemMap:
         with progress("features", len(rows)) as advance:
             for start in range(0, len(rows), height):
                 block = slice(start, start + height)
-                # Landmarks by rows: the order of `predict`.
+                # Landmarks by rows, as in `predict`.
                 np.matmul(self.kernel.between(self.landmarks, rows[block]).T, self.matrix, out=features[block])
                 advance(len(rows[block]))
         return features
 
     def coefficients(self, weights: FloatArray) -> FloatArray:
-        """Coefficients of the landmarks, shape (H, D), for weights of the features."""
+        """Convert weights of the features to coefficients of the landmarks, shape (H, D)."""
         return np.ascontiguousarray(weights @ self.matrix.T)
 
 
@@ -109,7 +109,7 @@ def choose_landmarks(n: int, n_components: int, rng: np.random.Generator) -> Row
 
 
 def nystroem_map(landmarks: FloatArray, kernel: Kernel) -> NystroemMap:
-    """Nyström features of landmarks; equal landmarks share a dimension.
+    """Create the Nyström feature map of landmarks; duplicate landmarks share a dimension.
 
     Examples
     --------
@@ -125,9 +125,9 @@ def nystroem_map(landmarks: FloatArray, kernel: Kernel) -> NystroemMap:
 
 
 def train_on_features(nystroem: NystroemMap, features: FloatArray, codes: Rows, lambdas: FloatArray) -> OneVsOnePaths:
-    """Train linear SVMs for every pair of the classes in `codes`, as kernel SVMs on the landmarks."""
+    """Train linear SVMs for every pair of classes, and return them as kernel SVMs on the landmarks."""
     present = np.unique(codes)
-    pairs = pairs_of(present)
+    pairs = class_pairs(present)
     all_landmarks = np.arange(len(nystroem.landmarks))
     trained = []
     with progress("support vector machines", len(pairs) * lambdas.size) as advance:
@@ -155,7 +155,7 @@ class RowProducts:
     def __init__(self, matrix: FloatArray) -> None:
         self.matrix = matrix
         self._height = max(1, _BLOCK // max(1, matrix.shape[1]))
-        self._blocks = _slices(len(matrix), self._height)
+        self._blocks = _row_slices(len(matrix), self._height)
 
     def times(self, vector: FloatArray) -> FloatArray:
         """Product of the matrix and a vector."""
@@ -181,8 +181,9 @@ class RowProducts:
     def gram(self, selected: Rows) -> FloatArray:
         """Gram matrix of the columns, and a column of ones, over selected rows."""
         width = self.matrix.shape[1]
-        # Small blocks, since few rows are selected near a solution, but not too many: each has a matrix.
-        blocks = _slices(selected.size, max(width, self._height // 4, -(-selected.size // GRAM_BLOCKS)))
+        # Use small blocks, since few rows are selected near a solution, but not too many, since each block needs a
+        # matrix.
+        blocks = _row_slices(selected.size, max(width, self._height // 4, -(-selected.size // GRAM_BLOCKS)))
         parts = np.empty((len(blocks), width + 1, width + 1))
 
         def work(i: int) -> None:
@@ -196,7 +197,7 @@ class RowProducts:
         return _sum_in_order(parts)
 
 
-def _slices(n: int, height: int) -> list[slice]:
+def _row_slices(n: int, height: int) -> list[slice]:
     return [slice(start, min(start + height, n)) for start in range(0, n, height)]
 
 
@@ -216,7 +217,7 @@ def hinge_path(
 ) -> tuple[FloatArray, FloatArray, NDArray[np.int64], FloatArray]:
     """Train a linear SVM for every lambda, from the largest to the smallest, with warm starts.
 
-    `signs` are labels -1 and +1, and both occur; `advance` is called for every SVM.
+    `signs` are labels -1 and +1 of both classes; `advance` is called after every SVM.
 
     Returns
     -------
@@ -248,7 +249,7 @@ def hinge_path(
 
 
 class _NewtonSolver:
-    """Newton's method for the smoothed hinge loss: weights, intercept, and the decision values of all rows."""
+    """Newton's method for the smoothed hinge loss; stores weights, intercept, and the decision values of all rows."""
 
     def __init__(self, products: RowProducts, signs: FloatArray) -> None:
         self._products, self._signs = products, signs
@@ -259,13 +260,13 @@ class _NewtonSolver:
         self._largest_norm = float(np.sqrt(squares.max(initial=0.0)))
 
     def run(self, smoothing: float, max_steps: int) -> bool:
-        """Take Newton steps until the gradient vanishes; return whether it does."""
+        """Iterate until the gradient vanishes; return whether the method converged."""
         for _ in range(max_steps):
             margins = self._signs * self._decisions
-            duals = _duals(margins, smoothing)
+            duals = _dual_variables(margins, smoothing)
             gradient, balance = self._gradient(duals)
             size = min(1.0, float(np.linalg.norm(self.weights)))
-            # Relative to the weights, which may be tiny.
+            # The tolerance is relative to the weights, which may be tiny.
             if np.linalg.norm(gradient) <= _GRADIENT_TOL * smoothing * size and abs(balance) <= _BALANCE_TOL:
                 return True
             direction = self._newton_direction(duals, gradient, balance, smoothing)
@@ -276,14 +277,14 @@ class _NewtonSolver:
 
     def kkt_violation(self) -> float:
         """KKT violation of the dual coefficients, in LIBSVM's measure."""
-        duals = _duals(self._signs * self._decisions, _SMOOTHING)
+        duals = _dual_variables(self._signs * self._decisions, _SMOOTHING)
         gradient, _ = self._gradient(duals)
         v = self._signs - self._decisions
         positive = self._signs > 0.0
         can_grow = np.where(positive, duals < 1.0, duals > 0.0)
         can_shrink = np.where(positive, duals > 0.0, duals < 1.0)
         largest, smallest = v.max(where=can_grow, initial=-np.inf), v.min(where=can_shrink, initial=np.inf)
-        # The decision values are those of the weights; those of the duals differ by the gradient times a row.
+        # Decision values are computed from the weights; those of the dual variables differ by the gradient times a row.
         return float(max(largest - smallest, 0.0) + 2.0 * self._largest_norm * np.linalg.norm(gradient))
 
     def _gradient(self, duals: FloatArray) -> tuple[FloatArray, float]:
@@ -300,7 +301,7 @@ class _NewtonSolver:
         hessian = self._products.gram(smoothed)
         gradient = np.append(scale * weights_gradient, -2.0 * smoothing * balance)
         diagonal = np.full(gradient.size, scale)
-        # Without rows in the smoothed part the intercept has no second derivative.
+        # Without rows in the smoothed part, the second derivative in the intercept is zero.
         diagonal[-1] = 0.0 if smoothed.size else 1.0
         largest = max(float(hessian.diagonal().max()), scale)
         for power in range(-13, 1):
@@ -321,29 +322,29 @@ class _NewtonSolver:
         start, curvature = float(self.weights @ step), float(step @ step)
 
         def slope(t: float) -> float:
-            duals = _duals(margins + t * margin_steps, smoothing)
+            duals = _dual_variables(margins + t * margin_steps, smoothing)
             return start + t * curvature - self.cost * float(duals @ margin_steps)
 
-        t = _zero_of_slope(slope)
+        t = _find_slope_zero(slope)
         self.weights = self.weights + t * step
         self.intercept += t * intercept_step
         self._decisions += t * decision_steps
         return t > 0.0
 
 
-def _duals(margins: FloatArray, smoothing: float) -> FloatArray:
-    """Dual variables over C: minus the derivative of the smoothed hinge, linear from 1 - smoothing to 1 + smoothing."""
+def _dual_variables(margins: FloatArray, smoothing: float) -> FloatArray:
+    """Dual variables divided by C: the negative derivative of the smoothed hinge loss."""
     duals = margins - (1.0 + smoothing)
     duals *= -0.5 / smoothing
     return np.clip(duals, 0.0, 1.0, out=duals)
 
 
-def _zero_of_slope(slope: Callable[[float], float]) -> float:
-    """Approximate zero of a non-decreasing function that is negative at 0, by the regula falsi from 1.
+def _find_slope_zero(slope: Callable[[float], float]) -> float:
+    """Approximate the zero of a non-decreasing function that is negative at 0, by regula falsi starting at 1.
 
     Examples
     --------
-    >>> _zero_of_slope(lambda t: t - 1.0), round(_zero_of_slope(lambda t: t - 3.0), 2)
+    >>> _find_slope_zero(lambda t: t - 1.0), round(_find_slope_zero(lambda t: t - 3.0), 2)
     (1.0, 3.0)
     """
     low, high, below, above = 0.0, 1.0, slope(0.0), slope(1.0)
@@ -356,7 +357,7 @@ def _zero_of_slope(slope: Callable[[float], float]) -> float:
     if abs(above) <= tolerance or above < 0.0:
         return high
     for _ in range(60):
-        # Away from the ends, since the function is piecewise linear.
+        # Stay away from the ends of the interval, since the function is piecewise linear.
         t = low + (high - low) * min(max(below / (below - above), 0.05), 0.95)
         middle = slope(t)
         if abs(middle) <= tolerance:

@@ -1,4 +1,4 @@
-"""Regularisation path of support vector machines: one warm-started solution per regularisation parameter."""
+"""Regularisation path of support vector machines, with a warm-started solution for each parameter."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from pacbayes._utils.threads import limit_to_one_thread
 
 # LIBSVM's maximum number of iterations per SVM.
 MAX_ITER = 10_000_000
-# Largest ratio of successive costs; intermediate costs fill larger gaps.
+# Largest ratio of successive costs; larger gaps are filled with intermediate costs.
 _MAX_COST_RATIO = 10.0
-# Rows per block of the symmetry check, which therefore needs no second matrix.
+# The symmetry check processes this many rows at a time, to avoid a copy of the matrix.
 _ROWS_PER_CHECK = 256
 _SYMMETRY = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
-# Entries of K that one compiled call reads, about a tenth of a second: between calls, progress is shown and interrupts
-# are handled.
+# Number of entries of K per compiled call, about 100 ms of work: between calls, progress is shown and interrupts are
+# handled.
 _ENTRIES_PER_CALL = 2**25
-# Below this number of rows SMO is about as fast, and the SVMs of the paper's experiments keep their bits.
+# Minimum number of rows for the active-set method; below it, SMO is about as fast.
 _ACTIVE_SET_FROM = 2400
-# SMO iterations that a neighbouring cost may take before the active-set method is tried.
+# Number of SMO iterations after which the active-set method is tried for a neighbouring cost.
 _PATIENCE = 500
-# Most intermediate costs that the active-set method tries on the way to one cost.
+# Maximum number of intermediate costs for which the active-set method is tried before a cost.
 _MAX_INTERMEDIATE = 12
-# With at most this many changes of the sets the next cost is so close that SMO is faster.
+# If at most this many variables changed sets, the next cost is so close that SMO is faster.
 _FEW = 2
 
 
@@ -110,7 +110,7 @@ class SVMPath:
 
 
 def check_lambdas(lambdas: ArrayLike) -> FloatArray:
-    """Convert regularisation parameters to float64; raise unless there are some and all are positive."""
+    """Convert regularisation parameters to float64; raise if there are none or if some are not positive."""
     values = np.atleast_1d(check_numbers("lambdas", lambdas))
     if values.ndim != 1:
         raise ValueError(f"lambdas must be one-dimensional, got shape {values.shape}")
@@ -124,7 +124,7 @@ def check_lambdas(lambdas: ArrayLike) -> FloatArray:
 
 
 def _check_kernel(K: ArrayLike) -> NDArray[Any]:
-    """Convert K to a C-contiguous float64 or float32 matrix; raise unless it is square, finite and symmetric."""
+    """Convert K to a C-contiguous float64 or float32 array; raise unless it is square, finite and symmetric."""
     single = getattr(K, "dtype", None) == np.float32
     kernel: NDArray[Any] = np.asarray(K) if single else check_numbers("K", K)
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1]:
@@ -143,7 +143,7 @@ def _check_kernel(K: ArrayLike) -> NDArray[Any]:
 
 
 def _check_signs(y: ArrayLike, m: int) -> FloatArray:
-    """Convert labels to float64; raise unless they are m labels -1 and +1, of both classes."""
+    """Convert labels to float64; raise unless there are m labels -1 and +1 of both classes."""
     signs = check_numbers("y", y)
     if signs.shape != (m,):
         raise ValueError(f"y must have one label per row of K, shape ({m},), got shape {signs.shape}")
@@ -234,7 +234,7 @@ def svm_path(K: ArrayLike, y: ArrayLike, lambdas: ArrayLike, *, tol: float = 1e-
 def warn_unconverged(
     lambdas: FloatArray, kkt_violation: FloatArray, converged: NDArray[np.bool_], max_iter: int = MAX_ITER
 ) -> None:
-    """Issue one `ConvergenceWarning` if any SVM stopped early."""
+    """Issue a single `ConvergenceWarning` if any SVM did not converge."""
     if not converged.all():
         worst = int(np.argmax(kkt_violation))
         warn_caller(
@@ -254,10 +254,10 @@ def solve_path(
     advance: Callable[[int], None] = lambda n_trained: None,
     active_set_from: int | None = None,
 ) -> SVMPath:
-    """Compute `svm_path` for checked arguments, without its warning.
+    """Compute `svm_path` for validated arguments, without convergence warnings.
 
-    The active-set method may be used from `active_set_from` rows on.  `advance` gets the number of SVMs trained since
-    its last call, several times a second.
+    The active-set method may be used from `active_set_from` rows on.  `advance` is called several times a second with
+    the number of SVMs trained since the last call.
     """
     h = lambdas.size
     schedule = _cost_schedule(lambdas, float(np.abs(np.diagonal(kernel)).mean()))
@@ -270,20 +270,20 @@ def solve_path(
 
 @dataclass(frozen=True)
 class _Schedule:
-    """Increasing costs, and the row of each in the results, -1 for intermediate costs."""
+    """Increasing costs, and the row of the results for each cost (-1 for intermediate costs)."""
 
     costs: FloatArray
     rows: Rows
 
     def n_results(self, start: int, stop: int) -> int:
-        """Count the stages with a row in the results."""
+        """Count the stages whose solution is stored."""
         return int(np.count_nonzero(self.rows[start:stop] >= 0))
 
 
 def _cost_schedule(lambdas: FloatArray, scale: float) -> _Schedule:
-    """Increasing costs C = 1/lambda, with intermediate costs.
+    """Create the increasing costs C = 1/lambda, with intermediate costs.
 
-    A cost far above the one before (or, for the first, above 1/scale, from where bounds no longer dominate) is
+    A cost far above the preceding one (or, for the first, above 1/scale, from where bounds no longer dominate) is
     approached by factors of at most ten: in a single step, low-rank kernels take a thousand times more iterations.
     """
     order = np.argsort(-lambdas, kind="stable")
@@ -301,10 +301,10 @@ def _cost_schedule(lambdas: FloatArray, scale: float) -> _Schedule:
 
 
 class _PathSolver:
-    """State of a path between costs.
+    """Solver of a path, which chooses between SMO (smo.py) and the active-set method (active_set.py).
 
-    SMO (smo.py) while it is quick; a cost that takes longer is left to the active-set method (active_set.py), and so
-    are those after it.  Iteration counts decide, never a clock, so that results are reproducible.
+    SMO is used while it is fast; a cost that takes longer, and those after it, are solved by the active-set method.
+    The choice depends on iteration counts, never on time, so that results are reproducible.
     """
 
     def __init__(
@@ -317,12 +317,13 @@ class _PathSolver:
         self._problem = self._smo.problem(kernel, signs)
         self._s, self._g, self._state = np.zeros(m), np.zeros(m), self._smo.new_state()
         self._active_set: Any = None
-        # The active-set method: whether it continues with the next stage, the last stage it tried, the stage before
-        # which it is not tried again, and its consecutive failures.
+        # State of the active-set method: whether it continues with the next stage, the last stage that it tried, the
+        # stage before which it is not tried again, and its number of consecutive failures.
         self._continues, self._tried, self._suspended_until, self._failures = False, -1, 0, 0
-        # Changed variables and iterations of the most recent solution.
+        # Number of changed variables and of iterations of the most recent solution.
         self._last_work = (0, 0)
-        # Trials of SMO in its place: the stage of the last one, the stage of the next, and the consecutive failures.
+        # Trials of SMO instead: the stage of the last trial, the stage of the next one, and the number of consecutive
+        # failures.
         self._trial, self._next_trial, self._failed_trials = -1, 0, 0
         self._before_trial = self._s, self._g, 1.0
 
@@ -332,9 +333,9 @@ class _PathSolver:
         results: tuple[FloatArray, FloatArray, Rows, FloatArray],
         advance: Callable[[int], None],
     ) -> None:
-        """Fill the results: dual coefficients, intercepts, iterations and violations."""
+        """Store the results: dual coefficients, intercepts, numbers of iterations and KKT violations."""
         m, number, start = len(self._signs), schedule.costs.size, 0
-        # With a minimum, so that every call makes progress.
+        # At least two, so that every call makes progress.
         budget = max(64, _ENTRIES_PER_CALL // m)
         with ExitStack() as stack:
             while start < number:
@@ -344,7 +345,7 @@ class _PathSolver:
                         stop, patience = start + 1, self._start_trial(start)
                     else:
                         if self._active_set is None:
-                            # The bits of a matrix product depend on the number of threads.
+                            # The last bits of a matrix product depend on the number of threads.
                             stack.enter_context(limit_to_one_thread())
                         self._solve_active_set(start, float(schedule.costs[start]))
                 if self._tried == start or start < self._suspended_until:
@@ -357,23 +358,23 @@ class _PathSolver:
                 )
                 advance(schedule.n_results(start, start + done))
                 if done > 0 and self._trial == start != self._tried:
-                    # SMO took less than the active-set method would have: try it for the next stage, too.
+                    # SMO took less time than the active-set method would have: try it for the next stage, too.
                     self._failed_trials, self._next_trial = 0, start + 1
                 start += done
 
     def _use_active_set(self, start: int) -> bool:
-        """Whether the active-set method is due at a stage."""
+        """Whether to use the active-set method for a stage."""
         state = self._state
         return self._tried < start and not self._smo.is_settled(state) and (self._continues or self._smo.is_hard(state))
 
     def _try_smo(self, start: int) -> bool:
-        """Whether SMO tries a stage in place of the active-set method, which became expensive."""
+        """Whether to try SMO for a stage, since the active-set method became expensive."""
         if self._trial == start:
             return not self._smo.is_hard(self._state)  # the trial continues
         return self._continues and start >= self._next_trial and self._active_set_work() > 2 * _PATIENCE
 
     def _start_trial(self, start: int) -> int:
-        """Store the state from which SMO tries a stage; return the number of iterations that it has."""
+        """Store the state before a trial of SMO; return its maximum number of iterations."""
         if self._trial != start:
             self._before_trial = self._s.copy(), self._g.copy(), self._smo.estimate_cost(self._state)
             self._trial, self._failed_trials = start, self._failed_trials + 1
@@ -383,7 +384,7 @@ class _PathSolver:
     def _active_set_work(self) -> float:
         """Estimate the work of the active-set method for the next stage, in SMO iterations.
 
-        Matrix products for the changes of the last stage and since, and passes over memory for each step.
+        The work consists of matrix products for the changes since the last stage, and passes over memory in each step.
         """
         (changes, steps), m = self._last_work, len(self._signs)
         free = int(np.count_nonzero((self._s != 0.0) & (np.abs(self._s) < 1.0)))
@@ -392,18 +393,18 @@ class _PathSolver:
         return float(free * work / (self._smo.FACTORISATION * m))
 
     def _solve_active_set(self, start: int, cost: float) -> None:
-        """Move s and g to the solution at a cost if the method succeeds; smo.py checks the result in any case."""
+        """Try to move s and g to the solution at a cost by the active-set method; smo.py checks the result."""
         if self._active_set is None:
             from pacbayes.svm.active_set import ActiveSet
 
             self._active_set = ActiveSet(self._kernel, self._signs, self._tol)
         smo, active_set, self._tried = self._smo, self._active_set, start
         if self._trial == start:
-            # A failed trial leaves no solution of any cost; its start is one, from which other costs are reached.
+            # A failed trial does not end at a solution: restore its start, which is one.
             self._s[:], self._g[:], before = self._before_trial
             smo.restore(self._state, before)
         at, steps, error, changes = smo.estimate_cost(self._state), 0, 0.0, 0
-        # A stage that turned out to be hard is already at its cost; a later one starts at the cost before it.
+        # A stage that turned out to be hard is already at its cost; later stages start at the preceding cost.
         goal, intermediate, solved = cost, _MAX_INTERMEDIATE if at == cost else 0, False
         while not (solved and at == cost) and intermediate <= _MAX_INTERMEDIATE:
             solved = active_set.solve(goal, self._s, self._g, at, self._max_iter)
@@ -411,10 +412,10 @@ class _PathSolver:
             if solved:
                 at, goal = goal, cost
             else:
-                # The sets of a distant cost are too wrong to start from: insert an intermediate cost.
+                # The sets of a distant cost are a poor start: insert an intermediate cost.
                 goal, intermediate = math.sqrt(at * goal), intermediate + 1
         if solved and at == cost:
-            # smo.py measures rounding errors in updates of g.
+            # smo.py measures rounding errors in units of updates of g.
             per_update = EPS * cost * active_set.size * len(self._signs)
             smo.resume(self._state, cost, steps, error / per_update if per_update > 0.0 else 0.0)
             self._continues, self._failures = changes > _FEW, 0
@@ -429,7 +430,7 @@ class _PathSolver:
 
 @cache
 def load_solver(dtype: np.dtype[Any]) -> Any:
-    """Compiled solver for kernel matrices of this precision; defers the import of numba."""
+    """Load the solver compiled for kernel matrices of this precision, which imports numba."""
     from pacbayes.svm import smo
 
     with progress(COMPILING, None):

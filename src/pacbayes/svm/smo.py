@@ -10,8 +10,8 @@ There is no shrinking, unlike in LIBSVM: the active-set method (active_set.py) s
 rows, and passes over all variables took 14 % of the processor time of `svm_set` at 2500 training rows, 6 % at 5000 and
 5 % at 10 000 (`python benchmarks/bench_rows.py --paths`).
 
-Calls are short, since compiled code handles no interrupts: a call ends when its budget of kernel rows is spent.  The
-next call continues, with the same bits as a single call.
+Calls are short, since compiled code does not handle interrupts: a call returns when its budget of kernel rows is spent.
+The next call continues, with the same result as a single call.
 
 Importing this module imports numba; `svm_path` does so when it is first called.
 
@@ -31,25 +31,25 @@ from pacbayes._utils.arrays import EPS, FloatArray, Rows
 from pacbayes._utils.progress import cached_njit
 from pacbayes._utils.threads import parallel_for
 
-# Smallest curvature of a pair of rows: (nearly) equal rows have none, and take a step to a bound, as in LIBSVM.
+# Smallest curvature of a pair of rows: (nearly) equal rows have none, and the step goes to a bound, as in LIBSVM.
 _MIN_CURVATURE = 1e-12
-# `g` is recomputed when the rounding errors of its updates may have reached this share of the tolerance.
+# `g` is recomputed when the accumulated rounding errors may exceed this share of the tolerance.
 _DRIFT = 0.01
-# Largest ratio of successive costs at which a warm start is close.
+# Largest ratio of successive costs for which a warm start is considered close.
 _NEARBY = 2.0
-# Divides the cube of the number of free variables in `_factorisation_work`.
+# A factorisation of n free variables takes about n**3 divided by this number of SMO iterations.
 FACTORISATION = 13.0
-# No NaN reaches these loops, and signs of zeros do not matter: without both promises the maxima do not vectorise.
+# There are no NaN in these loops, and signs of zeros do not matter; without both assumptions maxima are not vectorised.
 _FAST = {"nnan", "nsz", "contract"}
-# Columns of a parallel sum of rows per part: they stay in the cache while all rows are added.
+# Columns per part of a parallel sum of rows, which stay in the cache while all rows are added.
 _COLUMNS = 1024
-# Sums of at most this number of columns are not divided.
-_FEW = 512
+# Sums over at most this many columns are not divided into parts.
+_MIN_PARALLEL_COLUMNS = 512
 
 # Entries of the state between calls:
 _UPDATES = 0  # updates of g since it was computed from scratch
 _ITERATIONS = 1  # iterations since the last stored row
-# Settled: a solution without variables at their bounds, which is that of all larger costs.
+# Settled: no variable is at its bound, so the solution is that of all larger costs.
 _SETTLED, _SETTLED_COST, _SETTLED_VIOLATION, _SETTLED_INTERCEPT = 2, 3, 4, 5
 _COST = 6  # cost of g
 _UNDER_WAY = 7  # 1 within a stage
@@ -57,7 +57,7 @@ _RECOMPUTED = 8  # rows done of an interrupted recomputation of g
 _PATIENCE = 9  # iterations left until a stage counts as hard
 _HARD = 10  # 1 if the stage is hard: the active-set method may solve it
 _FACTORED = 11  # 1 if the active-set method has a factor already, which then costs nothing
-_SPENT = 12  # iterations in total
+_TOTAL_ITERATIONS = 12  # iterations in total
 _STATE_SIZE = 13
 
 _inner = cached_njit(internal=True, fastmath=_FAST, error_model="numpy")
@@ -68,13 +68,12 @@ _inner = cached_njit(internal=True, fastmath=_FAST, error_model="numpy")
 # g = C K s rather than v = y - g, which would lose the digits of g where C is small.
 
 
-# The compiler does not vectorise the maximum of a loop, but it does so when one half of an array is folded onto the
-# other, again and again.
+# The compiler does not vectorise a maximum in a loop, but it vectorises element-wise maxima of two halves of an array.
 
 
 @_inner
-def _fold(folded, size, largest):
-    """Maximum of `largest` and the first numbers of a buffer."""
+def _max_by_folding(folded, size, largest):
+    """Maximum of `largest` and the first `size` entries of a buffer, by repeated halving."""
     while size > 1:
         half = size // 2
         tail = folded[size - half : size]
@@ -85,30 +84,30 @@ def _fold(folded, size, largest):
 
 
 @_inner
-def _largest(values, folded):
-    """Maximum of some numbers; `folded` is a buffer for half as many."""
+def _max_value(values, folded):
+    """Maximum of `values`; `folded` is a buffer of half the size."""
     half = values.size // 2
     tail = values[values.size - half :]
     for t in range(half):
         folded[t] = values[t] if values[t] > tail[t] else tail[t]
-    return _fold(folded, half, values[half])
+    return _max_by_folding(folded, half, values[half])
 
 
 @_inner
-def _largest_difference(a, b, folded):
-    """Maximum of a - b; `folded` is a buffer for half as many numbers."""
+def _max_difference(a, b, folded):
+    """Maximum of a - b; `folded` is a buffer of half the size."""
     half = a.size // 2
     a_tail, b_tail = a[a.size - half :], b[a.size - half :]
     for t in range(half):
         first, second = a[t] - b[t], a_tail[t] - b_tail[t]
         folded[t] = first if first > second else second
-    return _fold(folded, half, a[half] - b[half])
+    return _max_by_folding(folded, half, a[half] - b[half])
 
 
 @_inner
 def _extremes(g, up, down, folded):
     """Largest v among growable and smallest v among shrinkable variables."""
-    return _largest_difference(up, g, folded), -_largest_difference(g, down, folded)
+    return _max_difference(up, g, folded), -_max_difference(g, down, folded)
 
 
 @_inner
@@ -120,7 +119,7 @@ def _move(g, step, row_i, row_j):
 
 
 @_inner
-def _gains(largest, diagonal_i, diagonal, row_i, g, down, gain, folded):
+def _partner_gains(largest, diagonal_i, diagonal, row_i, g, down, gain, folded):
     """Store the decrease of the dual objective for each partner j, up to a factor; return the largest."""
     for t in range(g.size):
         slope = largest - (down[t] - g[t])
@@ -128,12 +127,12 @@ def _gains(largest, diagonal_i, diagonal, row_i, g, down, gain, folded):
         curvature = diagonal_i + diagonal[t] - 2.0 * row_i[t]
         curvature = curvature if curvature > _MIN_CURVATURE else _MIN_CURVATURE
         gain[t] = slope * slope / curvature
-    return _largest(gain, folded)
+    return _max_value(gain, folded)
 
 
 @_inner
 def _step(i, j, longest, s, lower, upper):
-    """Move the pair by at most `longest`, exactly to a bound if it reaches one; return the length."""
+    """Move the pair by at most `longest`, stopping exactly at bounds; return the step length."""
     room_i, room_j = upper[i] - s[i], s[j] - lower[j]
     if longest < room_i and longest < room_j:
         s[i] += longest
@@ -149,15 +148,15 @@ def _step(i, j, longest, s, lower, upper):
 
 
 @_inner
-def _mark(t, s, lower, upper, up, down):
-    """Update `up` and `down` of variable t, whose label is the sum of its bounds."""
+def _update_index_sets(t, s, lower, upper, up, down):
+    """Update `up` and `down` for variable t, whose label is the sum of its bounds."""
     up[t] = lower[t] + upper[t] if s[t] < upper[t] else -np.inf
     down[t] = lower[t] + upper[t] if s[t] > lower[t] else np.inf
 
 
 @_inner
 def _recompute(K, cost, s, g, first, budget):
-    """Compute g = C K s from scratch, from row `first` on; return the number of rows done and the budget left."""
+    """Recompute g = C K s from row `first` on; return the next row and the remaining budget."""
     if first == 0:
         for t in range(g.size):
             g[t] = 0.0
@@ -176,7 +175,7 @@ def _recompute(K, cost, s, g, first, budget):
 
 @_inner
 def _factorisation_work(s):
-    """Work to factorise the kernel matrix of the free variables, in SMO iterations."""
+    """Estimate the work to factorise the kernel matrix of the free variables, in SMO iterations."""
     free = 0
     for value in s:
         free += 0.0 < abs(value) < 1.0
@@ -185,13 +184,13 @@ def _factorisation_work(s):
 
 @_inner
 def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain, folded):
-    """Move (s, g) to the solution at `cost`; return the KKT violation and the budget left.
+    """Move (s, g) to the solution at `cost`; return the KKT violation and the remaining budget.
 
-    The violation is -1 if the budget is spent or the stage is hard.
+    The violation is -1 if the budget is exhausted or the stage is hard.
     """
     # |K s| <= m max K, so this bounds the rounding error of g per update; `size` is max K.
     error = EPS * cost * size * s.size
-    # Within a stage, these are the extremes that the last move returned.
+    # Within a stage, reuse the extremes from the last move.
     largest, smallest = _extremes(g, up, down, folded)
     while budget > 0:
         converged = largest - smallest <= tol
@@ -206,30 +205,30 @@ def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower
             largest, smallest = _extremes(g, up, down, folded)
             converged = largest - smallest <= tol
         if converged or state[_ITERATIONS] >= max_iter:
-            # Without free variables v may leave a gap between the two sets: no violation.
+            # Without free variables there may be a gap between the two sets, which is no violation.
             return max(largest - smallest, 0.0), budget
         if state[_PATIENCE] <= 0.0:
-            # More variables may be free than when the stage began, and their matrix costs more to factorise.
-            state[_PATIENCE] = _factorisation_work(s) - state[_SPENT]
+            # If more variables are free than at the start of the stage, the factorisation became more expensive.
+            state[_PATIENCE] = _factorisation_work(s) - state[_TOTAL_ITERATIONS]
             if state[_FACTORED] == 1.0 or state[_PATIENCE] <= 0.0:
                 state[_HARD] = 1.0
                 break
         i = 0
         while up[i] - g[i] != largest:
             i += 1
-        top = _gains(largest, diagonal[i], diagonal, K[i], g, down, gain, folded)
+        top = _partner_gains(largest, diagonal[i], diagonal, K[i], g, down, gain, folded)
         j = 0
         while gain[j] != top:
             j += 1
         curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], _MIN_CURVATURE)
         step = _step(i, j, ((y[i] - g[i]) - (y[j] - g[j])) / (cost * curvature), s, lower, upper)
-        _mark(i, s, lower, upper, up, down)
-        _mark(j, s, lower, upper, up, down)
+        _update_index_sets(i, s, lower, upper, up, down)
+        _update_index_sets(j, s, lower, upper, up, down)
         _move(g, cost * step, K[i], K[j])
         largest, smallest = _extremes(g, up, down, folded)
         state[_ITERATIONS] += 1.0
         state[_UPDATES] += 1.0
-        state[_SPENT] += 1.0
+        state[_TOTAL_ITERATIONS] += 1.0
         state[_PATIENCE] -= 1.0
         budget -= 1
     return -1.0, 0
@@ -237,7 +236,7 @@ def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower
 
 @_inner
 def _intercept(y, g, s, lower, upper):
-    """Mean of v over the free variables, else the middle of the interval of optimal intercepts."""
+    """Mean of v over the free variables, or the centre of the interval of optimal intercepts if none is free."""
     total, free, largest, smallest = 0.0, 0, -np.inf, np.inf
     for t in range(y.size):
         v = y[t] - g[t]
@@ -252,7 +251,7 @@ def _intercept(y, g, s, lower, upper):
 
 
 @_inner
-def _inside(s):
+def _all_below_cost(s):
     """Whether all alpha are below C."""
     for value in s:  # noqa: SIM110 (numba compiles the loop, not the generator)
         if not -1.0 < value < 1.0:
@@ -262,9 +261,9 @@ def _inside(s):
 
 @_inner
 def _patience(s, ratio, patience, factored, spent):
-    """Compute the iterations after which a stage may count as hard; infinite unless the warm start is close.
+    """Compute the number of iterations after which a stage counts as hard; infinite unless the warm start is close.
 
-    A factor also serves all later stages: it pays once SMO has spent as much work as a factorisation takes.
+    A factor also serves all later stages: it pays off once SMO has spent as much work as a factorisation takes.
     """
     if patience < 0 or ratio > _NEARBY:
         return np.inf
@@ -282,13 +281,13 @@ def run_stages(
 ):
     """Solve for increasing `costs` and store the solutions in `rows` of the results; -1 marks intermediate costs.
 
-    Return the number of costs solved when the budget is spent or a stage is hard (`is_hard`), which takes at least
-    `patience` iterations (a negative number for never).  The next call, with the other costs, continues.
+    Return the number of solved costs when the budget is spent or a stage is hard (`is_hard`), after at least `patience`
+    iterations (never if negative).  Call again with the remaining costs to continue.
     """
     K, y, lower, upper, diagonal, size, up, down, gain, folded = problem
     m = y.size
     for t in range(m):
-        _mark(t, s, lower, upper, up, down)
+        _update_index_sets(t, s, lower, upper, up, down)
     offset = 0.0
     for stage in range(costs.size):
         if budget <= 0:
@@ -302,7 +301,7 @@ def run_stages(
                     g[t] *= ratio
                 state[_COST], state[_UNDER_WAY] = cost, 1.0
                 state[_UPDATES] += 1.0
-                state[_PATIENCE] = _patience(s, ratio, patience, state[_FACTORED], state[_SPENT])
+                state[_PATIENCE] = _patience(s, ratio, patience, state[_FACTORED], state[_TOTAL_ITERATIONS])
             excess, budget = _solve(
                 K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain, folded
             )
@@ -310,7 +309,7 @@ def run_stages(
                 return stage
             state[_UNDER_WAY] = 0.0
             offset = _intercept(y, g, s, lower, upper)
-            if excess <= tol and _inside(s):
+            if excess <= tol and _all_below_cost(s):
                 state[_SETTLED], state[_SETTLED_COST], state[_SETTLED_VIOLATION] = 1.0, cost, excess
                 state[_SETTLED_INTERCEPT] = offset
         if row < 0:
@@ -327,14 +326,14 @@ def run_stages(
 
 
 def problem(K: NDArray[Any], y: FloatArray) -> tuple[Any, ...]:
-    """First argument of `run_stages`: bounds, diagonal, its largest entry, and buffers."""
+    """Create the first argument of `run_stages`: bounds, diagonal, its largest entry, and buffers."""
     diagonal = np.diagonal(K).astype(np.float64)
     size = float(np.abs(diagonal).max())
     return K, y, np.minimum(y, 0.0), np.maximum(y, 0.0), diagonal, size, *(np.empty(y.size) for _ in range(4))
 
 
 def new_state() -> FloatArray:
-    """State of `run_stages` before its first call."""
+    """Create the state for the first call of `run_stages`."""
     state = np.zeros(_STATE_SIZE)
     # At s = 0, g = 0 for any cost.
     state[_COST] = 1.0
@@ -347,29 +346,29 @@ def is_settled(state: FloatArray) -> bool:
 
 
 def is_hard(state: FloatArray) -> bool:
-    """Whether the last call ended in a stage that takes many iterations."""
+    """Whether the last call returned because a stage takes many iterations."""
     return bool(state[_HARD])
 
 
 def estimate_cost(state: FloatArray) -> float:
-    """Cost of g."""
+    """Cost C to which g = C K s belongs."""
     return float(state[_COST])
 
 
 def set_factored(state: FloatArray, factored: bool) -> None:
-    """Set whether the active-set method has a factor already, which makes stages hard sooner."""
+    """Set whether the active-set method already has a factor, so that stages count as hard sooner."""
     state[_FACTORED] = float(factored)
 
 
 def restore(state: FloatArray, cost: float) -> None:
-    """Update the state after s and g were restored to an earlier cost."""
+    """Update the state after resetting s and g to an earlier cost."""
     state[_COST], state[_UNDER_WAY], state[_HARD] = cost, 0.0, 0.0
 
 
 def resume(state: FloatArray, cost: float, iterations: int, updates: float) -> None:
-    """Update the state after the active-set method; `run_stages` then finishes the stage, however hard.
+    """Update the state after the active-set method moved s and g to `cost`; `run_stages` then finishes the stage.
 
-    The method moved s and g to `cost` in so many iterations, with the rounding errors of so many updates of g.
+    The rounding errors in g are measured in `updates` of g.
     """
     state[_COST], state[_UNDER_WAY], state[_HARD], state[_PATIENCE] = cost, 1.0, 0.0, np.inf
     state[_ITERATIONS] += iterations
@@ -378,7 +377,7 @@ def resume(state: FloatArray, cost: float, iterations: int, updates: float) -> N
 
 @cached_njit(fastmath=_FAST)
 def _add_range(matrix, rows, coefs, out, start, stop):
-    """Add weighted rows to out[start:stop], four at a time, in one pass over memory."""
+    """Add weighted rows to out[start:stop], four rows at a time."""
     sums = out[start:stop]
     k = 0
     while k + 4 <= rows.size:
@@ -395,24 +394,24 @@ def _add_range(matrix, rows, coefs, out, start, stop):
         k += 1
 
 
-def _ranges(size: int) -> list[tuple[int, int]]:
-    """Divide columns into ranges of about equal length, a multiple of four of them.
+def _column_ranges(size: int) -> list[tuple[int, int]]:
+    """Divide columns into a multiple of four ranges of about equal length.
 
     Examples
     --------
-    >>> _ranges(300), _ranges(1000)
+    >>> _column_ranges(300), _column_ranges(1000)
     ([(0, 300)], [(0, 256), (256, 512), (512, 768), (768, 1000)])
     """
-    number = 4 * -(-size // (4 * _COLUMNS)) if size > _FEW else 1
-    # Whole lines of the cache.
+    number = 4 * -(-size // (4 * _COLUMNS)) if size > _MIN_PARALLEL_COLUMNS else 1
+    # Align ranges with cache lines.
     width = 8 * -(-size // (8 * number))
     return [(start, min(start + width, size)) for start in range(0, size, width)]
 
 
 def add_rows(matrix: NDArray[Any], rows: Rows, coefs: FloatArray, out: FloatArray) -> None:
-    """Add to `out` the selected rows of a matrix times their coefficients, in the first columns.
+    """Add a weighted sum of rows of a matrix to `out`.
 
-    Cores share the columns; the bits depend on the ranges of columns, not on the number of cores.
+    Columns are divided among cores; the result does not depend on the number of cores.
 
     Examples
     --------
@@ -421,7 +420,7 @@ def add_rows(matrix: NDArray[Any], rows: Rows, coefs: FloatArray, out: FloatArra
     >>> sums
     array([2., 2.])
     """
-    parallel_for(lambda columns: _add_range(matrix, rows, coefs, out, *columns), _ranges(out.size))
+    parallel_for(lambda columns: _add_range(matrix, rows, coefs, out, *columns), _column_ranges(out.size))
 
 
 def compile_for(dtype: np.dtype[Any]) -> None:

@@ -1,4 +1,4 @@
-"""SVM of a set as a scikit-learn classifier, and the settings of a set of SVMs."""
+"""A single SVM as a scikit-learn classifier, and the settings of a set of SVMs."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -30,20 +30,20 @@ from pacbayes.svm.kernel import (
     Scaling,
     check_gamma,
     check_scale,
+    count_widths,
     fit_kernels,
     fit_scaling,
-    number_of_widths,
 )
 from pacbayes.svm.landmarks import N_COMPONENTS, choose_landmarks, nystroem_map, train_on_features
-from pacbayes.svm.one_vs_one import OneVsOnePaths, OneVsOneSVM, blocks, train_one_vs_one
+from pacbayes.svm.one_vs_one import OneVsOnePaths, OneVsOneSVM, row_blocks, train_one_vs_one
 from pacbayes.svm.path import check_lambdas
 
 
 class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    r"""Support vector machine with :math:`C = 1/\lambda` and its own scaling.
+    r"""Support vector machine with :math:`C = 1/\lambda` that includes the scaling of its inputs.
 
-    The items of a `ClassifierSet` of SVMs; `fit` trains one on another sample.  Several classes are predicted by
-    one-vs-one votes, as in scikit-learn's `SVC`.  Decision values that are zero up to rounding are zero.
+    The items of a `ClassifierSet` of SVMs have this type.  Multiclass predictions are by one-vs-one votes, as in
+    scikit-learn's `SVC`.  Decision values that are zero up to rounding are set to zero.
 
     Parameters
     ----------
@@ -85,14 +85,14 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Train on a sample."""
+        """Fit the SVM to training data."""
         lambdas = check_lambdas([self.lam])
         check_choice("kernel", self.kernel, SVM_KERNELS)
         gamma, scale = check_gamma(self.gamma), check_scale(self.scale)
         n_components = check_count("n_components", self.n_components)
-        if scale == AUTO_SCALE or number_of_widths(gamma) > 1:
+        if scale == AUTO_SCALE or count_widths(gamma) > 1:
             raise ValueError(
-                f"SVMClassifier needs one kernel width and a fixed scaling, got gamma={gamma!r}, scale={scale!r}"
+                f"SVMClassifier requires one kernel width and a fixed scaling, got gamma={gamma!r}, scale={scale!r}"
             )
         features, labels = validate_data(self, X, convert_long_labels(y), dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(labels)
@@ -110,7 +110,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
     def set_fitted(
         self, classes: NDArray[Any], scaling: Scaling, kernel: Kernel, svm: OneVsOneSVM, support_vectors: FloatArray
     ) -> Self:
-        """Set the fitted attributes; the support vectors are scaled."""
+        """Set the fitted attributes, with scaled support vectors."""
         self.classes_ = classes[svm.codes]
         self.n_features_in_ = support_vectors.shape[1]
         self.gamma_ = kernel.gamma
@@ -119,7 +119,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return self
 
     def check_state(self) -> None:
-        """Raise unless the fitted attributes, which skops sets without a constructor, are consistent."""
+        """Raise unless the fitted attributes are consistent, since skops sets them without the constructor."""
         if not hasattr(self, "_svm"):  # not fitted
             return
         require(
@@ -150,7 +150,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         new = validate_data(self, X, dtype=np.float64, reset=False)
         decisions = np.empty((len(new), len(self._svm.pairs)))
         with limit_to_one_thread():
-            for block in blocks(len(new), self._svm.support.size + new.shape[1] + 4 * decisions.shape[1]):
+            for block in row_blocks(len(new), self._svm.support.size + new.shape[1] + 4 * decisions.shape[1]):
                 K = self._kernel.between(self.support_vectors_, self._scaling(new[block]))
                 decisions[block] = self._svm.decisions(K)
         return decisions
@@ -167,7 +167,7 @@ def train_scaled(
     width_rng: np.random.Generator,
     landmark_rng: np.random.Generator,
 ) -> tuple[Scaling, Kernel, Rows, OneVsOnePaths]:
-    """Train SVMs with a scaling and a kernel width of their own; return also the rows that have coefficients."""
+    """Fit the scaling and the kernel width, and train SVMs; return also the rows that have coefficients."""
     scaling = fit_scaling(features, scale)
     rows = scaling(features)
     (fitted,) = fit_kernels(rows, kernel, gamma, width_rng)
@@ -181,7 +181,7 @@ def train_scaled(
 
 @dataclass(frozen=True, eq=False)
 class SVMSettings:
-    """Parameters of a set of SVMs, one for each width and lambda."""
+    """Parameters of a set of SVMs, with one SVM per width and lambda."""
 
     lambdas: FloatArray
     kernel: str
@@ -203,9 +203,9 @@ class SVMSettings:
 
     def params(self, gamma: float | None) -> list[dict[str, Any]]:
         """Parameters that distinguish the classifiers of one width."""
-        return [self.params_of(i, gamma) for i in range(self.lambdas.size)]
+        return [self.classifier_params(i, gamma) for i in range(self.lambdas.size)]
 
-    def params_of(self, i: int, gamma: float | None) -> dict[str, Any]:
+    def classifier_params(self, i: int, gamma: float | None) -> dict[str, Any]:
         """Parameters that distinguish the i-th classifier of a width."""
         lam = float(self.lambdas[i])
         return {"lambda": lam} if gamma is None else {"lambda": lam, "gamma": gamma}
@@ -219,12 +219,12 @@ class SVMSettings:
         svm: OneVsOneSVM,
         support_vectors: FloatArray,
     ) -> SVMClassifier:
-        """Build the i-th classifier, fitted."""
+        """Create the i-th classifier, already fitted."""
         unfitted = SVMClassifier(
             float(self.lambdas[i]),
             kernel=self.kernel,
-            # The fitted values where the settings leave a choice; a linear kernel has no width.
-            gamma=self.gamma if number_of_widths(self.gamma) == 1 else kernel.gamma or "sigest",
+            # Replace automatic settings by the fitted values; a linear kernel has no width.
+            gamma=self.gamma if count_widths(self.gamma) == 1 else kernel.gamma or "sigest",
             n_components=self.n_components,
             scale=bool((scaling.width != 1.0).any() or scaling.shift.any()) if self.scale == AUTO_SCALE else self.scale,
             random_state=self.seed,
