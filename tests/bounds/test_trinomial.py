@@ -88,7 +88,7 @@ def test_tightness_for_few_discordant_rows_and_large_samples():
     (difference_upper, (3, 8, 10, 0.05), "only_a and only_b must be counts"),
     (difference_upper, (-1, 2, 10, 0.05), "only_a and only_b must be counts"),
     (difference_upper, (1, 2, 10, 0.7), "delta must lie in"),
-    *((group_difference_upper, (more, sizes, 0.05), "more and sizes must be counts of rows")
+    *((group_difference_upper, (more, sizes, 0.05), "excess_errors and sizes must be counts of rows")
       for more, sizes in (([4], [3]), ([-4], [3]), ([0], [0]), ([], []), ([0, 0], [1]))),
 ])  # fmt: skip
 def test_wrong_input(call, arguments, message):

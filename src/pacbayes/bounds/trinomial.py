@@ -111,7 +111,9 @@ def group_difference_upper(excess_errors: ArrayLike, sizes: ArrayLike, delta: fl
     excess, rows = np.asarray(excess_errors), np.asarray(sizes)
     same_shape = rows.ndim == 1 and rows.size > 0 and excess.shape == rows.shape
     if not same_shape or (rows < 1).any() or (np.abs(excess) > rows).any():
-        raise ValueError("excess_errors and sizes must be counts of rows for at least one group, with |more| <= sizes")
+        raise ValueError(
+            "excess_errors and sizes must be counts of rows for at least one group, with |excess_errors| <= sizes"
+        )
     level = float(check_in_range("delta", delta, 0.0, 1.0))
     # A correctly rounded quotient, moved up by one unit.
     losses = np.nextafter((rows + excess) / (2.0 * rows), 1.0)
