@@ -190,7 +190,7 @@ def test_crossings_are_rounded_down():
             assert high <= vertex.tandem_high
             assert near <= kl <= far
             value, exact = search._value(vertex, first, second), 4 * search.function(0.2, 2 * kl)
-            assert value <= min(search._evaluate_down(high, near), search._value_below(low, far), exact)
+            assert value <= min(search._evaluate_down(high, near), search._evaluate_down(low, far), exact)
             assert apart < 1e-5 or value == pytest.approx(exact, rel=1e-9)
 
 
