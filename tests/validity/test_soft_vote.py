@@ -18,7 +18,7 @@ from sklearn.neighbors import RadiusNeighborsClassifier
 from tests.validity.square import CLEAN, DELTA, failures, fits, largest, sample
 from tests.validity.test_estimators import assorted, rows
 
-from pacbayes import Abstain, CertifiedClassifier, Grid, SVMs
+from pacbayes import Abstain, CertifiedClassifier, Grid, SVMs, load, save
 from pacbayes.certificates import primary_weights
 from pacbayes.certificates.plan import without_hedge
 from pacbayes.certificates.primary import primary_soft_vote
@@ -156,6 +156,20 @@ def test_the_bound_holds_on_noise_with_the_recipe_for_many_rows(many_rows):
     names = [params["candidate"] for params in clf.classifiers_.params]
     assert names == ["svm"] * 2 + ["logistic"] * 2 + ["neighbours"] * 4
     assert p_value(false_bounds(large, 32), 32) > 0.01
+
+
+def test_a_held_out_part_with_all_rows_of_a_class_is_replaced_by_folds(many_rows, tmp_path):
+    # The only row of a class is the last of an odd number of training rows: it would be in the first of two parts.
+    X, y = np.random.default_rng(0).normal(size=(106, 2)), np.arange(106) == 0
+    clf = CertifiedClassifier(GaussianNB(), hedge=0, validation_size=53, decision=Abstain(0.9), random_state=0).fit(
+        X, y
+    )
+    split, counts = clf._fitted.plan.split, clf._fitted.plan.cross_validation
+    assert 0 in split.shared[0]
+    assert counts.sizes.size == 3
+    assert counts.count_scored(53) == 53
+    save(clf, tmp_path / "model")
+    assert load(tmp_path / "model", trusted=["sklearn."]).weights_.tolist() == [1.0]
 
 
 def test_the_best_of_130_svms_on_validation_rows_is_caught(monkeypatch):

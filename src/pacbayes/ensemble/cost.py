@@ -1,7 +1,7 @@
 """Expected time and memory of training, from the number of rows, columns and classes.
 
-The constants were fitted to the times of `benchmarks/bench_large.py`; data on which boosting stops early, or trees are
-small, take less.
+The constants were set by hand, from times on the open data sets of `benchmarks/bench_large.py`; data on which boosting
+stops early, or trees are small, take less.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ def assign_cv(cv: int | str, codes: Rows, rng: np.random.Generator, units: Rows 
     """Assign training rows to `cv` folds; "auto": five up to 3000 rows, three up to 20 000, beyond one part of them.
 
     The other rows, in no fold (-1), are used for training only: a part of thousands of rows determines calibrations and
-    weights well enough.
+    weights well enough.  If they are of a single class, there are three folds instead.
 
     Examples
     --------
@@ -174,7 +174,9 @@ def assign_cv(cv: int | str, codes: Rows, rng: np.random.Generator, units: Rows 
     if n <= MAX_ROWS_THREE_FOLDS:
         return assign_folds(codes, 5 if n <= _MAX_ROWS_FIVE_FOLDS else 3, rng, units)
     parts = assign_folds(codes, n // _held_out_size(n), rng, units)
-    return np.where(parts == 0, 0, -1)
+    fold = np.where(parts == 0, 0, -1)
+    # If a large group holds all rows of a class, the other rows may be of a single class.
+    return fold if trainable_fold_mask(codes, fold).all() else assign_folds(codes, 3, rng, units)
 
 
 def relative_training_cost(cv: int | str | None, n: int) -> float:
