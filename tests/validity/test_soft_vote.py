@@ -137,6 +137,7 @@ def many_rows(monkeypatch):
     for name, value in {
         "portfolio.FEW_ROWS": 20,
         "svm_pilot._SUBSAMPLE_SIZE": 60,
+        "svm_pilot._MAX_EXACT_ROWS": 20,
         "svm_pilot._MAX_EXACT_PAIR_ROWS": 40,
         "cross_validation._MAX_ROWS_FIVE_FOLDS": 10,
         "cross_validation.MAX_ROWS_THREE_FOLDS": 20,

@@ -26,8 +26,10 @@ _SUBSAMPLE_SIZE, _C_VALUES, _N_FOLDS = 2_000, np.logspace(-1, 2, 7), 3
 # Factors of the selected cost and width for all rows: a larger cost and a narrower kernel are added, because more rows
 # resolve finer structure.
 _C_FACTORS, _GAMMA_FACTORS = np.array([1.0, 4.0]), (1.0, 2.0)
-# Maximum number of training rows, and of two classes of mean size, for exact kernels; number of landmarks beyond.
-_MAX_EXACT_ROWS, _MAX_EXACT_PAIR_ROWS, LANDMARKS = 16_000, 5_000, 300
+# Maximum number of training rows for exact kernels; of many classes, where two of mean size have few rows, there may be
+# more.  Number of landmarks beyond.
+_MAX_EXACT_ROWS, LANDMARKS = 10_000, 300
+_MAX_EXACT_ROWS_BY_PAIRS, _MAX_EXACT_PAIR_ROWS = 16_000, 5_000
 # Maximum number of rows in all pairs of classes for optional SVMs on landmarks, which take longest.
 _MAX_PAIR_ROWS = 100_000
 # Excess of the log-loss per row over that of a forest on the subsample, above which SVMs get no weight on all rows.
@@ -39,10 +41,11 @@ def has_exact_kernels(n: int, n_classes: int) -> bool:
 
     Examples
     --------
-    >>> has_exact_kernels(5000, 2), has_exact_kernels(5001, 2), has_exact_kernels(15_000, 10)
+    >>> has_exact_kernels(10_000, 2), has_exact_kernels(10_001, 2), has_exact_kernels(15_000, 10)
     (True, False, True)
     """
-    return n <= _MAX_EXACT_ROWS and 2 * n <= _MAX_EXACT_PAIR_ROWS * n_classes
+    small_pairs = n <= _MAX_EXACT_ROWS_BY_PAIRS and 2 * n <= _MAX_EXACT_PAIR_ROWS * n_classes
+    return n <= _MAX_EXACT_ROWS or small_pairs
 
 
 def exceeds_row_limit(n: int, n_classes: int) -> bool:
