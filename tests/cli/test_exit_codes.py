@@ -37,7 +37,7 @@ RUNS = {
     "plan": {0: ("--error", "0.05", "--at-most", "0.08"), 2: ("--error", "0.08", "--at-most", "0.05")},
     "posterior": {0: ("risks.csv", "--m", "100"), 2: ("risks.csv", "--m", "0")},
     "bound": {0: ("--risk", "0.1", "--kl", "1", "--m", "100"), 2: ("--m", "100")},
-    "datasets": {0: (), 2: ("wdbc",)},
+    "datasets": {0: (), 2: ("wine",)},
     "reproduce": {0: ("--list",), 2: ("table9",)},
     "help": {0: ("assumptions",), 2: ("me",)},
 }

@@ -81,7 +81,7 @@ def test_rows_are_divided_without_a_look_at_their_labels():
     ("groups", "expected"),
     [
         (["b", "a", "b"], [0, 1, 0]),
-        ([1, "1", 1.0], [0, 1, 0]),
+        ([1, 2, 1.0], [0, 1, 0]),
         (pd.Series(["x", "y", "x"], dtype="category"), [0, 1, 0]),
         (pd.to_datetime(pd.Series(["2024-01-01", "2024-01-02", "2024-01-01"])), [0, 1, 0]),
         (np.array([3.5, 3.5, -0.0]), [0, 0, 1]),

@@ -14,8 +14,8 @@ from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
 from pacbayes._utils.words import percent_up
 from pacbayes.bounds.bets import bet_upper
 from pacbayes.bounds.binomial import chernoff_upper
+from pacbayes.ensemble import cross_validation
 from pacbayes.ensemble.cross_validation import assign_folds
-from pacbayes.estimators import planning
 from pacbayes.report import report_html
 
 LAMBDAS = np.geomspace(0.01, 10.0, 5).tolist()
@@ -81,7 +81,7 @@ def test_holdout_keeps_groups_in_one_fold(make, monkeypatch):
         calls.append((folds, units))
         return folds
 
-    monkeypatch.setattr(planning, "assign_folds", recording)
+    monkeypatch.setattr(cross_validation, "assign_folds", recording)
     clf = make(cv=4).fit(X, y, groups=groups)
     ((folds, units),), train = calls, clf.classifiers_.splits(0)[0]
     assert pd.factorize(groups[train])[0].tolist() == pd.factorize(units)[0].tolist()

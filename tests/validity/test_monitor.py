@@ -17,7 +17,7 @@ def alarm_times(bound, risks, runs=RUNS, seed=0, arrange=None, bets=None):
         wrong = rng.random(len(risks)) < risks
         monitor = Monitor(bound, ALPHA)
         if bets is not None:
-            monitor._bets, monitor._capital = bets, np.zeros(bets.win.size)
+            monitor._process._bets, monitor._process._capital = bets, np.zeros(bets.win.size)
         monitor.update_errors(wrong if arrange is None else arrange(wrong))
         times[run] = np.inf if monitor.alarm_at is None else monitor.alarm_at
     return times
@@ -119,7 +119,7 @@ def test_the_best_of_the_eight_bets_is_caught():
     """Each bet alone has the false alarm probability alpha, but not their maximum."""
     bets = bets_against(0.05)
     single = [Bets(bets.lose[[k]], bets.win[[k]]) for k in range(len(MULTIPLES))]
-    times = np.minimum.reduce([alarm_times(0.05, np.full(ROWS, 0.05), RUNS // 2, bets=bet) for bet in single])
+    times = np.minimum.reduce([alarm_times(0.05, np.full(ROWS, 0.05), 2 * RUNS, bets=bet) for bet in single])
     assert p_value(times) < 1e-6
 
 

@@ -187,7 +187,7 @@ for _command, _short_help, _texts, _lines in (
     (bounds.plan, "Compute how many validation rows a bound requires.", bounds.PLAN_HELP, bounds.PLAN_EXAMPLES),
     (bounds.posterior, "Compute the optimal posterior.", bounds.POSTERIOR_HELP, bounds.POSTERIOR_EXAMPLES),
     (bounds.bound, "Compute PAC-Bayesian bounds of a posterior.", bounds.BOUND_HELP, bounds.BOUND_EXAMPLES),
-    (datasets, "List the bundled data sets.", _DATASETS, ("pacbayes datasets", "pacbayes datasets wdbc > wdbc.csv")),
+    (datasets, "List the bundled data sets.", _DATASETS, ("pacbayes datasets", "pacbayes datasets wdbc")),
     (reproduce, "Reproduce the paper's tables and figures.", _REPRODUCE, ("pacbayes reproduce --list",)),
     (show_help, "Show help for a command, or the assumptions.", _HELP, ("pacbayes help assumptions",)),
 ):
