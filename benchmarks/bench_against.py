@@ -226,7 +226,7 @@ def ours(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> tuple[Result, A
     with (
         patch.object(planning, "_cross_validate", recorded),
         patch.object(Recipe, "train_all", clocked(Recipe.train_all)),
-        patch.object(base, "make_refit", clocked(base.make_refit)),
+        patch.object(base, "train_refit", clocked(base.train_refit)),
     ):
         clf = CertifiedClassifier(refit=True, delta=DELTA, n_jobs=1, random_state=seed)
         took, _ = timed(lambda: clf.fit(X, y))
@@ -236,7 +236,7 @@ def ours(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> tuple[Result, A
     return {
         "limit": float(clf.certificate_.bound),
         "same members": float(clf.certificates_["best"].baselines["holdout"].bound),
-        "test": float(np.mean(clf._fitted.certified("soft", X_test) != y_test)),
+        "test": float(np.mean(clf._fitted.predict_certified("soft", X_test) != y_test)),
         "test with refit": float(np.mean(clf.predict(X_test) != y_test)),
         "not covered": float(np.mean(~clf.covered(X_test))),
         "test of same members": float(np.mean(of_best != y_test)),

@@ -50,7 +50,7 @@ def ours(
 ) -> float | None:
     """Threshold of this library."""
     grid = ThresholdGrid.from_scores(train, train_positive, 1)
-    found = certify_threshold(grid, ConfusionCounts.at(grid.values, scores, positive), decision, DELTA)
+    found = certify_threshold(grid, ConfusionCounts.from_scores(grid.values, scores, positive), decision, DELTA)
     return found.threshold if found.passed else None
 
 

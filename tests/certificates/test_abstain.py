@@ -133,6 +133,6 @@ def test_planted_faults_are_detected(fault):
 def test_sentences():
     result = SelectiveResult(0.02, 0.5, 1000, 910, 10, 7)
     assert result.acceptance_rate == 0.91
-    assert result.headline == "Error rate at most 2.0 % on accepted examples; 91.0 % accepted"
+    assert result.summary_line == "Error rate at most 2.0 % on accepted examples; 91.0 % accepted"
     assert result.observed == "10 errors on 910 accepted of 1000 validation rows (acceptance rate 91.0 %)."
     assert result.details == ["Thresholds tested: 7; the loosest that passed is used."]

@@ -69,9 +69,11 @@ def test_a_certificate_that_does_not_beat_the_baseline_warns(uninformative):
         assert certificate.bound < 0.05
         assert certificate.beats_baseline is False
         bound = percent_up(certificate.baselines["majority class"].bound)
-        assert certificate.lines[1].endswith(f" No better than the majority-class baseline ('no'): at most {bound}.")
+        assert certificate.text_lines[1].endswith(
+            f" No better than the majority-class baseline ('no'): at most {bound}."
+        )
     assert Page(report_html(clf)).text("not-beaten").startswith("No better than the majority-class baseline ('no')")
-    table = certificate_table(ReportView.of(clf, test=(1.01 * X, y)))
+    table = certificate_table(ReportView.from_model(clf, test=(1.01 * X, y)))
     assert (table.rows[-1][0], table.rows[-1][3]) == (
         "majority class ('no')",
         f"{100 * np.mean(y != 'no'):.2f} % of 2000",

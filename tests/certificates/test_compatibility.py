@@ -13,31 +13,35 @@ RECALL = {"metrics": parse_metrics(("recall",))}
 INDEPENDENT = {"split": "independent"}
 # For each entry of the table, parameters that it rejects, and how both messages begin.
 CASES = [
-    ({"hedge": 0.1, "cv": None}, "hedge=0.1 needs", "--hedge 0.1 needs"),
+    ({"hedge": 0.1, "cv": None}, "hedge=0.1 requires", "--hedge 0.1 requires"),
     (
         {"decision": Threshold(recall=0.9), "voting": "best"},
-        "decision=Threshold(recall=0.9) is not for voting='best'",
-        "--recall 0.9 is not for --voting best",
+        "decision=Threshold(recall=0.9) cannot be combined with voting='best'",
+        "--recall 0.9 cannot be combined with --voting best",
     ),
-    ({"voting": "soft", **INDEPENDENT}, "voting='soft' needs", "--voting soft needs"),
-    ({"decision": Abstain(0.1), "hedge": 1}, "decision=Abstain(max_error=0.1) needs", "--max-error 0.1 needs"),
-    ({**RECALL, "hedge": 1}, "metrics need", "--metrics (and --by-class, --slice, --cost) need"),
+    ({"voting": "soft", **INDEPENDENT}, "voting='soft' requires", "--voting soft requires"),
+    ({"decision": Abstain(0.1), "hedge": 1}, "decision=Abstain(max_error=0.1) requires", "--max-error 0.1 requires"),
+    ({**RECALL, "hedge": 1}, "metrics require", "--metrics (and --by-class, --slice, --cost) require"),
     (
         {"metrics": parse_metrics(("auc",)), "voting": "majority"},
-        "'auc' among metrics needs probabilities or scores, but with voting='majority'",
-        "'auc' among --metrics (and --by-class, --slice, --cost) needs probabilities or scores, but with --voting",
+        "'auc' among metrics requires probabilities or scores, but with voting='majority'",
+        "'auc' among --metrics (and --by-class, --slice, --cost) requires probabilities or scores, but with --voting",
     ),
-    ({**RECALL, "decision": Abstain(0.1)}, "metrics are not for decision=", "are not for --max-error 0.1"),
-    ({"refit": True, "hedge": 1}, "refit=True needs", "--refit needs"),
+    (
+        {**RECALL, "decision": Abstain(0.1)},
+        "metrics cannot be combined with decision=",
+        "cannot be combined with --max-error 0.1",
+    ),
+    ({"refit": True, "hedge": 1}, "refit=True requires", "--refit requires"),
     (
         {"refit": True, "voting": "stochastic"},
-        "refit=True is not for voting='stochastic'",
-        "--refit is not for --voting stochastic",
+        "refit=True cannot be combined with voting='stochastic'",
+        "--refit cannot be combined with --voting stochastic",
     ),
     (
         {"refit": True, "decision": Abstain(0.1)},
-        "refit=True is not for decision=",
-        "--refit is not for --max-error 0.1",
+        "refit=True cannot be combined with decision=",
+        "--refit cannot be combined with --max-error 0.1",
     ),
     ({"refit": True, **RECALL}, "metrics with refit=True", "with --refit must be among"),
     (
@@ -52,16 +56,20 @@ CASES = [
     ),
     (
         {"duplicates": "together", "groups": True},
-        "duplicates='together' is not for groups",
-        "--duplicates together is not for --group",
+        "duplicates='together' cannot be combined with groups",
+        "--duplicates together cannot be combined with --group",
     ),
-    ({"decision": Abstain(0.1), "groups": True}, "is not for groups", "--max-error 0.1 is not for --group"),
-    ({**RECALL, "groups": True}, "metrics are not for groups", "are not for --group"),
-    ({**RECALL, "slices": True}, "slices need bounds", "--slice need bounds"),
+    (
+        {"decision": Abstain(0.1), "groups": True},
+        "cannot be combined with groups",
+        "--max-error 0.1 cannot be combined with --group",
+    ),
+    ({**RECALL, "groups": True}, "with groups, only error rates and costs", "with --group, only error rates and costs"),
+    ({**RECALL, "slices": True}, "slices require bounds", "--slice require bounds"),
     (
         {"validation": True, **INDEPENDENT},
-        "validation is not for split='independent'",
-        "--validation (and --validation-column) is not for --split independent",
+        "validation cannot be combined with split='independent'",
+        "--validation (and --validation-column) cannot be combined with --split independent",
     ),
 ]
 
@@ -73,9 +81,9 @@ def test_each_entry_is_reached(place):
     # No earlier entry hides it.
     assert [bool(applies(choices)) for applies, _ in INCOMPATIBLE].index(True) == place
     with pytest.raises(ValueError, match=re.escape(python)):
-        choices.check()
+        choices.validate()
     with pytest.raises(ValueError, match=re.escape(options)) as in_shell:
-        choices.check(option_name)
+        choices.validate(option_name)
     assert "=" not in str(in_shell.value).replace("--distance='catoni(0.4)'", "").replace("metrics=('error',)", "")
 
 
@@ -95,7 +103,7 @@ def test_each_entry_has_a_case():
     ],
 )
 def test_compatible_parameters(parameters):
-    Choices(**parameters).check()
+    Choices(**parameters).validate()
 
 
 @pytest.mark.parametrize(
@@ -105,7 +113,7 @@ def test_compatible_parameters(parameters):
         (
             StochasticSVC(max_error=0.1),
             {},
-            r"^max_error=0\.1 needs a primary rule, but hedge=1 leaves it no share of delta",
+            r"^max_error=0\.1 requires a primary rule, but hedge=1 leaves no share of delta for it",
         ),
         (
             CertifiedClassifier("svm", decision=0.02),
@@ -126,8 +134,8 @@ def test_estimators_check_parameters_before_any_work(estimator, fit, message):
 
 def test_prefit_classifiers_have_no_training_rows():
     with pytest.raises(
-        ValueError, match=r"voting='soft' needs .*, but the training rows of prefit classifiers are unknown"
+        ValueError, match=r"voting='soft' requires .*, but the training rows of prefit classifiers are unknown"
     ):
-        Choices(prefit=True, primary=True, voting="soft").check()
-    with pytest.raises(ValueError, match="metrics need a primary rule, but there is no primary"):
-        Choices(prefit=True, **RECALL).check()
+        Choices(prefit=True, primary=True, voting="soft").validate()
+    with pytest.raises(ValueError, match="metrics require a primary rule, but there is no primary"):
+        Choices(prefit=True, **RECALL).validate()

@@ -83,9 +83,9 @@ def test_a_data_frame_must_be_in_the_order_of_the_classes():
         ([[1, -2], [3, 4]], {}, ValueError, "none below 0"),
         ([[2**62, 2**62], [2**62, 2**62]], {}, ValueError, "from 1 to"),
         (np.ma.array([[1, 2], [3, 4]], mask=[[True, False], [False, False]]), {}, ValueError, "masked"),
-        ([[5, 1], [1, 5]], {"classes": ["a", "a"]}, ValueError, "different"),
+        ([[5, 1], [1, 5]], {"classes": ["a", "a"]}, ValueError, "unique"),
         ([[5, 1], [1, 5]], {"classes": ["a", None]}, ValueError, "classes"),
-        ([[5, 1], [1, 5]], {"metrics": (Cost([[0, 1], [1, 0]], [0, 1]),)}, ValueError, "name every class"),
+        ([[5, 1], [1, 5]], {"metrics": (Cost([[0, 1], [1, 0]], [0, 1]),)}, ValueError, "contain every class"),
         ([[5, 1], [1, 5]], {"delta": 1.0}, ValueError, "delta"),
     ],
 )

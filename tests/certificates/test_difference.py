@@ -57,9 +57,9 @@ def test_exchanging_the_classifiers_mirrors_the_difference():
 @pytest.mark.parametrize(
     ("wrong_a", "wrong_b", "error", "message"),
     [
-        (5, 7, TypeError, "got 5. Counts alone"),
+        (5, 7, TypeError, "got 5. Counts do not"),
         ([1, 0], [1, 0, 0], ValueError, "each row, got 2 and 3"),
-        ([3, 5], [0, 1], ValueError, "wrong_a must hold a boolean, or 0 or 1, for every row; got 3"),
+        ([3, 5], [0, 1], ValueError, "wrong_a must contain a boolean, or 0 or 1, for every row; got 3"),
         (["a", "b"], ["a", "c"], TypeError, "got dtype"),
     ],
 )
@@ -75,7 +75,7 @@ def test_classifiers_and_their_predictions():
     found = compare_classifiers(a, b, X[200:], y[200:])
     assert found == certify_difference(a.predict(X[200:]) != y[200:], b.predict(X[200:]) != y[200:])
     assert found == compare_classifiers(a.predict(X[200:]), b, X[200:], y[200:])
-    with pytest.raises(ValueError, match="X must hold the rows that a is to predict"):
+    with pytest.raises(ValueError, match="X must contain the rows that a predicts"):
         compare_classifiers(a, b, None, y[200:])
     with pytest.raises(ValueError, match="b must return one label for each of the 400 rows"):
         compare_classifiers(a, [1, 2], X[200:], y[200:])
@@ -140,9 +140,7 @@ def test_models_certified_by_groups_are_compared_by_groups():
     a.fit(X[:240], y[:240], groups=groups[:240])
     for models in ((other, a), (a, other), (other, make_pipeline(StandardScaler().fit(X), a))):
         name = "a" if models[0] is a else "b"
-        with pytest.raises(
-            ValueError, match=f"groups must name the group of every row: {name} was certified by groups"
-        ):
+        with pytest.raises(ValueError, match=f"groups are required, because {name} was certified by groups"):
             compare_classifiers(*models, X[240:], y[240:])
         found = compare_classifiers(*models, X[240:], y[240:], groups=groups[240:])
         wrong = [one.predict(X[240:]) != y[240:] for one in models]
@@ -158,7 +156,7 @@ def test_models_certified_by_groups_are_compared_by_groups():
         (["g"], {}, ValueError, "groups must hold one entry per row"),
         (["g", None, "h"], {}, ValueError, "groups must not contain missing values, got None for row 1"),
         ("ghi", {}, TypeError, "groups must hold one entry per row"),
-        ([1, 1, 2], {"risk": "recall", "y": [0, 1, 1], "pos_label": 1}, ValueError, "must be None for risk='recall'"),
+        ([1, 1, 2], {"risk": "recall", "y": [0, 1, 1], "pos_label": 1}, ValueError, "must be None if risk='recall'"),
     ],
 )
 def test_invalid_groups(groups, choices, error, message):
@@ -194,9 +192,9 @@ def test_recall_is_compared_on_the_rows_of_a_class():
     ("choices", "message"),
     [
         ({"risk": "precision", "pos_label": 1}, "risk must be 'error' or 'recall', got 'precision'"),
-        ({"risk": "recall"}, "needs pos_label, the class"),
-        ({"pos_label": 1}, "needs pos_label, the class"),
-        ({"risk": "recall", "pos_label": 7}, "must have rows of class 7"),
+        ({"risk": "recall"}, "pos_label must be set when risk"),
+        ({"pos_label": 1}, "pos_label must be set when risk"),
+        ({"risk": "recall", "pos_label": 7}, "must contain class 7"),
     ],
 )
 def test_other_metrics_are_rejected(choices, message):

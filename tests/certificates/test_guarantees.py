@@ -105,7 +105,7 @@ def test_a_threshold_uses_all_of_delta():
     assert all(one.decision is None for voting, one in clf.certificates_.items() if voting != "soft")
     with pytest.raises(ValueError, match="cannot be monitored"):
         clf.monitor()
-    with pytest.raises(ValueError, match="with_class_shares needs a bound"):
+    with pytest.raises(ValueError, match="with_class_shares requires a bound"):
         certificate.with_class_shares({0: 0.5, 1: 0.5})
 
 
@@ -163,16 +163,16 @@ def test_batches_of_the_best_single_classifier():
         (
             {"hedge": 1, "voting": "stochastic"},
             None,
-            "the weights of the posterior, which are optimised on the validation rows",
+            "the weights of the posterior, which were optimised on the validation rows",
         ),
         (
             {"hedge": 1, "voting": "majority"},
             None,
-            "the weights of the posterior, which are optimised on the validation rows",
+            "the weights of the posterior, which were optimised on the validation rows",
         ),
         ({}, GROUPS, "rows of a group are dependent"),
         ({"voting": "best", "hedge": 1}, GROUPS, "rows of a group are dependent"),
-        ({"duplicates": "together"}, None, "duplicates count once"),
+        ({"duplicates": "together"}, None, "counts duplicates once"),
         ({"decision": Abstain(0.08)}, None, r"only Abstain\(max_error=0\.08\) is certified"),
         ({"decision": THRESHOLD}, None, r"only Threshold\(recall=0\.8\) is certified"),
     ],

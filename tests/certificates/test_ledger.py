@@ -221,7 +221,7 @@ def test_refusals_do_not_tell_which_labels_occur(path, occurs):
 def test_telling_states_its_price_first(path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(UserWarning, match="divides what is left of delta by 501"):
+        with pytest.raises(UserWarning, match="divides the remaining delta by 501"):
             Ledger(path).attempt(Y, wrong(7), rows=IDS, at_most=0.1, tell=True)
     assert not path.exists()
     with pytest.warns(UserWarning, match="501"):
@@ -297,7 +297,7 @@ def test_rows_that_trained_the_model_are_refused(path):
     (X, y), (X_new, y_new) = ((X, (X @ [1.0, 1.0, 1.0] > 0).astype(int)) for X in np.random.default_rng(3).normal(
         size=(2, 200, 3)))  # fmt: skip
     model = CertifiedClassifier("logistic", random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="no attempt trains on"):
+    with pytest.raises(ValueError, match="not used for training"):
         Ledger(path).attempt(y, model, rows=X, at_most=0.3)
     assert not path.exists()
     found = Ledger(path).attempt(y_new, model, rows=X_new, at_most=0.2)
@@ -305,7 +305,7 @@ def test_rows_that_trained_the_model_are_refused(path):
     assert Ledger(path).attempt(y_new, model.predict(X_new), rows=X_new, at_most=0.2).repeated
     groups = np.arange(200) // 2
     grouped = CertifiedClassifier("logistic", random_state=0).fit(X, y, groups=groups)
-    with pytest.raises(ValueError, match="not proved for groups"):
+    with pytest.raises(ValueError, match="independent rows"):
         Ledger(path).attempt(y_new, grouped, rows=X_new, at_most=0.2)
 
 
@@ -313,10 +313,10 @@ def test_rows_that_trained_the_model_are_refused(path):
     ("options", "error", "message"),
     [
         ({"rows": None}, ValueError, "rows must be the features or identifiers"),
-        ({"rows": IDS // 2}, ValueError, "different identifiers"),
+        ({"rows": IDS // 2}, ValueError, "duplicate identifiers"),
         ({"rows": IDS[:-1]}, ValueError, "one entry for each of 500"),
-        ({"groups": IDS // 2}, ValueError, "not proved for groups"),
-        ({"at_most": None}, ValueError, "must state at_most, recall or precision"),
+        ({"groups": IDS // 2}, ValueError, "independent rows"),
+        ({"at_most": None}, ValueError, "at least one of at_most, recall or precision"),
         ({"at_most": 1.0}, ValueError, "strictly between 0 and 1"),
         ({"at_most": "5%"}, TypeError, "at_most"),
         ({"recall": 0.5}, ValueError, "pos_label"),
@@ -371,15 +371,15 @@ def test_an_edited_file_is_noticed(path, edit):
     content = json.loads(path.read_text())
     EDITS[edit](content)
     path.write_text(json.dumps(content))
-    with pytest.raises(ValueError, match="is no ledger, or was edited"):
+    with pytest.raises(ValueError, match="is not a valid ledger file"):
         ledger.attempt(Y, Y, rows=IDS, at_most=0.05)
-    with pytest.raises(ValueError, match="is no ledger, or was edited"):
+    with pytest.raises(ValueError, match="is not a valid ledger file"):
         _ = ledger.left
 
 
 def test_another_file_is_not_overwritten(path):
     path.write_text("[1, 2]")
-    with pytest.raises(ValueError, match="is no ledger"):
+    with pytest.raises(ValueError, match="is not a valid ledger file"):
         Ledger(path).attempt(Y, Y, rows=IDS, at_most=0.05)
     assert path.read_text() == "[1, 2]"
 
@@ -411,7 +411,7 @@ def test_line_ends_of_windows_and_unusual_values(path):
 def test_a_file_without_its_end_is_refused_and_kept(path, size):
     Ledger(path).attempt(Y, wrong(9), rows=IDS, at_most=0.05)
     path.write_bytes(part := path.read_bytes()[:size])
-    with pytest.raises(ValueError, match="is no ledger, or was edited"):
+    with pytest.raises(ValueError, match="is not a valid ledger file"):
         Ledger(path).attempt(Y, Y, rows=IDS, at_most=0.05)
     assert path.read_bytes() == part
 

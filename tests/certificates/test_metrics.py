@@ -218,7 +218,7 @@ def test_error_rates_under_class_shares():
 @pytest.mark.parametrize(
     ("metrics", "shares", "message"),
     [
-        (("f1",), {0: 0.5, 1: 0.5}, "needs a bound for every class"),
+        (("f1",), {0: 0.5, 1: 0.5}, "requires a bound for every class"),
         (("error",), {0: 0.5}, "a share for each of the classes"),
         (("error",), [0.5, 0.5], "a share for each of the classes"),
         (("error",), {0: 0.5, 1: 0.6}, "must sum to 1"),
@@ -240,7 +240,7 @@ def test_invalid_class_shares(metrics, shares, message):
         (None, TypeError, "metrics must be a tuple"),
         (("recal",), ValueError, "did you mean 'recall'"),
         (("cost",), ValueError, r"Cost\(matrix, classes\), got 'cost'"),
-        (("recall", "recall"), ValueError, "must not repeat a name"),
+        (("recall", "recall"), ValueError, "must not contain duplicates"),
     ],
 )
 def test_invalid_metrics(metrics, error, message):
@@ -252,7 +252,7 @@ def test_invalid_metrics(metrics, error, message):
     ("matrix", "classes", "message"),
     [
         ([[0, 1], [1, 0]], ["a"], "a row for each of at least two classes"),
-        ([[0, 1], [1, 0]], ["a", "a"], "must not repeat"),
+        ([[0, 1], [1, 0]], ["a", "a"], "must be unique"),
         ([[0, -1], [1, 0]], ["a", "b"], "costs from 0 to"),
         ([[0, np.nan], [1, 0]], ["a", "b"], "costs from 0 to"),
         ([[0, 0], [0, 0]], ["a", "b"], "at least one of them positive"),

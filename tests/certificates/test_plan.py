@@ -12,7 +12,7 @@ from pacbayes import Abstain
 from pacbayes.certificates import VOTINGS, Plan, primary_weights
 from pacbayes.certificates.levels import hedged_level
 from pacbayes.certificates.metrics import parse_metrics
-from pacbayes.certificates.plan import without_hedge
+from pacbayes.certificates.plan import select_primary_rules
 from pacbayes.certificates.primary import (
     CROSS_VALIDATION,
     STRENGTHS,
@@ -60,7 +60,7 @@ def primary_rules(found):
 def a_plan(found=None, hedge=0.1, **choices):
     """A plan with the rules that follow from cross-validation."""
     found = cross_validated() if found is None else found
-    rules = primary_rules(found) if hedge > 0.0 else without_hedge(primary_rules(found))
+    rules = primary_rules(found) if hedge > 0.0 else select_primary_rules(primary_rules(found))
     given = {"split": SHARED, "hedge": hedge, "fixed_rules": rules, "cross_validation": found}
     return checked(**given | choices)
 
@@ -209,8 +209,8 @@ def test_a_forged_prior_is_rejected():
         ({"hedge": 0.5}, r"Plan\.fixed_rules must be empty if hedge is 1, and only then"),
         ({"row_fingerprints": np.arange(3)}, r"Plan\.row_fingerprints is not"),
         # Metrics and decisions are proved for primary rules only.
-        ({"metrics": parse_metrics(("error",))}, "metrics need a primary rule, but hedge=1.0"),
-        ({"decision": Abstain(0.1), "thresholds": THRESHOLDS}, "needs a primary rule, but hedge=1.0"),
+        ({"metrics": parse_metrics(("error",))}, "metrics require a primary rule, but hedge=1.0"),
+        ({"decision": Abstain(0.1), "thresholds": THRESHOLDS}, "requires a primary rule, but hedge=1.0"),
     ],
 )
 def test_invalid_plans_without_primary_rules(fields, message):

@@ -7,7 +7,7 @@ from tests.certificates.cases import a_set, fixed_rules
 from pacbayes import gibbs_posterior, optimal_posterior
 from pacbayes.certificates import choose_posterior, fit_posteriors
 from pacbayes.certificates.metrics import parse_metrics
-from pacbayes.certificates.posteriors import restored_posterior
+from pacbayes.certificates.posteriors import restore_posterior
 from pacbayes.certificates.voting import float_weights, integer_weights
 
 RISKS, M = np.array([8, 9, 9, 12, 40]) / 150, 150
@@ -43,18 +43,18 @@ def test_the_posterior_is_optimal_at_its_level():
 
 def test_the_bound_of_given_weights_is_recomputed():
     weights = np.array([0.5, 0.25, 0.25, 0.0, 0.0])
-    posterior = restored_posterior(weights, RISKS, M, distance="kl", **DEFAULTS)
+    posterior = restore_posterior(weights, RISKS, M, distance="kl", **DEFAULTS)
     best = choose_posterior(RISKS, M, distance="kl", **DEFAULTS)
     assert np.array_equal(posterior.weights, weights)
     assert posterior.lower_bound == best.lower_bound <= best.bound < posterior.bound
     assert not posterior.converged
-    same = restored_posterior(best.weights, RISKS, M, distance="kl", **DEFAULTS)
+    same = restore_posterior(best.weights, RISKS, M, distance="kl", **DEFAULTS)
     assert same.bound == best.bound
 
 
 def test_nearly_optimal_weights_are_converged():
     best = choose_posterior(RISKS, M, distance="kl", **DEFAULTS)
     weights = float_weights(integer_weights(gibbs_posterior(RISKS, best.beta * (1 + 1e-5))))
-    posterior = restored_posterior(weights, RISKS, M, distance="kl", **DEFAULTS)
+    posterior = restore_posterior(weights, RISKS, M, distance="kl", **DEFAULTS)
     assert best.bound < posterior.bound <= best.bound + 1e-9
     assert posterior.converged

@@ -65,7 +65,7 @@ def test_bound_for_other_shares_of_slices():
 @pytest.mark.parametrize(
     ("options", "shares", "message"),
     [
-        ({}, {"a": 1.0}, "with_slice_shares needs a bound for every slice"),
+        ({}, {"a": 1.0}, "with_slice_shares requires a bound for every slice"),
         ({"slices": ["a", "b"] * 100}, {"a": 1.0}, "a share for each of the slices"),
         ({"slices": ["a", "b"] * 100}, {"a": 0.5, "b": 0.6}, "must sum to 1"),
     ],
@@ -89,9 +89,9 @@ def test_a_class_that_is_only_predicted():
         ({"y_pred": Y_PRED.astype(str)}, (TypeError, ValueError), "y_pred"),
         ({"delta": 0.0}, ValueError, "delta"),
         ({"metrics": ("recall",), "pos_label": 7}, ValueError, "pos_label must be one of the classes"),
-        ({"metrics": ("recall",), "groups": np.arange(200) // 2}, ValueError, "metrics are not for groups"),
-        ({"slices": np.arange(200) % 2}, ValueError, "slices need bounds of error rates"),
-        ({"metrics": (Cost([[0, 1], [1, 0]], [0, 1]),)}, ValueError, "Cost must name every class"),
+        ({"metrics": ("recall",), "groups": np.arange(200) // 2}, ValueError, "with groups, only error rates"),
+        ({"slices": np.arange(200) % 2}, ValueError, "slices require bounds on error rates"),
+        ({"metrics": (Cost([[0, 1], [1, 0]], [0, 1]),)}, ValueError, "Cost must contain every class"),
         ({"metrics": ("log_loss",)}, ValueError, "metrics must be among"),
     ],
 )

@@ -53,7 +53,7 @@ def test_classes_with_few_rows_are_in_every_set_and_take_no_share():
     alone = certify_sets(names[names == "a"], probabilities[keep][names == "a"], args[2], delta=0.05 / 3)
     assert result.thresholds[0] == alone.decision.thresholds[0]
     assert "of every class" in result.claim(0.05, "it")
-    assert "In every set, for lack of rows: 'd'." in result.details
+    assert "Included in every set because of too few rows: 'd'." in result.details
 
 
 def test_the_levels_of_the_classes_sum_to_delta():
@@ -69,10 +69,12 @@ def test_the_levels_of_the_classes_sum_to_delta():
 def test_too_few_rows():
     y, probabilities = table(28)
     certificate = certify_sets(y, probabilities, range(4))
-    text = "Every set contains every class: a coverage of 90.0 % takes at least 29 validation rows, there are 28."
+    text = (
+        "Every set contains every class: a coverage of 90.0 % requires at least 29 validation rows, but there are 28."
+    )
     assert certificate.sentence == text
     assert (certificate.vacuous, certificate.decision.predict_set(probabilities).all()) == (True, True)
-    assert certificate.headline == "No useful sets at a coverage of 90.0 %"
+    assert certificate.summary_line == "No useful sets at a coverage of 90.0 %"
     assert certificate.observations == ()
 
 
@@ -102,7 +104,7 @@ def test_plain_values_are_json():
         ({"by_class": 1}, "by_class must be True or False"),
         ({"probabilities": [[0.5, 0.5]]}, "a column for each of 4 classes"),
         ({"probabilities": np.full((100, 4), np.nan)}, r"probabilities must lie in \[0, 1\]"),
-        ({"classes": [0, 1, 2, 2]}, "classes must be different labels"),
+        ({"classes": [0, 1, 2, 2]}, "classes must be unique labels"),
         ({"y_true": [0, 1]}, "y_true"),
         ({"y_true": ["a"] * 100}, "y_true"),
         ({"y_true": [0, 7] * 50, "by_class": True}, "by_class=True, got 7: no set would contain it"),

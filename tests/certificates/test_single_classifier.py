@@ -93,7 +93,7 @@ def test_training_rows_of_an_inner_model_are_detected(kind):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(120, 3)), rng.integers(0, 2, 120)
     fitted = wrapped(kind, CertifiedClassifier(DecisionTreeClassifier(random_state=0), random_state=0), X.copy(), y)
-    with pytest.raises(ValueError, match=r"^X_val must hold rows that estimators\[0\] was not fitted with, but"):
+    with pytest.raises(ValueError, match=r"^X_val must contain rows that estimators\[0\] was not fitted with, but"):
         CertifiedClassifier.from_fitted(fitted, X, y)
     assert CertifiedClassifier.from_fitted(fitted, X + 9.0, y).certificate_.m == 120
 

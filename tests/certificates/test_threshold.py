@@ -18,7 +18,7 @@ DELTA = 0.05
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({}, ValueError, "Threshold needs at least one of recall, precision and fpr"),
+        ({}, ValueError, "Threshold requires at least one of recall, precision and fpr"),
         ({"recall": 1.0}, ValueError, "recall must lie strictly between 0 and 1"),
         ({"precision": 0.0}, ValueError, "precision must lie strictly between 0 and 1"),
         ({"fpr": 5}, ValueError, "fpr must lie strictly between 0 and 1"),
@@ -90,7 +90,7 @@ def test_exact_tests_are_those_of_clopper_and_pearson(seed):
         expected.append(recall >= 0.55 and precision >= 0.6 and beta.ppf(1 - DELTA, fp + 1, tn) <= 0.2)
     # Scores are compared on their grid; no threshold is within one step of a score.
     assert np.abs(scores[:, None] - values).min() > 2**-20
-    assert ConfusionCounts.at(values, scores, positive).passes(decision, DELTA).tolist() == expected
+    assert ConfusionCounts.from_scores(values, scores, positive).passes(decision, DELTA).tolist() == expected
 
 
 def test_no_rows_prove_nothing():
@@ -129,7 +129,7 @@ def test_testing_stops_at_the_first_failure():
     """A later threshold is not used, however good it is."""
     scores, positive = rows(1)
     grid, decision = ThresholdGrid.from_scores(scores, positive, "yes"), Threshold(fpr=0.3)
-    counts = ConfusionCounts.at(grid.values, scores, positive)
+    counts = ConfusionCounts.from_scores(grid.values, scores, positive)
     order = grid.order(decision, counts.rows, DELTA)
     assert certify_threshold(grid, counts, decision, DELTA).passed
     predicted_positives = counts.predicted_positives.copy()
@@ -144,7 +144,7 @@ def test_testing_stops_at_the_first_failure():
 def test_a_monotone_metric_gives_the_extreme_threshold_that_passes(decision, best):
     """Recall and false positive rate fall with the threshold: no threshold beyond the first failure passes."""
     grid = ThresholdGrid.from_scores(*rows(3), "yes")
-    counts = ConfusionCounts.at(grid.values, *rows(2))
+    counts = ConfusionCounts.from_scores(grid.values, *rows(2))
     result = certify_threshold(grid, counts, decision, DELTA)
     assert result.threshold == best(grid.values[counts.passes(decision, DELTA)])
 
@@ -167,7 +167,9 @@ def test_more_rows_are_requested_only_if_no_errors_would_not_suffice(name, rows,
         assert "At the first threshold tested, 0" in claim
         return
     best = 100 * (beta.ppf(1 - DELTA, 1, rows) if name == "fpr" else DELTA ** (1 / rows))
-    numbers = re.search(r"at least (\d+) validation rows of (.+), there are (\d+); .* show (\S+) % at best", claim)
+    numbers = re.search(
+        r"at least (\d+) validation rows of (.+), but there are (\d+); the best possible bound is .*?(\d\S+) %", claim
+    )
     of = "the other class" if name == "fpr" else "class 'late'"
     assert numbers.groups()[:3] == (str(needed), of, str(rows))
     assert abs(float(numbers[4]) - best) <= 0.1
@@ -178,9 +180,9 @@ def test_sentences():
     assert result.claim(DELTA, "it") == (
         "With 95 % confidence, at the threshold 0.25 the precision of class 1 is at least 70.0 %."
     )
-    assert result.headline == "Precision at least 70.0 %"
+    assert result.summary_line == "Precision at least 70.0 %"
     assert (result.errors, result.to_dict()["positive"]) == (7, 1)
     assert "19 of 20 validation rows of the class and 6 of 80 others" in result.details[1]
     failed = ThresholdResult(Threshold(recall=0.7), "yes", False, 0.25, 100, 0, 25, 0, 1, DELTA)
     assert "No threshold could be certified" in failed.claim(DELTA, "it")
-    assert (failed.recall, failed.headline) == (None, "Not certified: recall at least 70.0 %")
+    assert (failed.recall, failed.summary_line) == (None, "Not certified: recall at least 70.0 %")

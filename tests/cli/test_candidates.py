@@ -43,7 +43,7 @@ def test_all_families(capsys):
     output = as_json(["certify", "--dataset", "haberman", "--candidates", "auto"], capsys)
     data = load_dataset("haberman")
     clf = CertifiedClassifier("auto", random_state=0).fit(data.data, np.array(data.target_names)[data.target])
-    assert output["certificate"] == " ".join(clf.certificate_.lines)
+    assert output["certificate"] == " ".join(clf.certificate_.text_lines)
     assert {name: entry["bound"] for name, entry in output["certificates"].items()} == {
         name: entry.bound for name, entry in clf.certificates_.items()
     }
@@ -74,7 +74,7 @@ def test_several_families_with_text_and_missing_values(folder, capsys):
     assert errors["soft vote"] == f"{2 * wrong:.1f} % of 50"
     # Report, model and predictions are those of the soft vote.
     page = Page((folder / "page.html").read_text(encoding="utf-8"))
-    assert page.text("headline") == model.certificate_.headline
+    assert page.text("headline") == model.certificate_.summary_line
     assert page.text("sentence") == model.certificate_.sentence
     assert page.text("observed").startswith(f"{wrong} errors on 50 test rows")
     predicted = in_process(["predict", folder / "model", folder / "new.csv", "--shares"], capsys)

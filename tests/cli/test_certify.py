@@ -38,7 +38,7 @@ def test_default_is_a_soft_vote_on_wdbc(capsys):
     output = as_json(["certify"], capsys)
     X, y = load_breast_cancer(return_X_y=True)
     clf = CertifiedClassifier("svm", random_state=0).fit(X, np.array(["malignant", "benign"])[y])
-    assert output["certificate"] == " ".join(clf.certificate_.lines)
+    assert output["certificate"] == " ".join(clf.certificate_.text_lines)
     assert list(output["certificates"]) == ["soft", "stochastic", "majority", "best"]
     assert output["settings"]["voting"] == clf.voting_ == "soft"
     for voting, certificate in clf.certificates_.items():
@@ -62,7 +62,7 @@ def test_tables_go_to_stdout_and_notes_to_stderr(files, capsys):
     assert tables[0][0][-1] == "test error"
     ways = ["soft vote", "stochastic classifier", "majority vote", "best single classifier", "majority class ('yes')"]
     assert [row[0] for row in tables[0][1:]] == ways
-    assert "The rule with the smallest bound predicts." in result.err
+    assert "Predictions use the rule with the smallest bound." in result.err
     assert "Predicts the class with the highest probability, averaged over all 45 classifiers." in result.err
     assert guarantee.startswith("With 95 % confidence, the error rate of this classifier on new examples is at most")
     assert "Fix distance and delta before validation" in result.err
@@ -96,7 +96,7 @@ def test_catoni_and_cross_validation_prior(files, capsys):
 def test_mixed_columns_are_preprocessed_on_training_rows(mixed_file, capsys):
     result = in_process(["certify", mixed_file, *QUICK], capsys)
     assert "2 numeric columns ('x', 'age'), 1 categorical ('colour'); " in result.err
-    assert "Learnt on the training part only: medians for missing numbers; 'colour': one column for each" in result.err
+    assert "Fitted on the training rows only: medians for missing numbers; 'colour': one column for each" in result.err
     prepare, X, y = mixed(200)
     clf = quick(preprocessor=prepare).fit(X, y)
     output = as_json(["certify", mixed_file, *QUICK], capsys)
@@ -156,12 +156,12 @@ def test_voting_option_is_certified_saved_and_reported(files, voting, capsys):
     assert result.out.splitlines()[0] == clf.certificate_.sentence
     assert clf.certificate_.sentence != clf.certificates_["stochastic"].sentence
     page = Page((files / "page.html").read_text(encoding="utf-8"))
-    assert page.text("headline") == clf.certificate_.headline
+    assert page.text("headline") == clf.certificate_.summary_line
     assert page.text("sentence") == clf.certificate_.sentence
     assert ("majority vote of" if voting == "majority" else "Predicts with") in page.text("facts")
     assert "at random by" not in result.err
     output = as_json(args, capsys)
-    assert output["certificate"] == " ".join(clf.certificate_.lines)
+    assert output["certificate"] == " ".join(clf.certificate_.text_lines)
     assert output["settings"]["voting"] == voting
     wrong = in_process(["certify", files / "data.csv", "--voting", "majorty"], capsys)
     assert "--voting must be a str among" in wrong.error
@@ -187,9 +187,7 @@ def test_test_rows_that_equal_the_data(files, capsys):
     data = good(200)
     data.sample(frac=1.0, random_state=0).to_csv(files / "copy.csv", index=False)
     result = in_process(["certify", files / "data.csv", *QUICK, "--test", files / "copy.csv"], capsys)
-    assert result.error.endswith(
-        "--test must hold examples other than the data, but 200 of 200 rows equal a row of the data"
-    )
+    assert result.error.endswith("--test must contain new rows, but 200 of 200 rows equal a row of the data")
     good(260)[:200].to_csv(files / "part.csv", index=False)
     good(260)[180:].to_csv(files / "some.csv", index=False)
     output = as_json(["certify", files / "part.csv", *QUICK, "--test", files / "some.csv"], capsys)

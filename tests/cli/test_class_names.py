@@ -67,7 +67,7 @@ def test_predictions_outside_the_classes_are_counted(tmp_path, capsys):
     frame = pd.DataFrame({"truth": ["a", "b"] * 50, "p": ["a", "b"] * 50, "q": ["a", "b"] * 44 + ["x", "y"] * 6})
     frame.to_csv(tmp_path / "t.csv", index=False)
     args = [tmp_path / "t.csv", "--target", "truth", "--a", "p", "--b", "q"]
-    predicted = "12 of 100 predictions of 'q' are no class of the target ('x', 'y'): they count as errors."
+    predicted = "12 of 100 predictions of 'q' are not classes of the target ('x', 'y'): they count as errors."
     result = in_process(["compare", *args], capsys)
     assert predicted in result.err
     assert "predictions of 'p'" not in result.err

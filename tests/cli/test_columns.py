@@ -77,7 +77,7 @@ def test_all_unknown_columns_are_reported_together(tmp_path, capsys):
     path = written(tmp_path, good())
     options = ["--drop", "x", "--drop", "y", "--keep", "z", "--categorical", "u", "--target", "v"]
     error = error_of(["certify", path, *options], capsys)
-    for stderr in ("--drop must name columns of the features, got 'x', 'y'", "--keep .* 'z'", "--categorical .* 'u'"):
+    for stderr in ("--drop must name feature columns, got 'x', 'y'", "--keep .* 'z'", "--categorical .* 'u'"):
         assert re.search(stderr, error)
     assert "target must be a column" in error
     assert error.endswith("got 'v'; its columns are 'a', 'b', 'kind'")
@@ -117,8 +117,8 @@ def test_unlabelled_rows_are_dropped_and_counted(kind, tmp_path, capsys):
         name: expected["data"]["sha256"][name] for name in ("rows", "labels")
     }
     assert (output["data"]["unlabelled_rows_dropped"], output["test"]["rows"]) == (20, 20)
-    assert "20 examples without a class left out; the certificate is about examples that have one." in stderr
-    assert f"{test}: 5 examples without a class left out." in stderr
+    assert "20 rows without a class dropped; the certificate is for rows with a class." in stderr
+    assert f"{test}: 5 rows without a class dropped." in stderr
 
 
 @pytest.fixture

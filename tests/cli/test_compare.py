@@ -75,11 +75,11 @@ def test_invalid_arguments(table, tmp_path, capsys):
     }.items():
         assert message in error_of(["compare", path, *args], capsys)
     (tmp_path / "gap.csv").write_text("y,p,q\na,a,\nb,b,b\n", encoding="utf-8")
-    assert "lacks a value in example 1" in error_of(
+    assert "has no value in row 1" in error_of(
         ["compare", tmp_path / "gap.csv", "--target", "y", "--a", "p", "--b", "q"], capsys
     )
     (tmp_path / "else.csv").write_text("y,p,q\na,a,1\nb,b,2\n", encoding="utf-8")
-    assert "no prediction of --b is any of the true classes" in error_of(
+    assert "no prediction of --b is one of the true classes" in error_of(
         ["compare", tmp_path / "else.csv", "--target", "y", "--a", "p", "--b", "q"], capsys
     )
 
@@ -126,7 +126,7 @@ def test_groups(table, tmp_path, capsys):
     assert (values["groups"], values["upper"], values["m"]) == (30, difference.upper, 120)
     assert "--target, --a, --b, --group must name different columns" in error_of([*args, "--group", "new"], capsys)
     frame.assign(who=frame["who"].where(frame.index != 4)).to_csv(path, index=False)
-    assert "lacks a value in example 5; every row requires a value" in error_of([*args, "--group", "who"], capsys)
+    assert "has no value in row 5; every row requires a value" in error_of([*args, "--group", "who"], capsys)
 
 
 def test_model_certified_by_groups_requires_groups(tmp_path, capsys):

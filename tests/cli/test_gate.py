@@ -68,7 +68,7 @@ def test_no_count_is_printed(folder, ledger, capsys):
         assert not re.search(r"(?<![\d.])(5|295)(?![\d.])", done.out + done.err), done
     told = gate(folder, *PREDICTED, "--at-most", "0.06", "--ledger", ledger, "--tell", capsys=capsys)
     assert "5 errors on 300 rows" in told.out
-    assert "divides what is left of delta by 301" in told.err
+    assert "divides the remaining delta by 301" in told.err
 
 
 def test_a_saved_model(folder, ledger, capsys):
@@ -102,7 +102,7 @@ def test_recall_and_precision(folder, ledger, capsys, share, code):
 def test_without_a_ledger_it_is_one_attempt(folder, capsys):
     done = gate(folder, "--predicted", "v2", "--at-most", "0.05", capsys=capsys)
     assert done.code == 0, done.err
-    assert "one attempt on these rows: for more, --ledger" in done.out
+    assert "This holds for one attempt; use --ledger for more" in done.out
     assert gate(folder, "--predicted", "v1", "--at-most", "0.05", "--json", capsys=capsys).code == 3
 
 
@@ -110,10 +110,10 @@ def test_without_a_ledger_it_is_one_attempt(folder, capsys):
     ("args", "message"),
     [
         (["--at-most", "0.05"], "either --model MODEL or --predicted COLUMN"),
-        (["--predicted", "v2"], "must state --at-most, --recall or --precision"),
-        (["--predicted", "v2", "--recall", "0.5"], "--positive must be the class"),
+        (["--predicted", "v2"], "at least one of --at-most, --recall or --precision"),
+        (["--predicted", "v2", "--recall", "0.5"], "--positive must be set with recall"),
         (["--predicted", "v3", "--at-most", "0.05"], "--predicted must name a column"),
-        (["--predicted", "v2", "--at-most", "0.05", "--ledger", "l.json"], "--id must name a column"),
+        (["--predicted", "v2", "--at-most", "0.05", "--ledger", "l.json"], "--id COLUMN is required"),
         (["--predicted", "v2", "--at-most", "0.05", "--group", "a"], "independent rows"),
         (["--predicted", "v2", "--at-most", "0.05", "--tell"], "--ledger FILE"),
         (["--predicted", "v2", "--at-most", "1"], "--at-most must lie strictly between"),
@@ -155,5 +155,5 @@ def test_an_edited_ledger_has_exit_code_2(folder, ledger, capsys):
     gate(folder, *PREDICTED, "--at-most", "0.05", "--ledger", ledger, capsys=capsys)
     ledger.write_text(ledger.read_text().replace('"passed": true', '"passed": false'))
     done = gate(folder, *PREDICTED, "--at-most", "0.05", "--ledger", ledger, capsys=capsys)
-    assert (done.code, "was edited" in done.error) == (2, True)
+    assert (done.code, "is not a valid ledger file" in done.error) == (2, True)
     error_of(["gate", "--history"], capsys, "--history requires --ledger")

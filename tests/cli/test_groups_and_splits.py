@@ -29,7 +29,7 @@ def test_group_option_equals_groups_of_fit(files, capsys):
     X, y, groups = sample(60)
     output, stderr = as_json(["certify", files / "data.csv", "--group", "patient", *QUICK], capsys, with_remarks=True)
     clf = CertifiedClassifier(SVMs([0.1, 1.0, 10.0]), random_state=0).fit(X, np.where(y, "yes", "no"), groups=groups)
-    assert output["certificate"] == " ".join(clf.certificate_.lines)
+    assert output["certificate"] == " ".join(clf.certificate_.text_lines)
     assert output["certificates"]["best"]["bound"] == clf.certificates_["best"].bound
     assert (
         output["data"]["options"]["group"],
@@ -48,7 +48,7 @@ def test_group_option_equals_groups_of_fit(files, capsys):
         (["data.csv", "--group", "nobody"], "--group must name a column of .*, got 'nobody'"),
         (["data.csv", "--group", "ill", "--target", "ill"], "--group must not name the target or .*, got 'ill'"),
         (["data.csv", "--group", "patient", "--drop", "patient"], "--group must not name .*, got 'patient'"),
-        (["gaps.csv", "--group", "patient"], "column 'patient' of .* lacks a value in example 3"),
+        (["gaps.csv", "--group", "patient"], "column 'patient' of .* has no value in row 3"),
     ],
 )
 def test_invalid_groups(files, capsys, arguments, message):
@@ -78,7 +78,7 @@ def test_validation_file_and_column_are_equivalent(halves, capsys):
     by_file, by_column = json.loads(first.out), json.loads(second.out)
     assert by_file["certificates"] == by_column["certificates"]
     assert by_file["settings"]["n_validation"] == 50
-    assert "50 examples count errors" in first.err
+    assert "50 validation rows, from" in first.err
     assert "column 'part' says" in second.err
     assert "The rows were split by the user" in by_file["certificates"]["soft"]["assumptions"][0]
 
@@ -91,11 +91,11 @@ def test_validation_file_and_column_are_equivalent(halves, capsys):
             ["early.csv", "--validation", "late.csv", "--validation-size", "0.3"],
             "--validation-size cannot be combined with",
         ),
-        (["both.csv", "--target", "class", "--validation-column", "kind"], "must hold true and false"),
+        (["both.csv", "--target", "class", "--validation-column", "kind"], "must contain true and false"),
         (["both.csv", "--target", "class", "--validation-column", "parts"], "did you mean 'part'"),
         (["both.csv", "--target", "class", "--validation-column", "class"], "nothing else"),
-        (["both.csv", "--target", "class", "--validation", "late.csv"], "but lacks 'part'"),
-        (["--dataset", "wdbc", "--validation", "late.csv"], "are for a file"),
+        (["both.csv", "--target", "class", "--validation", "late.csv"], "but has no 'part'"),
+        (["--dataset", "wdbc", "--validation", "late.csv"], "require a file"),
         (["--predictions", "both.csv", "--target", "class", "--validation", "late.csv"], "remove --validation"),
     ],
 )

@@ -101,7 +101,7 @@ def test_ambiguous_missing_values_require_an_option(tmp_path, capsys):
     args = [tmp_path / "m.pacbayes", path]
     error = error_of(["predict", *args], capsys)
     assert "column 'code'" in error
-    assert "'NA' in example 3" in error
+    assert "'NA' in row 3" in error
     assert "--missing NA" in error
     assert "--not-missing NA" in error
     assert predicted([*args, "--missing", "NA"], capsys) == ["no", "yes", "yes"]
@@ -145,7 +145,7 @@ def test_model_of_rows_that_are_not_a_table(tmp_path, capsys):
     save(clf, tmp_path / "m.pacbayes")
     (tmp_path / "new.csv").write_text("text\ngood day\n", encoding="utf-8")
     error = error_of(["predict", tmp_path / "m.pacbayes", tmp_path / "new.csv"], capsys)
-    assert "no table" in error
+    assert "was not fitted with a table" in error
 
 
 def gapped(rows=400, seed=0):

@@ -76,7 +76,7 @@ def test_grid_remarks_of_several_families():
         trees = Grid(DecisionTreeClassifier(random_state=0), {"max_depth": depths})
         clf = CertifiedClassifier([("first", first), ("trees", trees)], random_state=0).fit(*two_classes())
         assert clf.voting_ == "soft"
-        return [entry.partition(";")[0] for entry in grid_remarks(ReportView.of(clf))]
+        return [entry.partition(";")[0] for entry in grid_remarks(ReportView.from_model(clf))]
 
     (low,) = remarks(SVMs([0.4, 1.0, 10.0, 100.0, 1000.0], gamma="sigest"), [1, 2, 3, 4, 5])
     assert low.endswith("% of the weight is at the smallest of 5 values of lambda of first (0.4)")

@@ -70,8 +70,8 @@ def test_output_is_independent_of_the_block_size(model, tmp_path, monkeypatch, c
 @pytest.mark.parametrize(
     ("column", "values", "message"),
     [
-        ("a", {19: "old"}, "column 'a' of .* must hold numbers, got 'old' in example 20"),
-        ("b", {12: "5 cm"}, "column 'b' of .* must hold numbers, got '5 cm' in example 13"),
+        ("a", {19: "old"}, "column 'a' of .* must contain numbers, got 'old' in row 20"),
+        ("b", {12: "5 cm"}, "column 'b' of .* must contain numbers, got '5 cm' in row 13"),
     ],
 )
 def test_no_partial_output_after_an_invalid_row(model, tmp_path, monkeypatch, capsys, rows, column, values, message):

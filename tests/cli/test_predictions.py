@@ -83,7 +83,7 @@ REFUSED = {
     "other.csv": "remove DATA",
     "--dataset wdbc --test other.csv": "remove --dataset, --test",
     "--candidates forest": "remove --candidates",
-    "--voting soft": "--voting soft needs a primary rule",
+    "--voting soft": "--voting soft requires a primary rule",
     "--validation-size 0.3 --jobs 2": "remove --validation-size, --jobs",
     "--drop oracle": "--drop must name columns of .*, got 'oracle'",
     "--target oracle": "target must be a column",

@@ -44,7 +44,7 @@ def test_exit_code_0_without_an_alarm(model, tmp_path, capsys):
     expected = load(model).monitor().update(frame[["a", "b"]], frame["kind"])
     assert result.code == 0
     assert result.out.splitlines()[0] == str(expected)
-    assert "No alarm does not prove" in result.out
+    assert "Without an alarm, the certificate may" in result.out
     assert "order of arrival" in result.out.splitlines()[1]
     assert len(result.out.splitlines()) == 2
 
@@ -188,9 +188,9 @@ def test_files_in_another_order(model, tmp_path, capsys):
     numbers = written(tmp_path, rows(20, 50).assign(day=range(20)), "numbers.csv")
     (tmp_path / "empty").mkdir()
     for args, message in {
-        (second, first, "--order", "day"): "must be given in the order of --order",
-        (first, numbers, "--order", "day"): "numbers in all files or dates in all",
-        (first, first): "is named twice",
+        (second, first, "--order", "day"): "must be sorted by --order",
+        (first, numbers, "--order", "day"): "must be numeric in all files",
+        (first, first): "is given twice",
         (tmp_path / "empty",): "has no CSV, TSV or Parquet file",
         (first, "--by", "week"): "--by week requires --order COLUMN with dates",
         (first, "--by", "year"): "unknown --by 'year'; known are file, day, week, month",
@@ -278,7 +278,7 @@ def test_few_rows_that_are_all_wrong(model, tmp_path, capsys):
     frame = pd.DataFrame({"a": [2.0], "b": [0.0], "kind": ["no"]})
     result = in_process(["watch", model, written(tmp_path, frame), "--target", "kind", "--json"], capsys)
     assert json.loads(result.out)["errors"] == 1
-    assert "is any of the true classes" in error_of(
+    assert "is one of the true classes" in error_of(
         ["watch", model, written(tmp_path, frame.assign(kind="maybe")), "--target", "kind"], capsys
     )
 
@@ -304,6 +304,6 @@ def test_invalid_arguments(model, tmp_path, capsys):
         assert message in error_of(["watch", model, path, *args], capsys)
     gap = rows(50, 14)
     gap.loc[7, "kind"] = None
-    assert "lacks a value in example 8; every row requires a value" in error_of(
+    assert "has no value in row 8; every row requires a value" in error_of(
         ["watch", model, written(tmp_path, gap), "--target", "kind"], capsys
     )

@@ -81,14 +81,14 @@ def test_scores_in_another_order_than_the_labels():
 
 
 def test_scores_are_for_the_auc():
-    with pytest.raises(ValueError, match=r"y_score is for metrics=\('auc',\)"):
+    with pytest.raises(ValueError, match=r"y_score requires metrics=\('auc',\)"):
         certify_predictions([0, 1], [0, 1], y_score=[0.0, 1.0])
 
 
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"voting": "majority"}, "needs probabilities or scores, but with voting='majority' there are none"),
+        ({"voting": "majority"}, "requires probabilities or scores, but with voting='majority' there are none"),
         ({"cv": None}, "primary rule"),
         ({"refit": True}, "'auc': only means of losses carry over"),
     ],
@@ -102,8 +102,8 @@ def test_groups_and_counts_and_finished_models_without_scores_are_rejected(digit
     X, y = digits
     with pytest.raises(ValueError, match="groups"):
         CertifiedClassifier("logistic", metrics=("auc",)).fit(X, y, groups=np.arange(700) // 2)
-    with pytest.raises(ValueError, match="certify_predictions has y_score"):
+    with pytest.raises(ValueError, match="use certify_predictions with y_score"):
         certify_counts([[3, 1], [0, 4]], classes=["a", "b"], metrics=("auc",))
     fitted = GaussianNB().fit(X[:300], y[:300])
-    with pytest.raises(ValueError, match="certify_predictions has y_score"):
+    with pytest.raises(ValueError, match="use certify_predictions with y_score"):
         CertifiedClassifier.from_fitted(fitted, X[300:], y[300:], metrics=("auc",))

@@ -85,7 +85,7 @@ def test_rows_of_the_fit_are_rejected(which, clf):
     train, validation = clf.classifiers_.splits(0)
     rows = {"training": OLD[train], "validation": OLD[validation][::-1], "both": OLD, "half": np.r_[OLD[:20], NEW[:20]]}
     seen = 20 if which == "half" else rows[which].size
-    message = f"X must hold new rows, but {seen} of {rows[which].size} rows equal a row behind"
+    message = f"X must contain new rows, but {seen} of {rows[which].size} rows equal a row behind"
     with pytest.raises(ValueError, match=message):
         clf.certify_batch(X[rows[which]])
 

@@ -151,6 +151,6 @@ def test_unregistered_distance_cannot_be_saved(tmp_path):
     with pytest.raises(ValueError, match=r"CustomDistance\(\) cannot be saved.*register_distance"):
         save(clf, tmp_path / "model")
     assert not (tmp_path / "model").exists()
-    view = ReportView.of(clf)
+    view = ReportView.from_model(clf)
     assert view.posteriors[-1].distance == "custom"
     assert clf.report(tmp_path / "page.html").stat().st_size > 0

@@ -41,7 +41,7 @@ def test_threshold_and_total_cost(clf):
     # A miss costs ten times as much as a false alarm.
     assert result.threshold < 0.5
     assert clf.certificate_.sentence.startswith("With 95 % confidence, the mean cost at the threshold 0.")
-    assert clf.certificate_.headline.startswith("Mean cost at most ")
+    assert clf.certificate_.summary_line.startswith("Mean cost at most ")
 
 
 def test_files(clf, tmp_path):
@@ -79,7 +79,7 @@ def test_bounds_hold(world, distance, share, draws):
         rng = np.random.default_rng([seed, 4])
         train, (scores, positive) = (draw_scores(world, n, rng) for n in rows)
         grid = ThresholdGrid.from_scores(*train, "yes")
-        counts = ConfusionCounts.at(grid.values, scores, positive)
+        counts = ConfusionCounts.from_scores(grid.values, scores, positive)
         result = certify_threshold(grid, counts, Threshold(cost=COST), DELTA)
         failed += result.cost_bound < true_cost(distance, share, result.threshold)
         chosen.append(true_cost(distance, share, result.threshold))
@@ -91,8 +91,8 @@ def test_bounds_hold(world, distance, share, draws):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"cost": COST, "recall": 0.9}, "takes no other parameter"),
-        ({"cost": COST, "prefer": "f1"}, "takes no other parameter"),
+        ({"cost": COST, "recall": 0.9}, "cannot be combined with other parameters"),
+        ({"cost": COST, "prefer": "f1"}, "cannot be combined with other parameters"),
         ({"cost": [[0, 1], [1, 0]]}, "cost must be Cost"),
         ({"cost": Cost(1.0 - np.eye(3), "abc")}, "for two classes"),
     ],
@@ -104,5 +104,5 @@ def test_rejected_parameters(params, message):
 
 def test_other_classes_are_rejected():
     X, y = two_classes()
-    with pytest.raises(ValueError, match="Cost must name every class"):
+    with pytest.raises(ValueError, match="Cost must contain every class"):
         CertifiedClassifier("logistic", decision=Threshold(cost=COST)).fit(X, y)

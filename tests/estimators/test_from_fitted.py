@@ -214,7 +214,7 @@ def test_classes_without_validation_rows():
         (
             {"voting": "soft", "primary": 0},
             ValueError,
-            "voting='soft' needs .* training rows of prefit classifiers are unknown",
+            "voting='soft' requires .* training rows of prefit classifiers are unknown",
         ),
     ],
 )

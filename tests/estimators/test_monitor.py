@@ -51,7 +51,7 @@ def test_groups():
     wrong = (model.predict(new) != labels).reshape(4, 10)
     assert monitor.losses.tolist() == wrong.mean(axis=1).tolist()
     assert monitor.bound == model.certificate_.bound
-    with pytest.raises(ValueError, match="groups must name the group of every row"):
+    with pytest.raises(ValueError, match="groups are required"):
         model.monitor().update(new, labels)
 
 

@@ -88,10 +88,10 @@ def test_sets_need_the_decision(digits):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"voting": "majority"}, "about the probabilities of the soft vote"),
-        ({"hedge": 1}, "leaves it no share of delta"),
+        ({"voting": "majority"}, "requires the probabilities of the soft vote"),
+        ({"hedge": 1}, "leaves no share of delta"),
         ({"cv": None}, "omits the cross-validation"),
-        ({"metrics": ("recall",)}, "tested at the whole of delta"),
+        ({"metrics": ("recall",)}, "which uses all of delta"),
         ({"refit": True}, "refit"),
     ],
 )
@@ -111,7 +111,7 @@ def test_groups_are_rejected(digits):
         ([Perceptron()], {"decision": SETS}, "predict_proba"),
         ([GaussianNB(), GaussianNB()], {"decision": SETS}, "there is no primary"),
         ([GaussianNB()], {"decision": Abstain(0.1)}, "the training rows of prefit classifiers are unknown"),
-        ([GaussianNB()], {"decision": SETS, "voting": "best"}, "about the probabilities of the soft vote"),
+        ([GaussianNB()], {"decision": SETS, "voting": "best"}, "requires the probabilities of the soft vote"),
     ],
 )
 def test_rejected_finished_models(estimators, params, message, digits):

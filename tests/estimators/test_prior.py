@@ -68,8 +68,8 @@ def test_data_dependent_priors_require_a_shared_split():
         (lambda params: [0.5, 0.6, 0.2], ValueError, "prior must sum to 1, got 1.3"),
         ([-0.5, 0.5, 1.0], ValueError, "prior must be finite and non-negative"),
         ([np.nan, 0.5, 0.5], ValueError, "prior must be finite"),
-        (lambda: UNEVEN, TypeError, "prior as a callable must take"),
-        (lambda params, X_train: UNEVEN, TypeError, "prior as a callable must take"),
+        (lambda: UNEVEN, TypeError, "a callable prior must accept"),
+        (lambda params, X_train: UNEVEN, TypeError, "a callable prior must accept"),
     ],
 )
 def test_wrong_priors(prior, error, message):

@@ -62,7 +62,7 @@ def test_bound_is_that_of_the_certified_vote(both):
         "With 95 % confidence, at most 5.1 % of new examples get a wrong prediction on which the refitted and the "
         "certified model agree."
     )
-    assert refitted.headline == "At most 5.1 % of predictions covered and wrong"
+    assert refitted.summary_line == "At most 5.1 % of predictions covered and wrong"
     assert "covered(X) is the mask" in refitted.explain()
     assert refitted.to_dict()["refit"] is True
     # Other votings keep the certified classifiers.

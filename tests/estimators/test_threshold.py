@@ -73,7 +73,7 @@ def test_positive_class(pos_label):
         # 131 of 450 validation rows are late: .05 ** (1 / 131) = .9774, and log(.05) / log(.99) = 298.1.
         (
             0.99,
-            r"a recall of 99\.0 % takes at least 299 .* class 'late', there are 131; they can show 97\.7 % at best",
+            r"requires at least 299 .* class 'late', but there are 131; the best possible bound is .*97\.7 %",
         ),
     ],
 )
@@ -91,5 +91,5 @@ def test_no_threshold_passes(share, why):
 
 def test_three_classes_are_rejected():
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match=r"Threshold\(\.\.\.\) is for two classes, got 3"):
+    with pytest.raises(ValueError, match=r"Threshold\(\.\.\.\) requires two classes, got 3"):
         fitted(Threshold(recall=0.8), pos_label=None).fit(X, y)

@@ -41,7 +41,7 @@ def as_columns(page, table):
 def test_page_of_every_certificate(name):
     clf, page = model(name), Page(page_of(name))
     certificate = clf.certificate_
-    assert page.text("headline") == " ".join(certificate.headline.split())
+    assert page.text("headline") == " ".join(certificate.summary_line.split())
     assert page.text("sentence") == " ".join(certificate.sentence.split())
     assert re.search(SEEN.get(name, ""), f"{page.text('facts')} {page.text('table-certificates-note')}")
     assert ("not-beaten" in page.ids) == bool(certificate.worse_than_baseline)
@@ -67,7 +67,7 @@ def test_several_families(voting):
     clf, (X, y) = copy(model("soft")), rows()[1]
     clf.voting = voting
     page = Page(report_html(clf, test=(X, y)))
-    assert page.text("headline") == clf.certificates_[voting].headline
+    assert page.text("headline") == clf.certificates_[voting].summary_line
     errors = int(np.count_nonzero(clf.predict(X) != y))
     assert page.text("observed").startswith(f"{errors} errors on 114 test rows")
     assert ("highest probability" in page.text("facts")) == (voting == "soft")

@@ -89,11 +89,11 @@ def test_a_class_without_groups_has_no_bound():
 def test_other_shares_are_rejected():
     y, y_pred, groups, kinds = draw(60, np.random.default_rng(0))
     certificate = certify_predictions(y, y_pred, groups=groups, metrics=("error",), slices=kinds)
-    with pytest.raises(ValueError, match="with_class_shares is not for groups"):
+    with pytest.raises(ValueError, match="with_class_shares does not support groups"):
         certificate.with_class_shares({0: 0.5, 1: 0.5})
-    with pytest.raises(ValueError, match="with_slice_shares is not for groups"):
+    with pytest.raises(ValueError, match="with_slice_shares does not support groups"):
         certificate.with_slice_shares({0: 0.5, 1: 0.25, 2: 0.25})
-    with pytest.raises(ValueError, match="slices_below is not for groups"):
+    with pytest.raises(ValueError, match="slices_below does not support groups"):
         certificate.slices_below(0.1)
 
 

@@ -8,7 +8,7 @@ from tests.validity.square import DELTA, largest
 
 from pacbayes.certificates import Plan, fixed_label_baseline, most_frequent
 from pacbayes.certificates.certify import majority_class_baseline
-from pacbayes.certificates.plan import without_hedge
+from pacbayes.certificates.plan import select_primary_rules
 from pacbayes.certificates.primary import prefit_rules
 from pacbayes.data.dataset import Dataset
 from pacbayes.data.split import make_prefit_split
@@ -52,7 +52,7 @@ def test_the_baseline_of_groups_keeps_delta(share):
         rates = rng.beta(0.5 * share / (1 - share), 0.5, 60)
         y_true = (rng.random((60, 8)) < rates[:, None]).astype(np.uint8).ravel()
         data = Dataset.from_arrays(np.zeros((480, 1)), y_true, np.repeat(np.arange(60), 8), classes=np.array([0, 1]))
-        rules = tuple(replace(rule, bet=0.89) for rule in without_hedge(prefit_rules(0, 1)))
+        rules = tuple(replace(rule, bet=0.89) for rule in select_primary_rules(prefit_rules(0, 1)))
         plan = Plan(make_prefit_split(data, "keep"), delta=0.2, hedge=0.0, fixed_rules=rules, majority_class=0)
         predictions = ValidationPredictions(data.classes, 2, np.zeros((1, 480), dtype=np.uint8), y_true)
         failures += majority_class_baseline(plan, predictions).bound < share

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from pacbayes import DISTANCES, ClassifierSet, bound
 from pacbayes.bounds import Catoni
 from pacbayes.certificates import Plan, Posteriors, certify
-from pacbayes.certificates.plan import without_hedge
+from pacbayes.certificates.plan import select_primary_rules
 from pacbayes.certificates.primary import prefit_rules
 
 SIZES = [1, 2, 3, 5, 10, 30, 100]
@@ -110,7 +110,7 @@ def bounds_of_a_primary_rule(m, level):
     bounds = []
     for errors in range(m + 1):
         classifiers = ClassifierSet.from_predictions([np.arange(m) < errors], np.zeros(m, dtype=bool))
-        plan = Plan(classifiers.splits, delta=level, hedge=0.0, fixed_rules=without_hedge(prefit_rules(0, 1)))
+        plan = Plan(classifiers.splits, delta=level, hedge=0.0, fixed_rules=select_primary_rules(prefit_rules(0, 1)))
         predictions = replace(
             classifiers.predictions, rule_predictions=np.repeat(classifiers.predictions.y_pred, 3, axis=0)
         )

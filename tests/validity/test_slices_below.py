@@ -77,5 +77,5 @@ def test_invalid_maximum(max_error):
 
 
 def test_slices_are_needed():
-    with pytest.raises(ValueError, match="slices_below needs a bound for every slice"):
+    with pytest.raises(ValueError, match="slices_below requires a bound for every slice"):
         certify_predictions([0, 1], [0, 1]).slices_below(0.1)

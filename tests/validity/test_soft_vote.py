@@ -20,7 +20,7 @@ from tests.validity.test_estimators import assorted, rows
 
 from pacbayes import Abstain, CertifiedClassifier, Grid, SVMs, load, save
 from pacbayes.certificates import primary_weights
-from pacbayes.certificates.plan import without_hedge
+from pacbayes.certificates.plan import select_primary_rules
 from pacbayes.certificates.primary import primary_soft_vote
 from pacbayes.certificates.voting import SOFT, single_weight
 from pacbayes.data.rows import pick_rows
@@ -86,7 +86,7 @@ def test_primary_rules_chosen_by_validation_errors_are_caught(hedge, monkeypatch
         peeked = CrossValidation(*counts, errors[:, 0].astype(float), np.zeros(number, dtype=np.int64))
         rules = primary_weights(peeked.candidates, peeked.totals, number, peeked.errors_of_votes)
         rules = (primary_soft_vote(peeked, number, rows, calibrations(number)), *rules)
-        return replace(plan, cross_validation=peeked, fixed_rules=rules if hedge else without_hedge(rules))
+        return replace(plan, cross_validation=peeked, fixed_rules=rules if hedge else select_primary_rules(rules))
 
     monkeypatch.setattr("pacbayes.estimators.base.make_plan", peeking)
     counts, _ = failures(tables(hedge), partial(rows, 120, 2), 16)

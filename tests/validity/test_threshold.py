@@ -74,7 +74,7 @@ def failures(world, decision, draws, choose):
 
 
 def certified(grid, scores, positive, decision):
-    result = certify_threshold(grid, ConfusionCounts.at(grid.values, scores, positive), decision, DELTA)
+    result = certify_threshold(grid, ConfusionCounts.from_scores(grid.values, scores, positive), decision, DELTA)
     return result.threshold if result.passed else None
 
 
@@ -98,7 +98,7 @@ def test_requirements_hold_jointly_at_all_thresholds_that_pass(world):
     failed, decision = 0, Threshold(recall=0.7)
     for seed in range(100):
         grid, scores, positive = grid_and_scores(world, seed)
-        counted = ConfusionCounts.at(grid.values, scores, positive)
+        counted = ConfusionCounts.from_scores(grid.values, scores, positive)
         order = grid.order(decision, counted.rows, DELTA)
         passes = counted.passes(decision, DELTA)[order]
         passed = order[: int(np.argmin(passes)) if not passes.all() else passes.size]
@@ -112,14 +112,14 @@ def test_requirements_hold_jointly_at_all_thresholds_that_pass(world):
 def chosen_on_validation_rows(grid, scores, positive, decision):
     """Test all validation scores as thresholds, and choose the best one that passes."""
     values = np.unique(scores)[::-1].copy()
-    counted = ConfusionCounts.at(values, scores, positive)
+    counted = ConfusionCounts.from_scores(values, scores, positive)
     passed = np.flatnonzero(counted.passes(decision, DELTA))
     return float(values[passed[-1]]) if passed.size else None
 
 
 def ordered_by_validation_rows(grid, scores, positive, decision):
     """Test thresholds in the order of their own p-values."""
-    counted = ConfusionCounts.at(grid.values, scores, positive)
+    counted = ConfusionCounts.from_scores(grid.values, scores, positive)
     bounds = counted.bounds("precision", DELTA)
     best = int(np.argmin(bounds))
     return float(grid.values[best]) if bounds[best] <= max_error_rate("precision", decision.precision) else None
@@ -153,7 +153,7 @@ def test_a_sequence_for_each_requirement_is_caught():
             levels[_kinds(rng, 300, (0.05, 0.27))],
         )
         values = np.array([0.6, 0.4])
-        counted = ConfusionCounts.at(values, scores, positive)
+        counted = ConfusionCounts.from_scores(values, scores, positive)
         by_recall = counted.bounds("recall", DELTA) <= max_error_rate("recall", recall)
         by_precision = counted.bounds("precision", DELTA) <= max_error_rate("precision", precision)
         failed += bool(_passed(by_recall, [1, 0]) & _passed(by_precision, [0, 1]))
@@ -180,7 +180,7 @@ def test_a_bound_at_the_chosen_threshold_is_caught():
     decision, world, draws = Threshold(precision=0.15, prefer="precision"), "useless", 300
     for seed in range(draws):
         grid, scores, positive = grid_and_scores(world, seed)
-        counted = ConfusionCounts.at(grid.values, scores, positive)
+        counted = ConfusionCounts.from_scores(grid.values, scores, positive)
         passed = _passed(counted.passes(decision, DELTA), grid.order(decision, counted.rows, DELTA))
         if not passed:
             continue

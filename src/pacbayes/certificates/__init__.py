@@ -1,4 +1,4 @@
-"""What is guaranteed, and for whom: the stochastic classifier, the majority vote, the best single classifier."""
+"""Certificates: bounds on the error rate of votes, stochastic classifiers and single classifiers."""
 
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper, hypergeometric_upper
 from pacbayes.certificates.batch import Batch

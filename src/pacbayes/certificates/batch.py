@@ -50,15 +50,15 @@ class Batch:
     m: int
     #: The level of the bound: the rule's share of delta.
     level: float
-    #: The bound fails with at most this probability over sample and batch, whichever rule predicts.
+    #: Maximum probability, over sample and batch, that the bound fails.
     delta: float
-    #: The number of predictions on which the tested rule disagrees; each is counted as wrong.
+    #: The number of predictions that differ from those of the certified rule; each is counted as wrong.
     not_covered: int = 0
-    #: The number of rows that equal rows used to fit the model, if chance explains it.
+    #: The number of rows that equal rows used in `fit`, if it can be explained by chance.
     seen: int = 0
 
     def __post_init__(self) -> None:
-        """Raise unless the numbers are consistent."""
+        """Validate the numbers."""
         require_int(self.rows, "Batch.rows", 0)
         require_int(self.m, "Batch.m", 1)
         require_int(self.errors, "Batch.errors", 0, self.m)
@@ -69,7 +69,7 @@ class Batch:
 
     @cached_property
     def wrong(self) -> int:
-        """Bound on the number of wrong predictions: of the tested rule, and all that are not covered."""
+        """Bound on the number of wrong predictions, including all that are not covered."""
         tested = hypergeometric_upper(self.errors, self.m, self.rows, self.level)
         return min(tested + self.not_covered, self.rows)
 
@@ -103,31 +103,33 @@ class Batch:
 
 
 def empty_batch(plan: Plan, inputs: BoundInputs, rule: Rule) -> Batch:
-    """Make a batch without rows for the predictions of a rule; raise where nothing is proved."""
-    reason = _not_proved(plan)
+    """Create an empty batch for the predictions of a rule; raise if batches cannot be certified."""
+    reason = _why_not_certifiable(plan)
     if reason is None:
-        # The rules share the whole of delta: metrics take no part of it.
-        tested = rule.validation_predictions(inputs, plan.levels_of(plan.delta)[rule])
+        # The rules share all of delta, because metrics have no bounds for a batch.
+        tested = rule.validation_predictions(inputs, plan.levels_for_delta(plan.delta)[rule])
         if tested is not None:
             y_pred, level = tested
             errors = int(np.count_nonzero(y_pred != inputs.predictions.y_true))
             return Batch(0, errors, plan.split.m, level, plan.delta)
         reason = (
-            f"voting={rule.voting!r} predicts with the weights of the {rule.name}, which are optimised on the "
-            "validation rows. Use voting='best', a single classifier"
+            f"voting={rule.voting!r} uses the weights of the {rule.name}, which were optimised on the "
+            "validation rows; use voting='best'"
         )
-    raise ValueError(f"certify_batch has no guarantee here: {reason}")
+    raise ValueError(f"certify_batch is not available: {reason}")
 
 
-def _not_proved(plan: Plan) -> str | None:
-    """Explain why no rule has a guarantee; None where one has."""
+def _why_not_certifiable(plan: Plan) -> str | None:
+    """Reason why batches cannot be certified; None if they can."""
     split = plan.split
     if split.unit == GROUP:
         return "rows of a group are dependent, so that new rows are not exchangeable with validation rows"
     if split.unit == DISTINCT:
-        return "with duplicates='together' duplicates count once, but a batch may hold any number of them"
+        return "duplicates='together' counts duplicates once, but a batch may contain any number of them"
     if plan.decision is not None:
         return f"only {plan.decision!r} is certified"
     if split.kind != "shared":
-        return f"with split={split.kind!r} every row is in the training set of some classifier and validates others"
+        return (
+            f"with split={split.kind!r} every row is a training row of some classifiers and a validation row of others"
+        )
     return None

@@ -14,11 +14,11 @@ from pacbayes.certificates.monitor import Monitor, Wrong, count_wrong
 from pacbayes.certificates.sets import SetResult
 from pacbayes.certificates.voting import OCCAM, POSTERIOR
 
-#: The rows that chose a rule.
+#: Rows on which a rule was chosen.
 TRAINING, VALIDATION = "training rows", "validation rows"
-#: Source of the primary rule of prefit classifiers.
+#: Value of `source` for the primary rule of prefit classifiers.
 PRESPECIFIED = "fixed before validation"
-#: Rules that are optimised on the validation rows; other alternatives are only picked there.
+#: Rules that are optimised on the validation rows; other alternatives are only chosen there.
 OPTIMISED = (POSTERIOR, OCCAM)
 
 
@@ -41,13 +41,13 @@ class Claim:
 
     #: The rule: "primary", "posterior", "Occam", or the name of another vote.
     rule: str
-    #: What chose it: "training rows", "validation rows" or, for prefit classifiers, "fixed before validation".
+    #: How it was chosen: on "training rows", on "validation rows", or, if prefit, "fixed before validation".
     source: str
     #: Maximum probability that the bound fails.
     level: float
     #: The upper bound, rounded up, at most 1.
     bound: float
-    #: Its error rate L on the validation rows.
+    #: Error rate L of the rule on the validation rows.
     empirical_risk: float
     #: Divergence K from the prior; 0 for a fixed rule.
     kl: float
@@ -77,7 +77,7 @@ class Missed:
     """
 
     of: Any
-    #: Means, for random draws.
+    #: Numbers of validation rows and of misclassified ones; means for random draws.
     rows: float
     missed: float
 
@@ -85,7 +85,7 @@ class Missed:
         return sentences.missed_text(self)
 
     def hides_minority_class(self, bound: float) -> bool:
-        """Whether the bound hides that half of the class is missed, or a fifth and at least twice the bound."""
+        """Whether half of the class is misclassified, or a fifth if this is at least twice the bound."""
         share = self.missed / max(self.rows, 1)
         return share >= 0.5 or share >= max(0.2, 2.0 * bound)
 
@@ -96,11 +96,11 @@ MAJORITY_CLASS = "majority class"
 
 @dataclass(frozen=True)
 class Baseline:
-    """Guarantee of another method from the same data.
+    """Bound of another method on the same data, for comparison.
 
     See Also
     --------
-    Certificate : Has `baselines` to compare with.
+    Certificate : Its `baselines` contain these.
 
     References
     ----------
@@ -198,7 +198,7 @@ class Certificate:
     holds_for: str
     #: The source of the bound.
     theorem: str
-    #: Use of the rows, and conditions that the data cannot show.
+    #: Assumptions, including the use of the rows.
     assumptions: tuple[str, ...] = ()
     #: Guarantees of other methods from the same data, by name.
     baselines: dict[str, Baseline] = field(default_factory=dict)
@@ -206,20 +206,19 @@ class Certificate:
     unit: str = "example"
     #: Validation rows that equal a training row in features and class; None if unknown.
     copies: int | None = None
-    #: The rule that predicts, which has the smallest bound of those that share delta: "primary", "posterior", "Occam"
-    #: or the name of a vote.
+    #: The rule used for prediction, which has the smallest bound of the rules that share delta: "primary",
+    #: "posterior", "Occam" or the name of a vote.
     rule: str = "posterior"
-    #: Its share of delta; None for a certificate that was constructed directly.
+    #: Share of delta of this rule; None for a certificate that was constructed directly.
     level: float | None = None
-    #: What chose it: "training rows", "validation rows" or, for prefit classifiers, "fixed before validation".
+    #: How it was chosen: on "training rows", on "validation rows", or, if prefit, "fixed before validation".
     source: str = VALIDATION
-    #: Claims of the other rules at their shares of delta.  They hold jointly with the bound, except for a decision,
-    #: which uses all of delta.
+    #: Claims of the other rules at their shares of delta.  They hold jointly with the bound, unless there is a
+    #: decision, which uses all of delta.
     alternatives: tuple[Claim, ...] = ()
     #: Bounds of the requested metrics, which hold jointly with the bound; empty for a posterior.
     metrics: tuple[MetricBound, ...] = ()
-    #: Result of `Abstain`, whose bound is about accepted rows; of `Threshold` or `PredictionSet`, whose bound is 1; or
-    #: None.
+    #: Result of `Abstain` (the bound is for accepted rows), `Threshold` or `PredictionSet` (the bound is 1), or None.
     decision: SelectiveResult | ThresholdResult | SetResult | None = None
     #: Whether the model was refitted on all rows.  Bounds then count errors on covered predictions, on which it agrees
     #: with the certified classifier.
@@ -233,7 +232,7 @@ class Certificate:
         r"""Bound the error rate on a population with other class shares.
 
         The distribution within each class must be the same; the error rate is then :math:`\sum_c w_c r_c`.  The bound
-        follows from those of the classes, which need ``metrics=("error",)``, "recall" or "balanced_error".  It holds
+        follows from those of the classes, which require ``metrics=("error",)``, "recall" or "balanced_error".  It holds
         jointly with the certificate and for all shares simultaneously, which may be chosen after validation.
 
         Parameters
@@ -259,7 +258,7 @@ class Certificate:
         r"""Bound the error rate for other, known shares of the slices than in the validation rows.
 
         The error rate within each slice must stay the same; the error rate is then :math:`\sum_s q_s r_s`, equation
-        (slice-shares).  The bound follows from those of the slices (``metrics=("error",)`` and `slices` at the fit).
+        (slice-shares).  The bound follows from those of the slices (``metrics=("error",)`` and `slices` in `fit`).
         It holds jointly with the certificate and for all shares simultaneously, so that they may be chosen afterwards.
 
         Parameters
@@ -286,8 +285,8 @@ class Certificate:
 
         With probability at least :math:`1 - \delta`, all of them have an error rate of at most `max_error`, which must
         be chosen without the validation rows: equation (holm) of docs/mathematics.md.  This holds jointly with the
-        certificate, in place of the bounds of the slices: more slices pass than have such a bound.  Needs
-        ``metrics=("error",)`` and `slices` at the fit.
+        certificate, in place of the bounds of the slices, and finds more slices than these bounds do.  Requires
+        ``metrics=("error",)`` and `slices` in `fit`.
 
         Parameters
         ----------
@@ -329,8 +328,8 @@ class Certificate:
         Returns
         -------
         Monitor
-            With `Abstain` or after a refit, use `monitor` of the model instead: labels do not show which predictions
-            are accepted or covered.
+            With `Abstain` or after a refit, use `monitor` of the model instead: it is not possible to tell
+            from labels which predictions are accepted or covered.
 
         See Also
         --------
@@ -346,13 +345,15 @@ class Certificate:
             decision = type(self.decision.decision).__name__
             raise ValueError(f"a certificate of {decision}(...) cannot be monitored: it has no bound of the error rate")
         if isinstance(self.decision, SelectiveResult) and not self.decision.passed:
-            raise ValueError("a certificate that accepts no example cannot be monitored")
+            raise ValueError("a certificate that accepts no rows cannot be monitored")
         if (self.refit or self.abstains) and wrong is count_wrong:
             rows = "covered predictions" if self.refit else "accepted rows"
-            raise ValueError(f"the certificate is about {rows}, which labels do not show: use monitor() of the model")
+            raise ValueError(
+                f"the certificate is about {rows}, which labels do not determine: use monitor() of the model"
+            )
         about = f"{self.holds_for}, on accepted rows" if self.abstains else self.holds_for
         about = "covered predictions of the refit" if self.refit else about
-        # Numbers only: the wording may change between versions.
+        # Fingerprint the numbers only, because the wording may change between versions.
         counts = [[str(missed.of), missed.rows, missed.missed] for missed in self.missed]
         numbers = fingerprint([self.bound, self.delta, self.m, self.empirical_risk, self.kl, self.rule, counts])
         return Monitor(self.bound, alpha, unit=self.unit, about=about, wrong=wrong, fingerprint=numbers)
@@ -369,7 +370,7 @@ class Certificate:
 
     @property
     def main_assumption(self) -> str:
-        """The assumption that fails first in practice, independence, as a sentence; empty without assumptions."""
+        """Sentence on the assumption that is violated most often, independence; empty without assumptions."""
         return sentences.main_assumption(self)
 
     @property
@@ -380,7 +381,7 @@ class Certificate:
 
     @property
     def origin(self) -> str:
-        """How the rule that predicts was fixed."""
+        """How the rule used for prediction was chosen."""
         return sentences.origin(self, self.rule in OPTIMISED)
 
     @property
@@ -388,7 +389,7 @@ class Certificate:
         """Whether the bound is below that of the majority-class baseline; None if unknown.
 
         Both bounds hold at the same level and use the same number of validation rows.  After a refit, the bound counts
-        errors on covered predictions only: a smaller one does not compare with a bound for all.
+        errors on covered predictions only, so a smaller bound is not comparable.
         """
         if self.majority_class is None or self.majority_class.bound is None or self.abstains:
             return None
@@ -396,15 +397,15 @@ class Certificate:
         return None if smaller and self.refit else smaller
 
     @property
-    def headline(self) -> str:
-        """The bound in short, with a warning if it does not beat the majority-class baseline.
+    def summary_line(self) -> str:
+        """Short summary of the bound, with a warning if it does not beat the majority-class baseline.
 
         Examples
         --------
-        >>> Certificate(0.0164, None, 0.05, 1000, "kl", 0.006, 0.0, "the classifier", "PAC-Bayes.").headline
+        >>> Certificate(0.0164, None, 0.05, 1000, "kl", 0.006, 0.0, "the classifier", "PAC-Bayes.").summary_line
         'Error rate at most 1.7 %'
         """
-        return sentences.certificate_headline(self)
+        return sentences.certificate_summary_line(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain Python numbers, strings, lists and dicts for JSON."""
@@ -421,13 +422,13 @@ class Certificate:
 
     @property
     def observations(self) -> tuple[str, ...]:
-        """Observed errors, the majority-class baseline, and the misses of the positive or of a mostly missed class."""
+        """Sentences on observed errors, the majority-class baseline, and often missed classes."""
         return sentences.certificate_observations(self)
 
     @property
-    def lines(self) -> tuple[str, ...]:
-        """The guarantee, the observed errors with the baseline, and the misses of a class."""
-        return sentences.certificate_lines(self)
+    def text_lines(self) -> tuple[str, ...]:
+        """Lines of the text: guarantee, observed errors with the baseline, and misses of a class."""
+        return sentences.certificate_text_lines(self)
 
     @property
     def worse_than_baseline(self) -> str:
@@ -436,7 +437,7 @@ class Certificate:
 
     @property
     def minority_class_missed(self) -> Missed | None:
-        """The class that is missed most, if the overall bound hides its low recall; else None."""
+        """The class with the lowest recall if the overall bound hides it, else None."""
         worst = max(self.missed, key=lambda missed: missed.missed / max(missed.rows, 1), default=None)
         return None if worst is None or not worst.hides_minority_class(self.bound) else worst
 
@@ -466,7 +467,7 @@ class Certificate:
             facts["rule"] = f"{self.rule}, {self.origin}"
             facts["alternatives"] = "; ".join(map(str, self.alternatives))
         facts |= {name: str(baseline) for name, baseline in self.baselines.items()}
-        return html_card(self.headline, (*self.lines, *(metric.sentence for metric in self.metrics)), facts)
+        return html_card(self.summary_line, (*self.text_lines, *(metric.sentence for metric in self.metrics)), facts)
 
     def explain(self) -> str:
         """Explain the certificate: its source, assumptions, alternatives and baselines, one per line.

@@ -14,12 +14,12 @@ from pacbayes.bounds.bets import DEFAULT_BET, bet_upper
 from pacbayes.certificates import sentences
 from pacbayes.certificates.certificate import MAJORITY_CLASS, TRAINING, Baseline, Certificate, Claim, Missed
 from pacbayes.certificates.decisions import Abstain, PredictionSet, Threshold, ThresholdResult
-from pacbayes.certificates.levels import best_single, plain
+from pacbayes.certificates.levels import best_single, to_python_scalar
 from pacbayes.certificates.metrics import bound_metrics
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.posteriors import Posteriors
 from pacbayes.certificates.rules import BoundInputs, Draws, Rule
-from pacbayes.certificates.sets import SetResult, certify_sets_of
+from pacbayes.certificates.sets import SetResult, calibrate_sets
 from pacbayes.certificates.thresholds import (
     ConfidenceGrid,
     ConfusionCounts,
@@ -57,7 +57,7 @@ def certify(
     * best: the primary classifier, and the Occam bound: the exact bound of each classifier (Chernoff's for groups) at
       its level times :math:`p_i`; all hold jointly, hence the smallest does.
 
-    `params`, the parameters of the classifiers, appear in sentences only.
+    `params` are the parameters of the classifiers, which are used in sentences only.
 
     Examples
     --------
@@ -121,13 +121,13 @@ class Certificates(Mapping[str, Certificate]):
         return repr(dict(self))
 
     def claims(self, voting: str) -> dict[Rule, Claim]:
-        """Compute the claim of each rule of a voting."""
+        """Claims of all rules of a voting."""
         if voting not in self._claims:
             self._claims[voting] = {rule: rule.bound(self.inputs) for rule in self.plan.levels if rule.voting == voting}
         return self._claims[voting]
 
     def rule(self, voting: str) -> Rule:
-        """Rule that predicts: the first with the smallest bound; with a decision, the primary rule that was tested."""
+        """Return the rule that predicts: the one with the smallest bound or, with a decision, the primary one."""
         if self.plan.decision is not None:
             return self.plan.primary_rules[voting]
         claims = self.claims(voting)
@@ -150,15 +150,15 @@ class Certificates(Mapping[str, Certificate]):
         return certificate
 
     def _certify_error_rate(self, voting: str) -> Certificate:
-        """Certificate of the claim with the smallest bound, the first of several."""
+        """Certificate from the claim with the smallest bound (the first in case of ties)."""
         plan, split, claims = self.plan, self.plan.split, self.claims(voting)
         rule = min(claims, key=lambda rule: claims[rule].bound)
         smallest, keyed = claims[rule], isinstance(rule, Draws)
-        shares = sentences.shares_of_delta(plan.hedge_of(voting), split.prefit)
+        shares = sentences.describe_delta_shares(plan.hedge_for_voting(voting), split.prefit)
         assumptions = (*sentences.split_assumptions(split), sentences.PRIORS[plan.prior_kind], *shares)
-        assumptions = (*assumptions, sentences.BY_ROW, sentences.ALONE)
+        assumptions = (*assumptions, sentences.ROW_WISE_PREDICTION, sentences.ALONE)
         if voting == "stochastic":
-            assumptions = (*assumptions, sentences.KEYED if keyed else sentences.AVERAGED)
+            assumptions = (*assumptions, sentences.KEYED if keyed else sentences.AVERAGED_OVER_DRAWS)
         return Certificate(
             **vars(smallest),
             delta=plan.delta,
@@ -169,12 +169,12 @@ class Certificates(Mapping[str, Certificate]):
             unit=split.unit,
             copies=split.copies,
             alternatives=tuple(claim for claim in claims.values() if claim is not smallest),
-            missed=() if plan.decision is not None else self._missed(rule, smallest),
+            missed=() if plan.decision is not None else self._count_missed(rule, smallest),
             positive=plan.positive,
         )
 
-    def _missed(self, rule: Rule, claim: Claim) -> tuple[Missed, ...]:
-        """Count the misclassified rows of each class; empty for a posterior, whose draws vary."""
+    def _count_missed(self, rule: Rule, claim: Claim) -> tuple[Missed, ...]:
+        """Count the misclassified rows of each class; empty for a posterior, which draws at random."""
         predictions, tested = self.inputs.predictions, rule.validation_predictions(self.inputs, claim.level)
         if tested is None or predictions.evaluated_mask() is not None:
             return ()
@@ -182,10 +182,10 @@ class Certificates(Mapping[str, Certificate]):
         rows = predictions.count_codes(predictions.y_true, number)
         missed = predictions.count_codes(predictions.y_true, number, tested[0] != predictions.y_true)
         counts = zip(predictions.classes, rows.tolist(), missed.tolist(), strict=True)
-        return tuple(Missed(plain(label), n, k) for label, n, k in counts if n > 0)
+        return tuple(Missed(to_python_scalar(label), n, k) for label, n, k in counts if n > 0)
 
     def _add_metrics(self, voting: str, certificate: Certificate) -> Certificate:
-        """Add the bounds of metrics; a posterior has none, as none are proved."""
+        """Add the bounds of metrics, which are not available for a posterior."""
         assert certificate.level is not None
         tested = self.rule(voting).validation_predictions(self.inputs, certificate.level)
         if tested is None:
@@ -201,16 +201,16 @@ class Certificates(Mapping[str, Certificate]):
         return replace(certificate, assumptions=(*certificate.assumptions, assumption), metrics=metrics)
 
     def _add_abstention(self, voting: str, certificate: Certificate) -> Certificate:
-        """Replace the bound by that of the primary rule on accepted rows, at the whole of delta."""
+        """Replace the bound by that of the primary rule on accepted rows, at level delta."""
         plan = self.plan
         assert isinstance(plan.decision, Abstain)
         assert isinstance(plan.thresholds, ConfidenceGrid)
         counts, max_error = abstention_counts(plan, self.inputs.predictions, voting), plan.decision.max_error
         result = certify_abstention(plan.thresholds, counts, plan.split.m, max_error, plan.delta)
         overall = min(self.claims(voting).values(), key=lambda claim: claim.bound)
-        # Sentences on delta and draws are about the rule with the smallest bound, which may be another.
-        shares = sentences.shares_of_delta(plan.hedge_of(voting), False)
-        keyed = {sentences.AVERAGED: sentences.KEYED}
+        # Omit sentences on delta and draws: the rule with the smallest bound may be another one.
+        shares = sentences.describe_delta_shares(plan.hedge_for_voting(voting), False)
+        keyed = {sentences.AVERAGED_OVER_DRAWS: sentences.KEYED}
         assumptions = (keyed.get(sentence, sentence) for sentence in certificate.assumptions if sentence not in shares)
         return replace(
             certificate,
@@ -239,7 +239,7 @@ class Certificates(Mapping[str, Certificate]):
             assert predictions.rule_predictions is not None
             y_pred = predictions.rule_predictions[plan.fixed_rules.index(plan.soft)]
             inputs = (predictions.probabilities, predictions.y_true, predictions.classes)
-            result = certify_sets_of(plan.decision, *inputs, plan.delta, y_pred)
+            result = calibrate_sets(plan.decision, *inputs, plan.delta, y_pred)
             theorem, assumption = sentences.SETS_THEOREM, sentences.SETS_ASSUMPTION
         else:
             assert isinstance(plan.decision, Threshold)
@@ -266,18 +266,18 @@ class Certificates(Mapping[str, Certificate]):
 
     @cached_property
     def _baselines(self) -> dict[str, Baseline]:
-        """The baselines, each at the whole level on its own."""
+        """Baselines by name; each bound holds on its own at level delta."""
         plan, counted = self.plan, self.inputs.error_counts
         best = best_single(counted, plan.main_level, plan.prior)
         baselines = {
             "Occam": Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows"),
-            "holdout": self._holdout(),
+            "holdout": self._holdout_baseline(),
             MAJORITY_CLASS: majority_class_baseline(plan, self.inputs.predictions),
         }
         return {name: replace(baseline, unit=plan.split.unit) for name, baseline in baselines.items()}
 
-    def _holdout(self) -> Baseline:
-        """Baseline of one classifier, chosen without the validation rows."""
+    def _holdout_baseline(self) -> Baseline:
+        """Holdout baseline: a single classifier that was chosen without the validation rows."""
         plan, counted, chosen = self.plan, self.inputs.error_counts, self.plan.holdout
         if chosen is None:
             shared = NO_PRIMARY if plan.split.prefit else NO_CV
@@ -288,7 +288,7 @@ class Certificates(Mapping[str, Certificate]):
             note += ", fixed before validation"
         else:
             tried = max(validated.candidates.size, select_evenly_spaced(len(counted)).size)
-            note = sentences.chosen_by_cv(note, tried, len(counted), validated.sizes.size)
+            note = sentences.describe_cv_choice(note, tried, len(counted), validated.sizes.size)
         baseline = Baseline(float(errors.upper(plan.delta)[0]), float(errors.risks[0]), note)
         if plan.bet is None:
             return baseline
@@ -302,7 +302,7 @@ def _group_losses(wrong: NDArray[np.bool_], plan: Plan) -> FloatArray:
 
 
 def most_frequent(train: ArrayLike, validation: ArrayLike) -> tuple[Any, int]:
-    """Find the most frequent training label, the first of several, and count the validation labels that differ.
+    """Most frequent training label (the first in case of ties), and the number of validation labels that differ.
 
     Examples
     --------
@@ -312,7 +312,7 @@ def most_frequent(train: ArrayLike, validation: ArrayLike) -> tuple[Any, int]:
     labels, counts = np.unique(np.asarray(train), return_counts=True)
     label = labels[np.argmax(counts)]
     errors = int(np.count_nonzero(np.asarray(validation) != label))
-    return plain(label), errors
+    return to_python_scalar(label), errors
 
 
 def fixed_label_baseline(label: Any, counted: ErrorCounts, delta: float) -> Baseline:
@@ -338,8 +338,8 @@ def majority_class_baseline(plan: Plan, predictions: ValidationPredictions) -> B
     baseline = fixed_label_baseline(plan.majority_class, counted, plan.delta)
     if plan.bet is None:
         return baseline
-    # It must not look worse than it is beside betting bounds: Chernoff's bound is smaller if many groups have errors, a
-    # betting bound if few have.  Each gets half of delta.
+    # Use the smaller of two bounds, each at half of delta, so that the baseline is not handicapped: Chernoff's bound is
+    # smaller if many groups have errors, a betting bound if few have.
     half = 0.5 * plan.delta
     betting = bet_upper(_group_losses(predictions.y_true != code, plan), DEFAULT_BET, half)
     return replace(baseline, bound=min(betting or 1.0, float(counted.upper(half)[0])))
@@ -360,4 +360,6 @@ def threshold_counts(plan: Plan, predictions: ValidationPredictions) -> Confusio
     assert isinstance(plan.thresholds, ThresholdGrid)
     assert predictions.scores is not None
     positive = predictions.y_true == predictions.encode_class(plan.thresholds.positive)
-    return ConfusionCounts.at(plan.thresholds.values, predictions.scores[plan.fixed_rules.index(plan.soft)], positive)
+    return ConfusionCounts.from_scores(
+        plan.thresholds.values, predictions.scores[plan.fixed_rules.index(plan.soft)], positive
+    )

@@ -25,7 +25,7 @@ import numpy as np
 from pacbayes._utils.arrays import Labels
 from pacbayes._utils.checks import check_choice, check_number
 from pacbayes.certificates import sentences
-from pacbayes.certificates.levels import plain, upper_of
+from pacbayes.certificates.levels import clopper_pearson_upper, to_python_scalar
 from pacbayes.certificates.metric_bounds import Cost
 
 AUTO = "auto"
@@ -44,7 +44,7 @@ class Abstain:
     See Also
     --------
     Threshold : Require recall, precision or false positive rate of one class.
-    CertifiedClassifier : Takes it as `decision`.
+    CertifiedClassifier : Its parameter `decision` accepts this.
 
     References
     ----------
@@ -60,8 +60,8 @@ class Abstain:
     max_error: float
 
     def __post_init__(self) -> None:
-        """Raise unless `max_error` is a share."""
-        object.__setattr__(self, "max_error", _share("max_error", self.max_error, 0.02))
+        """Validate `max_error`."""
+        object.__setattr__(self, "max_error", _validate_share("max_error", self.max_error, 0.02))
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,7 +87,7 @@ class Threshold:
     See Also
     --------
     Abstain : Require an error rate on accepted rows.
-    CertifiedClassifier : Takes it as `decision`; its `pos_label` is the positive class.
+    CertifiedClassifier : Its parameter `decision` accepts this; `pos_label` is the positive class.
 
     Notes
     -----
@@ -109,7 +109,7 @@ class Threshold:
     Threshold(recall=0.9, precision=0.7)
     >>> Threshold()
     Traceback (most recent call last):
-    ValueError: Threshold needs at least one of recall, precision and fpr, or cost
+    ValueError: Threshold requires at least one of recall, precision and fpr, or cost
     """
 
     recall: float | None = None
@@ -119,18 +119,18 @@ class Threshold:
     cost: Cost | None = None
 
     def __post_init__(self) -> None:
-        """Raise unless there are requirements, all of them shares, or a cost."""
+        """Validate the requirements or the cost."""
         for name, share in self.required.items():
-            object.__setattr__(self, name, _share(name, share, 0.9))
+            object.__setattr__(self, name, _validate_share(name, share, 0.9))
         if self.cost is not None:
             if not isinstance(self.cost, Cost):
                 raise TypeError(f"cost must be Cost(...) or None, got {self.cost!r}")
             if len(self.cost.classes) != 2:
-                raise ValueError(f"Threshold(cost=...) is for two classes, got a cost for {len(self.cost.classes)}")
+                raise ValueError(f"Threshold(cost=...) requires two classes, got a cost for {len(self.cost.classes)}")
             if self.required or self.prefer != AUTO:
-                raise ValueError("Threshold(cost=...) takes no other parameter: the threshold minimises the cost")
+                raise ValueError("Threshold(cost=...) cannot be combined with other parameters: it minimises the cost")
         elif not self.required:
-            raise ValueError("Threshold needs at least one of recall, precision and fpr, or cost")
+            raise ValueError("Threshold requires at least one of recall, precision and fpr, or cost")
         check_choice("prefer", self.prefer, PREFERENCES)
 
     def __repr__(self) -> str:
@@ -154,12 +154,12 @@ class Threshold:
             return "recall"
         return "precision" if len(self.required) == 1 else "f1"
 
-    def words(self, positive: Any) -> str:
+    def format_requirements(self, positive: Any) -> str:
         """Format the requirements.
 
         Examples
         --------
-        >>> Threshold(recall=0.9, fpr=0.05).words("late")
+        >>> Threshold(recall=0.9, fpr=0.05).format_requirements("late")
         "the recall of class 'late' is at least 90.0 % and its false positive rate at most 5.0 %"
         """
         return sentences.requirements(self.required, positive)
@@ -180,11 +180,11 @@ class PredictionSet:
     --------
     Abstain : Predict a single class, or nothing.
     certify_sets : Calibrate sets from a table of probabilities.
-    CertifiedClassifier : Takes it as `decision`; its method `predict_set` returns the sets.
+    CertifiedClassifier : Its parameter `decision` accepts this; `predict_set` returns the sets.
 
     Notes
     -----
-    A set has the classes whose probability is at least a threshold, and the most probable one.  The threshold is the
+    A set contains the most probable class and those whose probability is at least a threshold.  The threshold is the
     k-th smallest probability of the true class on `m` validation rows, for the largest `k` with
 
     .. math:: P\big(\mathrm{Bin}(m, 1 - \mathrm{coverage}) \le k - 1\big) \le \delta.
@@ -209,8 +209,8 @@ class PredictionSet:
     by_class: bool = False
 
     def __post_init__(self) -> None:
-        """Raise unless `coverage` is a share and `by_class` a boolean."""
-        object.__setattr__(self, "coverage", _share("coverage", self.coverage, 0.9))
+        """Validate `coverage` and `by_class`."""
+        object.__setattr__(self, "coverage", _validate_share("coverage", self.coverage, 0.9))
         if not isinstance(self.by_class, bool):
             raise TypeError(f"by_class must be True or False, got {self.by_class!r}")
 
@@ -220,8 +220,8 @@ class PredictionSet:
         return {"coverage": self.coverage}
 
 
-def _share(name: str, value: Any, example: float) -> float:
-    """Convert to a float, or raise unless it lies strictly between 0 and 1."""
+def _validate_share(name: str, value: Any, example: float) -> float:
+    """Validate a share: a number strictly between 0 and 1."""
     share = check_number(name, value, "a number between 0 and 1, or None")
     if not 0.0 < share < 1.0:
         raise ValueError(f"{name} must lie strictly between 0 and 1 (a share, such as {example}), got {value!r}")
@@ -229,24 +229,27 @@ def _share(name: str, value: Any, example: float) -> float:
 
 
 Decision = Abstain | Threshold | PredictionSet
-#: Decisions about the probabilities of the soft vote, and about no other way to predict.
+#: Decisions that require the probabilities of the soft vote.
 NEEDS_SOFT = (Threshold, PredictionSet)
 
 
-def positive_class(pos_label: Any, classes: Labels) -> int:
+def positive_class_index(pos_label: Any, classes: Labels) -> int:
     """Index of the positive class, the second of two by default.
 
     Examples
     --------
-    >>> positive_class(None, np.array(["late", "punctual"])), positive_class("late", np.array(["late", "punctual"]))
+    >>> classes = np.array(["late", "punctual"])
+    >>> positive_class_index(None, classes), positive_class_index("late", classes)
     (1, 0)
-    >>> positive_class("x", np.array(["late", "punctual"]))
+    >>> positive_class_index("x", classes)
     Traceback (most recent call last):
     ValueError: pos_label must be one of the classes ['late', 'punctual'], got 'x'
     """
     labels = classes.tolist()
     if len(labels) != 2:
-        raise ValueError(f"Threshold(...) is for two classes, got {len(labels)}; with more use Abstain(...) or metrics")
+        raise ValueError(
+            f"Threshold(...) requires two classes, got {len(labels)}; for more, use Abstain(...) or metrics"
+        )
     if pos_label is None:
         return 1
     if pos_label not in labels:
@@ -255,7 +258,7 @@ def positive_class(pos_label: Any, classes: Labels) -> int:
 
 
 def max_error_rate(name: str, share: float) -> float:
-    """Maximum share of errors that a requirement allows, rounded down: of false negatives for recall.
+    """Maximum error share that a requirement allows, rounded down; for recall, of false negatives.
 
     Examples
     --------
@@ -265,12 +268,12 @@ def max_error_rate(name: str, share: float) -> float:
     return share if name == "fpr" else float(np.nextafter(1.0 - share, 0.0))
 
 
-def rows_to_reach(name: str, share: float, delta: float) -> int:
-    r"""Count the rows that meet a requirement if none of them is an error: :math:`\log \delta / \log(1 - e)`.
+def min_rows_required(name: str, share: float, delta: float) -> int:
+    r"""Minimum number of rows to meet a requirement, without any errors: :math:`\log \delta / \log(1 - e)`.
 
     Examples
     --------
-    >>> rows_to_reach("recall", 0.9, 0.05), rows_to_reach("fpr", 0.05, 0.05)
+    >>> min_rows_required("recall", 0.9, 0.05), min_rows_required("fpr", 0.05, 0.05)
     (29, 59)
     """
     return ceil(log(delta) / log1p(-max_error_rate(name, share)))
@@ -283,7 +286,7 @@ class SelectiveResult:
     See Also
     --------
     pacbayes.Abstain : The requirement.
-    pacbayes.Certificate : Has this as `decision`.
+    pacbayes.Certificate : Its attribute `decision` is this result.
 
     Examples
     --------
@@ -326,14 +329,14 @@ class SelectiveResult:
         return self.accepted > 0
 
     @property
-    def headline(self) -> str:
-        """The outcome in short."""
-        return sentences.selective_headline(self)
+    def summary_line(self) -> str:
+        """Short summary of the outcome."""
+        return sentences.selective_summary_line(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain values for JSON.
 
-        JSON has no infinity: the threshold is None if all examples are accepted, and if none is; see "passed".
+        JSON has no infinity: the threshold is None if all or no examples are accepted; "passed" tells which.
 
         Examples
         --------
@@ -346,17 +349,17 @@ class SelectiveResult:
         return asdict(self) | {"threshold": self.threshold if finite else None} | properties
 
     def claim(self, delta: float, classifier: str) -> str:
-        """Guarantee about a classifier in words."""
+        """Sentence with the guarantee for a classifier."""
         return sentences.selective_claim(self, delta, classifier)
 
     @property
     def details(self) -> list[str]:
-        """How the threshold was tested, in sentences."""
+        """Sentences on the tests of thresholds."""
         return sentences.selective_details(self)
 
     @property
     def observed(self) -> str:
-        """The validation results in a sentence; empty if nothing is accepted."""
+        """Sentence on the validation results; empty if nothing is accepted."""
         return sentences.selective_observed(self)
 
 
@@ -367,7 +370,7 @@ class ThresholdResult:
     See Also
     --------
     pacbayes.Threshold : The requirements.
-    pacbayes.Certificate : Has this as `decision`.
+    pacbayes.Certificate : Its attribute `decision` is this result.
 
     Examples
     --------
@@ -378,8 +381,8 @@ class ThresholdResult:
     >>> failed = ThresholdResult(Threshold(recall=0.9), "late", False, 0.0, 50, 9, 50, 9, 1, 0.05)
     >>> print(failed.claim(0.05, "the vote"))  # doctest: +NORMALIZE_WHITESPACE
     No threshold could be certified at which the recall of class 'late' is at least 90.0 %. Not enough data: a recall of
-    90.0 % takes at least 29 validation rows of class 'late', there are 9; they can show 71.6 % at best. The vote uses
-    the default threshold.
+    90.0 % requires at least 29 validation rows of class 'late', but there are 9; the best possible bound is 71.6 %. The
+    vote uses the default threshold.
     """
 
     #: The requirements.
@@ -406,15 +409,15 @@ class ThresholdResult:
     total_cost: float | None = None
 
     def counts(self, name: str) -> tuple[int, int]:
-        """Count the rows in the condition of a metric, and the errors among them."""
+        """Numbers of rows to which a metric applies, and of errors among them."""
         if name == "recall":
             return self.positives, self.positives - self.true_positives
         return (self.predicted_positives if name == "precision" else self.m - self.positives), self.false_positives
 
     def error_bound(self, name: str) -> float:
-        """Exact upper bound of the error share of a metric at the threshold, on its own."""
+        """Clopper-Pearson upper bound of the error share of a metric at the threshold, valid on its own."""
         rows, errors = self.counts(name)
-        return upper_of(errors, rows, self.delta)
+        return clopper_pearson_upper(errors, rows, self.delta)
 
     @property
     def recall(self) -> float | None:
@@ -437,16 +440,16 @@ class ThresholdResult:
         return self.predicted_positives - self.true_positives
 
     @property
-    def lacking(self) -> Iterator[tuple[str, int, int, float]]:
-        """The requirements that this number of rows cannot meet, even without errors.
+    def unattainable_requirements(self) -> Iterator[tuple[str, int, int, float]]:
+        """Yield the requirements that this number of rows cannot meet, even without errors.
 
-        Each with the rows available, the rows needed, and the smallest error share that can be shown.
+        Each comes with the number of rows, the number required, and the smallest error share that can be certified.
         """
         for name, share in self.decision.required.items():
             rows = self.m - self.positives if name == "fpr" else self.positives
-            least = upper_of(0, rows, self.delta)
+            least = clopper_pearson_upper(0, rows, self.delta)
             if least > max_error_rate(name, share):
-                yield name, rows, max(rows_to_reach(name, share, self.delta), rows + 1), least
+                yield name, rows, max(min_rows_required(name, share, self.delta), rows + 1), least
 
     @property
     def errors(self) -> int:
@@ -454,9 +457,9 @@ class ThresholdResult:
         return self.positives + self.predicted_positives - 2 * self.true_positives
 
     @property
-    def headline(self) -> str:
-        """The outcome in short."""
-        return sentences.threshold_headline(self)
+    def summary_line(self) -> str:
+        """Short summary of the outcome."""
+        return sentences.threshold_summary_line(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain values for JSON.
@@ -469,25 +472,25 @@ class ThresholdResult:
         """
         names = ("passed", "threshold", "m", "positives", "predicted_positives", "true_positives", "tested")
         costs = ("cost_bound", "total_cost")
-        return {"required": self.decision.required, "positive": plain(self.positive)} | {
+        return {"required": self.decision.required, "positive": to_python_scalar(self.positive)} | {
             name: getattr(self, name) for name in (*names, *costs, *sentences.THRESHOLD_METRICS)
         }
 
     def claim(self, delta: float, classifier: str) -> str:
-        """Guarantee about a classifier in words."""
+        """Sentence with the guarantee for a classifier."""
         return sentences.threshold_claim(self, delta, classifier)
 
     @property
-    def shown(self) -> str:
+    def formatted_threshold(self) -> str:
         """The threshold with four digits."""
         return f"{self.threshold:.4g}"
 
     @property
     def details(self) -> list[str]:
-        """How the threshold was tested, and the counts there, in sentences."""
+        """Sentences on the tests of thresholds, and the counts at the threshold."""
         return sentences.threshold_details(self)
 
     @property
     def observed(self) -> str:
-        """The observed metrics at the threshold in use, in a sentence; empty if none passed."""
+        """Sentence on the observed metrics at the threshold in use; empty if none passed."""
         return sentences.threshold_observed(self)

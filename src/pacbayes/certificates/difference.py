@@ -14,8 +14,8 @@ from pacbayes._utils.checks import check_level, check_not_masked, warn_caller
 from pacbayes._utils.words import html_card
 from pacbayes.bounds.trinomial import difference_upper, group_difference_upper
 from pacbayes.certificates import sentences
-from pacbayes.certificates.levels import plain
-from pacbayes.certificates.metrics import compares_recall
+from pacbayes.certificates.levels import to_python_scalar
+from pacbayes.certificates.metrics import is_recall_comparison
 from pacbayes.certificates.sentences import four_digits
 from pacbayes.data.dataset import (
     check_groups,
@@ -34,7 +34,7 @@ from pacbayes.data.split import GROUP
 class Difference:
     """Confidence bounds on the difference of two error rates, from the discordant rows (as in McNemar's test).
 
-    The result of `certify_difference`, which describes the bounds.
+    Returned by `certify_difference`, where the bounds are described.
 
     See Also
     --------
@@ -75,7 +75,7 @@ class Difference:
     names: tuple[str, str] = ("A", "B")
     #: The assumptions of the guarantee.
     assumptions: tuple[str, ...] = sentences.COMPARISON_ASSUMPTIONS
-    #: The class whose recall is compared, by its errors; None if error rates of all examples are compared.
+    #: The class whose recall is compared; None if error rates on all examples are compared.
     of: Any = None
     #: The number of groups, if groups are the independent draws; else None.
     groups: int | None = None
@@ -89,7 +89,7 @@ class Difference:
 
     @property
     def better(self) -> str | None:
-        """The classifier with the smaller error rate; None if the bounds do not decide it."""
+        """Name of the classifier with the smaller error rate; None if 0 lies between the bounds."""
         a, b = self.names
         return b if self.upper < 0.0 else a if self.lower > 0.0 else None
 
@@ -110,7 +110,7 @@ class Difference:
         With 95 % confidence, the error rate of B is at most 45.9 percentage points higher and at most 80.8
         lower than that of A.
         Errors on 4 rows: 2 (50.0 %) of A, 1 (25.0 %) of B; 1 of both, 1 of A alone, 0 of B alone.
-        Both bounds are exact, from the rows on which only one errs, each at half of delta.
+        Both bounds are exact, from the rows on which only one is wrong, each at half of delta.
         Assumption: The rows are independent draws from the population that the difference is about.
         Assumption: Neither classifier was trained, tuned or chosen with these rows.
         Assumption: The prediction for a row depends on that row alone.
@@ -210,10 +210,10 @@ def certify_difference(
     if a.size != b.size:
         raise ValueError(f"wrong_a and wrong_b must have one value for each row, got {a.size} and {b.size}")
     of = None
-    if compares_recall(risk, pos_label):
+    if is_recall_comparison(risk, pos_label):
         if groups is not None:
-            raise ValueError("groups must be None for risk='recall': only errors are compared by groups")
-        of, selected = plain(pos_label), _class_mask(y, pos_label, a.size)
+            raise ValueError("groups must be None if risk='recall'")
+        of, selected = to_python_scalar(pos_label), _class_mask(y, pos_label, a.size)
         a, b = a[selected], b[selected]
     only_a, only_b = int(np.count_nonzero(a & ~b)), int(np.count_nonzero(b & ~a))
     if groups is None:
@@ -251,10 +251,10 @@ def _class_mask(y: ArrayLike | None, pos_label: Any, number: int) -> NDArray[np.
     """Mask of the rows of a class; raise if there are none."""
     labels = None if y is None else np.asarray(check_no_missing_labels(y))
     if labels is None or labels.shape != (number,):
-        raise ValueError(f"y must be the true labels of the {number} rows for risk='recall'")
+        raise ValueError(f"y must contain the true labels of the {number} rows if risk='recall'")
     mask = np.asarray(labels == pos_label, dtype=bool)
     if mask.shape != labels.shape or not mask.any():
-        raise ValueError(f"y must have rows of class {pos_label!r} for risk='recall', got none")
+        raise ValueError(f"y must contain class {pos_label!r} if risk='recall'")
     return mask
 
 
@@ -307,14 +307,14 @@ def compare_classifiers(
     Difference(new less old in [-0.9458, -0.6518]; m=40, delta=0.05)
     """
     check_level(delta)
-    compares_recall(risk, pos_label)
+    is_recall_comparison(risk, pos_label)
     check_same_order(a=a, b=b, X=X, y=y, groups=groups)
     labels = np.asarray(check_no_missing_labels(y))
     if labels.ndim != 1:
         raise ValueError(f"y must be one-dimensional, got shape {labels.shape}")
     for name, classifier in (("a", a), ("b", b)):
         if groups is None and certified_by_groups(classifier):
-            raise ValueError(f"groups must name the group of every row: {name} was certified by groups")
+            raise ValueError(f"groups are required, because {name} was certified by groups")
     wrong_a, wrong_b = (
         _predictions(name, classifier, X, labels) != labels for name, classifier in (("a", a), ("b", b))
     )
@@ -331,10 +331,10 @@ def certified_by_groups(model: Any) -> bool:
 
 
 def _predictions(name: str, classifier: Any, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
-    """Predictions of a classifier for X, or predictions passed in its place, checked against the labels."""
+    """Predictions of a classifier for X, or the predictions passed instead; both are validated."""
     if hasattr(classifier, "predict"):
         if X is None:
-            raise ValueError(f"X must hold the rows that {name} is to predict, got None")
+            raise ValueError(f"X must contain the rows that {name} predicts, got None")
         warn_of_overlap(check_new_rows(classifier, X, "X", name), "X", name)
         classifier = classifier.predict(copy_rows(X))  # a classifier may write into its rows
     y_pred = flatten_predictions(name, classifier, labels.size)
@@ -355,12 +355,12 @@ def warn_of_overlap(overlap: Overlap | None, rows: str, model: str) -> None:
 
 
 def _check_wrong(name: str, values: ArrayLike) -> NDArray[np.bool_]:
-    """Convert row-wise errors to booleans, or raise; a number of errors is rejected."""
+    """Validate row-wise errors and convert them to booleans; a total number of errors is rejected."""
     check_not_masked(name, values)
     array = np.asarray(values)
-    expected = f"{name} must hold a boolean, or 0 or 1, for every row"
+    expected = f"{name} must contain a boolean, or 0 or 1, for every row"
     if array.ndim == 0:
-        raise TypeError(f"{expected}; got {values!r}. Counts alone do not tell on which rows both are wrong")
+        raise TypeError(f"{expected}; got {values!r}. Counts do not show on which rows both are wrong")
     if array.ndim != 1:
         raise ValueError(f"{expected}; got shape {array.shape}")
     if array.size == 0:

@@ -30,15 +30,15 @@ from pacbayes._utils.checks import check_level, check_number, warn_caller
 from pacbayes._utils.files import hold_lock, write_file
 from pacbayes.certificates import sentences
 from pacbayes.certificates.difference import certified_by_groups
-from pacbayes.certificates.levels import lower_of, plain, upper_of
+from pacbayes.certificates.levels import clopper_pearson_lower, clopper_pearson_upper, to_python_scalar
 from pacbayes.data.dataset import check_label_types, check_no_missing_labels, check_same_order, flatten_predictions
 from pacbayes.data.duplicates import find_largest_overlap
 from pacbayes.data.rows import copy_rows, row_hashes
 
 _FORMAT = "pacbayes ledger 1"
 DEFAULT_DELTA = 0.05
-# Seconds to wait for another process that writes an attempt.
-_PATIENCE = 30.0
+# Seconds to wait for another process that holds the lock.
+_LOCK_TIMEOUT = 30.0
 _KEY = b"pacbayes ledger"
 _Hashes = NDArray[np.uint64]
 
@@ -64,14 +64,14 @@ class Budget:
         return max(round_down(self.left / (self.failed + 2)), 0.0)
 
     def after(self, passed: bool, values: int = 1) -> Budget:
-        """Budget after an attempt that told one of `values` possible counts."""
+        """Budget after an attempt that revealed one of `values` possible counts."""
         left = self.level if passed else self.left - self.level
         return Budget(max(round_down(left / values), 0.0), 0 if passed else self.failed + 1)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What an attempt has to prove about new examples; several bounds form one statement.
+    """Statement about new examples that an attempt tests; it may consist of several bounds.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class Statement:
     def __post_init__(self) -> None:
         named = {name: share for name, share in asdict(self).items() if share is not None and name != "pos_label"}
         if not named:
-            raise ValueError("an attempt must state at_most, recall or precision")
+            raise ValueError("a statement requires at least one of at_most, recall or precision")
         for name, value in named.items():
             share = check_number(name, value, "a number between 0 and 1")
             if not 0.0 < share < 1.0:
@@ -96,35 +96,35 @@ class Statement:
         if not isinstance(self.pos_label, str | int | float | None):
             raise TypeError(f"pos_label must be a string, a number or a boolean, got {self.pos_label!r}")
         if (self.recall is self.precision is None) != (self.pos_label is None):
-            raise ValueError("pos_label must be the class of recall and precision, and None without them")
+            raise ValueError("pos_label must be set with recall or precision, and must be None without them")
 
     def __str__(self) -> str:
         return sentences.statement_text(self)
 
-    def values(self, m: int) -> int:
-        """Count the values that the counts can have, for `m` rows."""
+    def n_possible_counts(self, m: int) -> int:
+        """Count the possible values of the counts, for `m` rows."""
         pairs = (m + 1) * (m + 2) // 2
         by_name = {"at_most": m + 1, "recall": pairs, "precision": pairs}
         return int(np.prod([n for name, n in by_name.items() if getattr(self, name) is not None], dtype=object))
 
     def counts(self, y_true: Labels, y_pred: Labels | None) -> dict[str, tuple[int, int]]:
-        """Errors, or hits, and rows; all predictions of a classifier that failed on the rows are wrong."""
+        """Numbers of errors (or hits) and rows of each part; if the classifier raised an error, all rows are errors."""
         right = np.zeros(y_true.size, dtype=bool) if y_pred is None else np.asarray(y_pred == y_true)
         none = np.zeros(y_true.size, dtype=bool)
         positive = {
             "recall": np.asarray(y_true == self.pos_label),
             "precision": none if y_pred is None else np.asarray(y_pred == self.pos_label),
         }
-        found = {name: (int((right & rows).sum()), int(rows.sum())) for name, rows in positive.items()}
-        found["at_most"] = (int((~right).sum()), int(right.size))
-        return {name: found[name] for name in ("at_most", "recall", "precision") if getattr(self, name) is not None}
+        counts = {name: (int((right & rows).sum()), int(rows.sum())) for name, rows in positive.items()}
+        counts["at_most"] = (int((~right).sum()), int(right.size))
+        return {name: counts[name] for name in ("at_most", "recall", "precision") if getattr(self, name) is not None}
 
     def is_proved(self, counts: Mapping[str, tuple[int, int]], level: float) -> bool:
-        """Whether every part is proved at the whole level: then a false statement passes with at most this level."""
+        """Whether every part is certified at `level`; a false statement passes with at most this probability."""
         return all(
-            upper_of(*pair, level) <= self.at_most  # type: ignore[operator]
+            clopper_pearson_upper(*pair, level) <= self.at_most  # type: ignore[operator]
             if name == "at_most"
-            else lower_of(*pair, level) >= getattr(self, name)
+            else clopper_pearson_lower(*pair, level) >= getattr(self, name)
             for name, pair in counts.items()
         )
 
@@ -199,8 +199,8 @@ class Ledger:
     -----
     The rows must be independent draws, used for nothing else: no classifier is trained, tuned or chosen with them
     except through the outcomes of the ledger, and a prediction depends on its row alone.  More rows
-    may be added from the same distribution, if no attempt has seen them.  Use without the ledger cannot be detected,
-    and anybody with the labels can count errors without it.
+    may be added from the same distribution, if no attempt has seen them.  Evaluations without the ledger cannot be
+    detected: anybody with the labels can count errors.
 
     Neither counts nor bounds are returned or stored, because later attempts could depend on them.
 
@@ -270,14 +270,14 @@ class Ledger:
         recall, precision : float, optional
             Statement: recall, or precision, of class `pos_label` is at least this.
         pos_label : label, optional
-            The class of `recall` and `precision`.  The attempt fails if no row has it, without a message.
+            The class of `recall` and `precision`.  If no row has it, the attempt fails without an error.
         name : str
             Name of the classifier in the ledger.
         tell : bool
             Whether to return and store the counts.  This divides the remaining budget by the number of values that the
-            counts can have; a warning states the price before it is paid.
+            counts can have; a warning states this cost.
         groups : None
-            Dependent rows are refused.
+            Not supported, because rows must be independent.
 
         Returns
         -------
@@ -290,11 +290,11 @@ class Ledger:
         if not isinstance(name, str):
             raise TypeError(f"name must be a string, got {name!r}")
         name = name.encode(errors="replace").decode()
-        statement = Statement(at_most, recall, precision, plain(pos_label))
+        statement = Statement(at_most, recall, precision, to_python_scalar(pos_label))
         if groups is not None or certified_by_groups(y_pred):
             raise ValueError(
-                "a ledger is for independent rows: its guarantee is not proved for groups of rows, nor for models that "
-                "were certified by groups"
+                "a ledger requires independent rows: it supports neither groups nor models that were certified by "
+                "groups"
             )
         check_same_order(y_true=y_true, y_pred=y_pred, rows=rows)
         labels = np.asarray(check_no_missing_labels(y_true, "y_true"))
@@ -302,7 +302,7 @@ class Ledger:
             raise ValueError(f"y_true must be one-dimensional, with a label for every row, got shape {labels.shape}")
         hashes = _row_hashes(rows, labels.size)
         if not hasattr(y_pred, "predict"):
-            predictions: Labels | None = _checked_predictions(y_pred, labels)
+            predictions: Labels | None = _validate_predictions(y_pred, labels)
             _check_predicted(pos_label, predictions, "the predictions")
         else:
             classes = getattr(y_pred, "classes_", None)
@@ -311,16 +311,16 @@ class Ledger:
                 _check_same_kind("classes_ of the classifier", np.asarray(classes), labels)
             check_not_trained_on(y_pred, rows)
             try:
-                predictions = _checked_predictions(y_pred.predict(copy_rows(rows)), labels)
-            except Exception:  # that it fails on these rows is an outcome, and its message would tell more
+                predictions = _validate_predictions(y_pred.predict(copy_rows(rows)), labels)
+            except Exception:  # a failure is an outcome; its message could reveal more about the rows
                 predictions = None
         if tell:
-            warn_caller(sentences.price_of_counts(statement.values(labels.size)))
-        return self._record(_Test(statement, labels, predictions, hashes, name, tell))
+            warn_caller(sentences.cost_of_counts(statement.n_possible_counts(labels.size)))
+        return self._record(_PendingAttempt(statement, labels, predictions, hashes, name, tell))
 
-    def _record(self, test: _Test) -> Attempt:
+    def _record(self, test: _PendingAttempt) -> Attempt:
         path = Path(os.path.realpath(self.path))
-        with hold_lock(path.with_name(f"{path.name}.lock"), f"ledger {str(self.path)!r}", _PATIENCE):
+        with hold_lock(path.with_name(f"{path.name}.lock"), f"ledger {str(self.path)!r}", _LOCK_TIMEOUT):
             book = self._read()
             added = book.added_rows(test.hashes)
             fingerprint = test.fingerprint
@@ -328,27 +328,27 @@ class Ledger:
                 same = entry["predictions"] == fingerprint and attempt.statement == test.statement
                 if same and not added.size and (attempt.told is not None or not test.tell):
                     return replace(attempt, left=book.budget.left, repeated=True)
-            write_file(path, book.appended(test, added, fingerprint))
+            write_file(path, book.append_attempt(test, added, fingerprint))
             return self._read().attempts[-1]
 
-    def _read(self) -> _Book:
+    def _read(self) -> _LedgerContents:
         try:
             text, links = Path(self.path).read_bytes(), os.stat(self.path).st_nlink
         except FileNotFoundError:
-            return _Book(self.delta or DEFAULT_DELTA)
-        if links > 1:  # the file is replaced, so that each name would have a ledger of its own
-            raise ValueError(f"{str(self.path)!r} has {links} names (hard links): a ledger must have one")
+            return _LedgerContents(self.delta or DEFAULT_DELTA)
+        if links > 1:  # the file is replaced, which would separate its names
+            raise ValueError(f"{str(self.path)!r} has {links} names (hard links), but a ledger must have only one")
         try:
-            found = _Book.parsed(json.loads(text))
+            contents = _LedgerContents.from_json(json.loads(text))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise ValueError(f"{str(self.path)!r} is no ledger, or was edited: {error}") from None
-        if self.delta is not None and self.delta != found.delta:
-            raise ValueError(f"{str(self.path)!r} was started with delta={found.delta:g}, got delta={self.delta:g}")
-        return found
+            raise ValueError(f"{str(self.path)!r} is not a valid ledger file: {error}") from None
+        if self.delta is not None and self.delta != contents.delta:
+            raise ValueError(f"{str(self.path)!r} was started with delta={contents.delta:g}, got delta={self.delta:g}")
+        return contents
 
 
 @dataclass(frozen=True, eq=False)
-class _Test:
+class _PendingAttempt:
     """An attempt before its outcome is known."""
 
     statement: Statement
@@ -360,17 +360,17 @@ class _Test:
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the predictions, whatever the order of the rows; for a classifier that failed of no predictions."""
+        """Digest of the predictions that does not depend on the row order; random if the classifier raised an error."""
         if self.y_pred is None:
             return secrets.token_hex(32)
         return _digest(self.hashes, row_hashes(self.y_pred, _KEY))
 
 
 @dataclass
-class _Book:
+class _LedgerContents:
     """Contents of a ledger file.
 
-    Nothing in it depends on the labels but the outcomes: by a digest of the labels others could test their guesses.
+    Apart from the outcomes, nothing in it depends on the labels: a digest of the labels would allow testing guesses.
     """
 
     delta: float
@@ -384,8 +384,8 @@ class _Book:
         self.budget = Budget(self.delta)
 
     @classmethod
-    def parsed(cls, content: dict[str, Any]) -> _Book:
-        """Check the contents of a file: every entry must follow from those before it."""
+    def from_json(cls, content: dict[str, Any]) -> _LedgerContents:
+        """Validate the contents of a file: every entry must follow from the earlier ones."""
         if content["format"] != _FORMAT:
             raise ValueError(f"its format is {content['format']!r}, this version reads {_FORMAT!r}")
         book = cls(check_level(content["delta"]))
@@ -401,10 +401,10 @@ class _Book:
         number, budget = len(self.entries) + 1, self.budget
         statement = Statement(**entry["statement"])
         told = entry["told"]
-        after = budget.after(entry["passed"], 1 if told is None else statement.values(entry["rows"]))
+        after = budget.after(entry["passed"], 1 if told is None else statement.n_possible_counts(entry["rows"]))
         expected = {"number": number, "level": budget.level, "left": after.left, "previous": self._last_hash}
         if entry["sha256"] != _entry_hash(entry) or any(entry[name] != value for name, value in expected.items()):
-            raise ValueError(f"attempt {number} does not follow from what is recorded before it")
+            raise ValueError(f"attempt {number} does not follow from the earlier attempts")
         self.entries.append(entry)
         self.budget = after
         self.attempts.append(
@@ -426,7 +426,7 @@ class _Book:
         return np.frombuffer(b"".join(base64.b64decode(block) for block in self.blocks), dtype="<u8").astype(np.uint64)
 
     def added_rows(self, hashes: _Hashes) -> _Hashes:
-        """Sorted hashes of the rows that are new; raise if known rows are missing."""
+        """Sorted hashes of new rows; raise if rows of earlier attempts are missing."""
         values, places = np.unique(np.concatenate([self.hashes, hashes]), return_inverse=True)
         known, present = (
             np.bincount(part, minlength=values.size) for part in np.split(places, [places.size - hashes.size])
@@ -435,15 +435,15 @@ class _Book:
         if missing:
             raise ValueError(
                 f"rows must contain all rows of earlier attempts, but {missing} of {int(known.sum())} are missing: "
-                "other validation rows need another ledger"
+                "use another ledger for other validation rows"
             )
         return np.repeat(values, present - known)
 
-    def appended(self, test: _Test, added: _Hashes, fingerprint: str) -> bytes:
-        """Contents of the file with one more attempt, which is evaluated here."""
+    def append_attempt(self, test: _PendingAttempt, added: _Hashes, fingerprint: str) -> bytes:
+        """Evaluate an attempt, append it, and return the new contents of the file."""
         level, counts = self.budget.level, test.statement.counts(test.y_true, test.y_pred)
         passed = test.y_pred is not None and test.statement.is_proved(counts, level)
-        after = self.budget.after(passed, test.statement.values(test.y_true.size) if test.tell else 1)
+        after = self.budget.after(passed, test.statement.n_possible_counts(test.y_true.size) if test.tell else 1)
         if added.size:
             self.blocks.append(base64.b64encode(added.astype("<u8").tobytes()).decode())
         number = len(self.entries) + 1
@@ -473,19 +473,16 @@ class _Book:
 
 def _row_hashes(rows: Any, m: int) -> _Hashes:
     if rows is None:
-        raise ValueError(
-            "rows must be the features or identifiers of the validation rows: without them other rows would not be "
-            "noticed"
-        )
+        raise ValueError("rows must be the features or identifiers of the validation rows, to detect different ones")
     hashes = row_hashes(rows, _KEY)
     if hashes.size != m:
         raise ValueError(f"rows must have one entry for each of {m} labels, got {hashes.size}")
     if np.ndim(rows) == 1 and np.unique(hashes).size < m:
-        raise ValueError("rows must hold different identifiers, got some twice; or pass features, shape (m, d)")
+        raise ValueError("rows contains duplicate identifiers; pass unique ones, or features of shape (m, d)")
     return hashes
 
 
-def _checked_predictions(y_pred: Any, labels: Labels) -> Labels:
+def _validate_predictions(y_pred: Any, labels: Labels) -> Labels:
     predictions = flatten_predictions("y_pred", check_no_missing_labels(y_pred, "y_pred"), labels.size)
     _check_same_kind("y_pred", predictions, labels)
     return predictions
@@ -499,7 +496,7 @@ def _check_same_kind(name: str, predicted: Labels, labels: Labels) -> None:
 def _check_predicted(pos_label: Any, predicted: Any, among: str) -> None:
     """Raise if a class is never predicted.
 
-    The labels are not asked: refusals cost nothing, and would tell for one class after another whether it occurs.
+    Labels are not used: errors cost no delta, and would reveal for one class after another whether it occurs.
     """
     if pos_label is not None and predicted is not None and not np.any(np.asarray(predicted) == pos_label):
         raise ValueError(f"pos_label must be one of {among}, got {pos_label!r}: otherwise recall and precision are 0")
@@ -510,12 +507,12 @@ def check_not_trained_on(model: Any, rows: Any) -> None:
     overlap = find_largest_overlap(model, rows)
     if overlap is not None and overlap.is_large:
         raise ValueError(
-            f"rows must be validation rows that no attempt trains on, but {overlap.summary} behind the model"
+            f"rows must be validation rows that are not used for training, but {overlap.summary} behind the model"
         )
 
 
 def _digest(*columns: _Hashes) -> str:
-    """SHA-256 of rows of hashes, whatever their order."""
+    """SHA-256 of rows of hashes, independent of their order."""
     order = np.lexsort(columns[::-1])
     return hashlib.sha256(np.stack(columns)[:, order].astype("<u8").tobytes()).hexdigest()
 

@@ -1,8 +1,8 @@
-"""Division of delta among the main bound and metrics, primary rule and hedge, rules, distances and classifiers.
+"""Division of delta: main bound and metrics, primary rule and hedge, rules, distances, classifiers.
 
 Every share is rounded down, so that their sum is at most delta: equation (hedge) and equation (by-class) of
-docs/mathematics.md.  `Plan.levels` has the shares of the rules.  The Occam bound divides its share further, among the
-classifiers by their prior weights.
+docs/mathematics.md.  `Plan.levels` contains the shares of the rules.  The Occam bound divides its share further, among
+the classifiers by their prior weights.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ DEFAULT_HEDGE = 0.02
 
 
 def check_hedge(hedge: Any) -> None:
-    """Raise unless `hedge` is "auto" or a number from 0 to 1.
+    """Validate `hedge`: "auto" or a number from 0 to 1.
 
     Examples
     --------
@@ -38,8 +38,8 @@ def check_hedge(hedge: Any) -> None:
         raise ValueError(f"hedge must lie in [0, 1] or be 'auto', got {hedge!r}")
 
 
-def resolve_hedge(hedge: Any, no_primary: str | None) -> float:
-    """Resolve the hedge; `no_primary` is the reason why there is no primary rule, or None.
+def resolve_hedge(hedge: Any, why_no_primary: str | None) -> float:
+    """Resolve the hedge; `why_no_primary` is the reason why there is no primary rule, or None.
 
     Examples
     --------
@@ -51,16 +51,16 @@ def resolve_hedge(hedge: Any, no_primary: str | None) -> float:
     """
     check_hedge(hedge)
     if isinstance(hedge, str):
-        return DEFAULT_HEDGE if no_primary is None else 1.0
-    if hedge < 1.0 and no_primary is not None:
-        raise ValueError(f"hedge must be 'auto' or 1 without a primary rule: {no_primary}; got {hedge!r}")
+        return DEFAULT_HEDGE if why_no_primary is None else 1.0
+    if hedge < 1.0 and why_no_primary is not None:
+        raise ValueError(f"hedge must be 'auto' or 1 without a primary rule: {why_no_primary}; got {hedge!r}")
     return float(hedge)
 
 
 def primary_level(delta: float, hedge: float) -> float:
     """Level of the primary rule, (1 - hedge) delta, rounded down.
 
-    Together with those of `hedged_level` it is at most delta.
+    The sum of this level and those of `hedged_level` is at most delta.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def divide_delta(delta: float, number: int) -> float:
 def main_level(level: float, share: float) -> float:
     """Level of the main bound beside metrics, (1 - share) level, rounded down.
 
-    Together with the levels of `level_per_bound` it is at most `level`.
+    The sum of this level and those of `level_per_bound` is at most `level`.
 
     Examples
     --------
@@ -134,26 +134,26 @@ def prior_shares(number: int, prior: FloatArray | None) -> FloatArray:
     return np.full(number, 1.0 / number) if prior is None else prior / prior.sum()
 
 
-def upper_of(count: int, rows: int, level: float) -> float:
+def clopper_pearson_upper(count: int, rows: int, level: float) -> float:
     """Clopper-Pearson upper bound from counts; 1 without rows.
 
     Examples
     --------
-    >>> round(upper_of(2, 40, 0.05), 4), upper_of(0, 0, 0.05)
+    >>> round(clopper_pearson_upper(2, 40, 0.05), 4), clopper_pearson_upper(0, 0, 0.05)
     (0.1492, 1.0)
     """
     return 1.0 if rows == 0 else float(binomial_upper(count, rows, level))
 
 
-def lower_of(count: int, rows: int, level: float) -> float:
+def clopper_pearson_lower(count: int, rows: int, level: float) -> float:
     """Clopper-Pearson lower bound from counts, 1 minus the upper bound of the complement; 0 without rows.
 
     Examples
     --------
-    >>> round(lower_of(38, 40, 0.05), 4), lower_of(0, 0, 0.05)
+    >>> round(clopper_pearson_lower(38, 40, 0.05), 4), clopper_pearson_lower(0, 0, 0.05)
     (0.8508, 0.0)
     """
-    return max(round_down(1.0 - upper_of(rows - count, rows, level)), 0.0)
+    return max(round_down(1.0 - clopper_pearson_upper(rows - count, rows, level)), 0.0)
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class SingleBest:
 
 
 def best_single(counted: ErrorCounts, delta: float, prior: FloatArray | None) -> SingleBest:
-    """Find the classifier with the smallest Occam bound, the first of several.
+    """Find the classifier with the smallest Occam bound (the first in case of ties).
 
     The bound of each classifier is at delta times its prior weight.
 
@@ -185,6 +185,6 @@ def best_single(counted: ErrorCounts, delta: float, prior: FloatArray | None) ->
     return SingleBest(best, float(bounds[best]), float(counted.risks[best]), kl)
 
 
-def plain(name: Any) -> Any:
-    """Convert a NumPy scalar to a plain Python value."""
+def to_python_scalar(name: Any) -> Any:
+    """Convert a NumPy scalar to a Python object."""
     return name.item() if isinstance(name, np.generic) else name

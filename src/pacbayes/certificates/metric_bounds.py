@@ -1,4 +1,4 @@
-"""Bounds of metrics as values, cost matrices, and joint bounds of the error rates of all classes."""
+"""Bounds of metrics, cost matrices, and joint bounds on the error rates of all classes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pacbayes._utils.arrays import FloatArray, Labels, round_down, round_up
 from pacbayes._utils.checks import check_distribution, check_number, check_numbers, make_read_only
 from pacbayes.bounds.bets import joint_upper
 from pacbayes.certificates import sentences
-from pacbayes.certificates.levels import level_per_bound, plain, upper_of
+from pacbayes.certificates.levels import clopper_pearson_upper, level_per_bound, to_python_scalar
 from pacbayes.data.split import GROUP
 
-#: The side of a bound.
+#: Values of `MetricBound.side`.
 UPPER, LOWER = "upper", "lower"
-#: What a bound refers to: a class, a slice, all examples, or all examples with other class shares.
+#: Values of `MetricBound.kind`: a class, a slice, all examples, or all examples with other class shares.
 CLASS, SLICE, ALL, SHARES = "class", "slice", "all", "shares"
 COST, BALANCED, AUC = "cost", "balanced_error", "auc"
-# Range of the largest cost of a matrix: products with it never overflow.
+# Limits of the largest cost of a matrix, so that products do not overflow.
 _LEAST_COST, _LARGEST_COST = 1e-100, 1e100
 
 
@@ -51,21 +51,21 @@ class ClassErrors:
     bets: tuple[float, ...] = ()
 
     def upper(self, shares: Sequence[float]) -> float:
-        """Upper bound of the error rate where the classes have these shares, rounded up."""
+        """Upper bound of the error rate for these class shares, rounded up."""
         if not self.bets:
             level = level_per_bound(self.level, 1.0, len(self.rows))
-            bounds = [upper_of(k, n, level) for k, n in zip(self.errors, self.rows, strict=True)]
-            return mean_up(bounds, shares)
+            bounds = [clopper_pearson_upper(k, n, level) for k, n in zip(self.errors, self.rows, strict=True)]
+            return weighted_mean_upper(bounds, shares)
         counts = [[n - k, k] for k, n in zip(self.errors, self.rows, strict=True)]
         return joint_upper([[0.0, 1.0]] * len(counts), self.bets, self.level, shares, counts)
 
 
-def mean_up(bounds: Sequence[float], shares: Sequence[float]) -> float:
+def weighted_mean_upper(bounds: Sequence[float], shares: Sequence[float]) -> float:
     """Mean of upper bounds, weighted by shares that sum to 1, rounded up.
 
     Examples
     --------
-    >>> mean_up([0.5, 1.0], [0.5, 0.5]) >= 0.75
+    >>> weighted_mean_upper([0.5, 1.0], [0.5, 0.5]) >= 0.75
     True
     """
     total = math.fsum(shares)
@@ -102,11 +102,11 @@ class MetricBound:
     of: Any
     #: "upper" or "lower".
     side: str
-    #: Rounded conservatively; 1 or 0 where no validation row is in the condition.  Costs are in units of the matrix.
+    #: The bound, rounded conservatively; 1 or 0 without any validation rows.  Costs are in units of the matrix.
     bound: float
     #: Errors for upper bounds, correct predictions for lower bounds, the total cost for costs.
     count: float
-    #: The validation rows in the condition.
+    #: Number of validation rows to which the metric applies.
     rows: int
     #: "class", "slice", "all", or "shares": all examples with other class shares.
     kind: str = ALL
@@ -118,9 +118,9 @@ class MetricBound:
     unit: str = "example"
     #: The counts of each class, for the balanced error.
     parts: ClassErrors | None = None
-    #: After a refit: whether it is about covered predictions, on which the certified classifier agrees.
+    #: Whether the bound is for covered predictions of a refit.
     covered: bool = False
-    #: Its share of delta; None for a bound that follows from others.
+    #: Share of delta; None for a bound that follows from others.
     level: float | None = None
 
     def __str__(self) -> str:
@@ -128,7 +128,7 @@ class MetricBound:
 
     @property
     def is_partial_error(self) -> bool:
-        """Whether it bounds the error rate of a class or a slice."""
+        """Whether this is a bound on the error rate of a class or a slice."""
         return self.name == "error" and self.kind in (CLASS, SLICE)
 
     @property
@@ -168,7 +168,7 @@ class Cost:
 
     See Also
     --------
-    CertifiedClassifier : Takes it among `metrics`.
+    CertifiedClassifier : Its parameter `metrics` accepts this.
     MetricBound : The guarantee.
 
     References
@@ -192,7 +192,7 @@ class Cost:
     classes: tuple[Any, ...]
 
     def __init__(self, matrix: ArrayLike, classes: Sequence[Any] | Labels) -> None:
-        named = tuple(plain(name) for name in classes)
+        named = tuple(to_python_scalar(name) for name in classes)
         table = np.array(check_numbers("matrix", matrix), dtype=np.float64)
         if table.shape != (len(named), len(named)) or len(named) < 2:
             raise ValueError(
@@ -200,7 +200,7 @@ class Cost:
                 f"shape {table.shape}"
             )
         if len(set(named)) < len(named):
-            raise ValueError(f"classes must not repeat, got {list(named)}")
+            raise ValueError(f"classes must be unique, got {list(named)}")
         if not (table >= 0.0).all() or not _LEAST_COST <= table.max() <= _LARGEST_COST:
             raise ValueError(
                 f"matrix must hold costs from 0 to {_LARGEST_COST:g}, at least one of them positive; got "
@@ -224,23 +224,25 @@ class Cost:
         """The largest possible cost, not the largest observed one: losses are fractions of it."""
         return float(self.matrix.max())
 
-    def check(self, classes: Labels) -> None:
-        """Raise unless the matrix has every class of y."""
-        missing = [name for name in map(plain, classes) if name not in self.classes]
+    def validate(self, classes: Labels) -> None:
+        """Raise if a class of y is missing in the matrix."""
+        missing = [name for name in map(to_python_scalar, classes) if name not in self.classes]
         if missing:
-            raise ValueError(f"Cost must name every class of y; {missing[0]!r} is not among {list(self.classes)}")
+            raise ValueError(
+                f"Cost must contain every class of y, but {missing[0]!r} is not among {list(self.classes)}"
+            )
 
     def losses(self, labels: Labels, n_classes: int) -> FloatArray:
         """Costs as fractions of the largest, rounded up, of shape (n_classes, n_labels).
 
-        The first `n_classes` labels are the classes.  Labels that the matrix does not have get the largest cost.
+        The first `n_classes` labels are the classes.  Labels without a row in the matrix have the largest cost.
         """
-        places = [self.classes.index(name) if name in self.classes else -1 for name in map(plain, labels)]
+        places = [self.classes.index(name) if name in self.classes else -1 for name in map(to_python_scalar, labels)]
         table = np.ones((n_classes, labels.size))
         for row, true in enumerate(places[:n_classes]):
             for column, predicted in enumerate(places):
                 cost = self.largest if min(true, predicted) < 0 else float(self.matrix[true, predicted])
-                # 0 and 1 are exact; other quotients may be half a unit too small.
+                # 0 and 1 are exact; round other quotients up.
                 exact = cost in (0.0, self.largest)
                 table[row, column] = cost / self.largest if exact else min(round_up(cost / self.largest), 1.0)
         return table
@@ -251,8 +253,8 @@ def with_class_shares(metrics: Sequence[MetricBound], shares: Any, unit: str) ->
     _check_rows(metrics, "with_class_shares")
     classes, bounds = _class_bounds(metrics)
     counted = (
-        _for_every_class(metrics, "error")
-        or _for_every_class(metrics, "recall")
+        _bounds_for_all_classes(metrics, "error")
+        or _bounds_for_all_classes(metrics, "recall")
         or [metric for metric in metrics if metric.parts is not None]
     )
     return _with_shares("classes", classes, shares, bounds, counted, unit)
@@ -260,8 +262,8 @@ def with_class_shares(metrics: Sequence[MetricBound], shares: Any, unit: str) ->
 
 def with_slice_shares(metrics: Sequence[MetricBound], shares: Any, unit: str) -> MetricBound:
     """Upper bound of the error rate for other slice shares; see `Certificate.with_slice_shares`."""
-    by_slice = _by_slice(metrics, "with_slice_shares")
-    bound = partial(mean_up, [metric.bound for metric in by_slice])
+    by_slice = _slice_bounds(metrics, "with_slice_shares")
+    bound = partial(weighted_mean_upper, [metric.bound for metric in by_slice])
     return _with_shares("slices", [metric.of for metric in by_slice], shares, [bound], by_slice, unit)
 
 
@@ -270,7 +272,7 @@ def slices_below(metrics: Sequence[MetricBound], max_error: float) -> tuple[Any,
     most = check_number("max_error", max_error, "a number between 0 and 1")
     if not 0.0 < most < 1.0:
         raise ValueError(f"max_error must lie strictly between 0 and 1, got {max_error!r}")
-    by_slice = _by_slice(metrics, "slices_below")
+    by_slice = _slice_bounds(metrics, "slices_below")
     shown: list[Any] = []
     while True:
         left = [metric for metric in by_slice if metric.of not in shown]
@@ -284,26 +286,24 @@ def _holm_bound(metric: MetricBound, number: int, left: int) -> float:
     """Upper bound at the level of `number` slices, divided among those that are left."""
     assert metric.level is not None
     level = metric.level if left == number else max(round_down(metric.level * number / left, 8.0), metric.level)
-    return upper_of(int(metric.count), metric.rows, level)
+    return clopper_pearson_upper(int(metric.count), metric.rows, level)
 
 
 def _check_rows(metrics: Sequence[MetricBound], method: str) -> None:
-    """Raise for bounds on means over groups, which are not rates of rows."""
+    """Raise for bounds on means over groups, which are not error rates of rows."""
     if any(metric.unit == GROUP for metric in metrics):
         raise ValueError(
-            f"{method} is not for groups: a bound is on the mean over the groups that have a class or slice, and the "
-            "error rate of a group is no mean of these"
+            f"{method} does not support groups: each bound is on the mean over the groups that contain a class or "
+            "slice, and the error rate of a group is not a mean of these"
         )
 
 
-def _by_slice(metrics: Sequence[MetricBound], method: str) -> list[MetricBound]:
+def _slice_bounds(metrics: Sequence[MetricBound], method: str) -> list[MetricBound]:
     """Select the bounds of the slices; raise if there are none."""
     _check_rows(metrics, method)
     by_slice = [metric for metric in metrics if (metric.name, metric.kind) == ("error", SLICE)]
     if not by_slice:
-        raise ValueError(
-            f"{method} needs a bound for every slice: fit with metrics=('error',) and slices=, a value per row"
-        )
+        raise ValueError(f"{method} requires a bound for every slice: fit with metrics=('error',) and slices=...")
     return by_slice
 
 
@@ -324,7 +324,7 @@ def _with_shares(
     return MetricBound("error", dict(shares), UPPER, bound, int(errors), rows, SHARES, unit=unit, covered=covered)
 
 
-def _for_every_class(metrics: Sequence[MetricBound], name: str) -> list[MetricBound]:
+def _bounds_for_all_classes(metrics: Sequence[MetricBound], name: str) -> list[MetricBound]:
     """Select the class bounds of a metric; empty unless every class has one."""
     by_class = [metric for metric in metrics if (metric.name, metric.kind) == (name, CLASS)]
     return by_class if len(by_class) > 1 else []
@@ -335,19 +335,19 @@ def _class_bounds(metrics: Sequence[MetricBound]) -> tuple[list[Any], list[Calla
     bounds: list[Callable[[list[float]], float]] = []
     classes: list[Any] = []
     for name in ("error", "recall"):
-        by_class = _for_every_class(metrics, name)
+        by_class = _bounds_for_all_classes(metrics, name)
         if by_class:
             classes = [metric.of for metric in by_class]
             upper = [
                 metric.bound if metric.side == UPPER else min(round_up(1.0 - metric.bound), 1.0) for metric in by_class
             ]
-            bounds.append(partial(mean_up, upper))
+            bounds.append(partial(weighted_mean_upper, upper))
     for metric in metrics:
         if metric.parts is not None:
             classes = list(metric.parts.classes)
             bounds.append(metric.parts.upper)
     if not bounds:
         raise ValueError(
-            "with_class_shares needs a bound for every class: fit with metrics=('error',), 'recall' or 'balanced_error'"
+            "with_class_shares requires a bound for every class: fit with metrics=('error',), recall or balanced_error"
         )
     return classes, bounds

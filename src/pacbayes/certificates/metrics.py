@@ -27,7 +27,7 @@ from pacbayes._utils.checks import check_number, did_you_mean, require
 from pacbayes._utils.seeds import Purpose, make_rng
 from pacbayes.bounds.auc import auc_lower, count_ordered_pairs
 from pacbayes.bounds.bets import DEFAULT_BET, best_bet, best_bets, bet_upper
-from pacbayes.certificates.levels import level_per_bound, lower_of, plain, upper_of
+from pacbayes.certificates.levels import clopper_pearson_lower, clopper_pearson_upper, level_per_bound, to_python_scalar
 from pacbayes.certificates.metric_bounds import (
     AUC,
     BALANCED,
@@ -45,7 +45,7 @@ from pacbayes.ensemble.validation import ValidationPredictions, average_by_unit,
 
 
 class MetricPlan(Protocol):
-    """The part of a `Plan` that metrics read; `Plan` itself imports this module."""
+    """Attributes of `Plan` used by metrics; `Plan` itself imports this module."""
 
     @property
     def metrics(self) -> tuple[MetricSpec, ...]:
@@ -53,7 +53,7 @@ class MetricPlan(Protocol):
 
     @property
     def share(self) -> float:
-        """The share of every rule's level that is for metrics."""
+        """The share of the level of each rule that is used for metrics."""
 
     @property
     def split(self) -> Split:
@@ -70,7 +70,7 @@ class MetricPlan(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class MetricSpec:
-    """A requested metric, with everything that is fixed for it before validation.
+    """A requested metric with its parameters, which are fixed before validation.
 
     Examples
     --------
@@ -82,28 +82,28 @@ class MetricSpec:
     name: str
     #: The single class to bound; None for every class.
     of: Any = None
-    #: The cost matrix, for costs alone.
+    #: The cost matrix; None for other metrics.
     cost: Cost | None = None
-    #: Bets fixed on training rows: one for costs; one per class for a joint bet on all classes.
+    #: Bets fixed on training rows: one for costs; one per class for a joint bound on all classes.
     bets: tuple[float, ...] = ()
 
-    def check(self, classes: Labels) -> None:
-        """Raise unless the metric fits the classes."""
+    def validate(self, classes: Labels) -> None:
+        """Raise if the metric does not match the classes."""
         if self.cost is not None:
-            self.cost.check(classes)
-        known = [plain(name) for name in classes]
+            self.cost.validate(classes)
+        known = [to_python_scalar(name) for name in classes]
         require(self.of is None or self.of in known, "MetricSpec.of", f"must be one of the classes {known}")
         fits = len(self.bets) in (0, len(known)) or self.name == COST
         require(fits, "MetricSpec.bets", "must be one for each class")
 
     def n_bounds(self, classes: Sequence[Any] | Labels) -> int:
-        """Count the bounds that share the metric's level, without slices."""
+        """Count the bounds that share the level of the metric, without slices."""
         two = self.name == AUC and len(classes) == 2
         return len(classes) if METRICS[self.name].by_class and self.of is None and not two else 1
 
 
 def parse_metrics(metrics: Any, pos_label: Any = None) -> tuple[MetricSpec, ...]:
-    """Parse the parameter `metrics`; bets are not chosen yet.
+    """Parse the parameter `metrics`, without bets.
 
     Examples
     --------
@@ -129,12 +129,12 @@ def parse_metrics(metrics: Any, pos_label: Any = None) -> tuple[MetricSpec, ...]
         specs.append(MetricSpec(metric, of=pos_label if METRICS[metric].single_class else None))
     names = [spec.name for spec in specs if spec.name != COST]
     if len(set(names)) < len(names):
-        raise ValueError(f"metrics must not repeat a name, got {metrics!r}")
+        raise ValueError(f"metrics must not contain duplicates, got {metrics!r}")
     return tuple(specs)
 
 
 def check_classes(metrics: Any, pos_label: Any, classes: Labels) -> None:
-    """Raise unless `metrics` and `pos_label` fit the classes.
+    """Raise if `metrics` or `pos_label` do not match the classes.
 
     Examples
     --------
@@ -142,35 +142,33 @@ def check_classes(metrics: Any, pos_label: Any, classes: Labels) -> None:
     Traceback (most recent call last):
     ValueError: pos_label must be one of the classes ['ill', 'well'], got 'sick'
     """
-    known = [plain(name) for name in classes]
-    if pos_label is not None and plain(pos_label) not in known:
+    known = [to_python_scalar(name) for name in classes]
+    if pos_label is not None and to_python_scalar(pos_label) not in known:
         raise ValueError(f"pos_label must be one of the classes {known}, got {pos_label!r}")
     for spec in parse_metrics(metrics, pos_label):
-        spec.check(classes)
+        spec.validate(classes)
 
 
-def compares_recall(risk: Any, pos_label: Any) -> bool:
-    """Whether several classifiers are compared by their recall of a class; raise unless it is recall or error.
+def is_recall_comparison(risk: Any, pos_label: Any) -> bool:
+    """Whether `risk` is the recall of a class; raise unless it is "recall" or "error".
 
     Examples
     --------
-    >>> compares_recall("error", None), compares_recall("recall", "ill")
+    >>> is_recall_comparison("error", None), is_recall_comparison("recall", "ill")
     (False, True)
-    >>> compares_recall("f1", "ill")
+    >>> is_recall_comparison("f1", "ill")
     Traceback (most recent call last):
-    ValueError: risk must be 'error' or 'recall', got 'f1': several classifiers are compared by these alone
+    ValueError: risk must be 'error' or 'recall', got 'f1'
     """
     if risk not in ("error", "recall"):
-        raise ValueError(
-            f"risk must be 'error' or 'recall', got {risk!r}: several classifiers are compared by these alone"
-        )
+        raise ValueError(f"risk must be 'error' or 'recall', got {risk!r}")
     if (risk == "recall") == (pos_label is None):
-        raise ValueError("risk='recall' needs pos_label, the class; risk='error' takes none")
+        raise ValueError("pos_label must be set when risk='recall' and must be None when risk='error'")
     return bool(risk == "recall")
 
 
 def check_metrics_share(share: Any) -> float:
-    """Raise unless `metrics_share`, the share of a rule's level that is for its metrics, lies in (0, 1).
+    """Validate `metrics_share`: a number strictly between 0 and 1.
 
     Examples
     --------
@@ -189,17 +187,17 @@ def check_metrics_share(share: Any) -> float:
 
 @dataclass(frozen=True, eq=False)
 class RulePredictions:
-    """A rule's predictions for the validation rows, with a metric to bound and the rule's level."""
+    """Predictions of a rule for the validation rows, with a metric to bound and the level of the rule."""
 
     spec: MetricSpec
     y_pred: NDArray[Any]
     plan: MetricPlan
     predictions: ValidationPredictions
-    #: The whole level of the rule, the part of its main bound included.
+    #: The level of the rule, including the part used by its main bound.
     level: float
 
     def level_per_bound(self, n_bounds: int) -> float:
-        """Level of each of the bounds that share the metric's level."""
+        """Level of each of `n_bounds` bounds that share the level of the metric."""
         return level_per_bound(self.level, self.plan.share, len(self.plan.metrics) * n_bounds)
 
     @property
@@ -221,7 +219,7 @@ class RulePredictions:
 
 @dataclass(frozen=True, eq=False)
 class ClassCounts:
-    """Validation rows of each class: true positives, rows of the class, rows predicted as the class; and all rows."""
+    """Numbers of true positives, actual rows and predicted rows of each class, and the total number of rows."""
 
     hits: Rows
     actual: Rows
@@ -230,7 +228,7 @@ class ClassCounts:
 
 
 _BoundMetric = Callable[[RulePredictions], list[MetricBound]]
-# The counted rows and the rows in the condition, for every class.
+# Computes numerator and denominator of a rate for every class.
 _Condition = Callable[[ClassCounts], tuple[Rows, Rows]]
 
 
@@ -246,11 +244,11 @@ def f1_of_jaccard(index: float) -> float:
 
 
 def _f1_lower(count: int, rows: int, level: float) -> float:
-    return f1_of_jaccard(lower_of(count, rows, level))
+    return f1_of_jaccard(clopper_pearson_lower(count, rows, level))
 
 
-def _by_class(condition: _Condition, lower: Callable[[int, int, float], float]) -> _BoundMetric:
-    """Make a metric with a lower bound for every class, from the rows in a condition."""
+def _lower_bounds_by_class(condition: _Condition, lower: Callable[[int, int, float], float]) -> _BoundMetric:
+    """Make a metric that has a lower bound for every class."""
 
     def bounds(rule: RulePredictions) -> list[MetricBound]:
         spec, classes = rule.spec, rule.predictions.classes
@@ -258,7 +256,7 @@ def _by_class(condition: _Condition, lower: Callable[[int, int, float], float]) 
         level = rule.level_per_bound(spec.n_bounds(classes))
         return [
             MetricBound(spec.name, name, LOWER, lower(k, n, level), k, n, CLASS, unit=rule.unit, level=level)
-            for name, k, n in zip(map(plain, classes), counts.tolist(), rows.tolist(), strict=True)
+            for name, k, n in zip(map(to_python_scalar, classes), counts.tolist(), rows.tolist(), strict=True)
             if spec.of in (None, name)
         ]
 
@@ -266,7 +264,7 @@ def _by_class(condition: _Condition, lower: Callable[[int, int, float], float]) 
 
 
 def _bound_errors(rule: RulePredictions) -> list[MetricBound]:
-    """Clopper-Pearson bounds of the error rate in every class and every slice; bets on the means of groups."""
+    """Clopper-Pearson bounds on the error rate of every class and slice; betting bounds for groups."""
     predictions, slices = rule.predictions, rule.plan.slices
     if rule.unit == GROUP:
         return _bound_errors_of_groups(rule)
@@ -279,9 +277,9 @@ def _bound_errors(rule: RulePredictions) -> list[MetricBound]:
     bounds = [
         MetricBound(
             "error",
-            plain(name),
+            to_python_scalar(name),
             UPPER,
-            upper_of(n - k, n, class_level),
+            clopper_pearson_upper(n - k, n, class_level),
             n - k,
             n,
             CLASS,
@@ -300,15 +298,15 @@ def _bound_errors(rule: RulePredictions) -> list[MetricBound]:
     wrong = np.bincount(predictions.slices[rule.y_pred != predictions.y_true], minlength=len(slices)).tolist()
     common: dict[str, Any] = {"kind": SLICE, "column": rule.plan.slice_column, "unit": rule.unit, "level": slice_level}
     return bounds + [
-        MetricBound("error", name, UPPER, upper_of(k, n, slice_level), k, n, **common)
+        MetricBound("error", name, UPPER, clopper_pearson_upper(k, n, slice_level), k, n, **common)
         for name, k, n in zip(slices, wrong, rows, strict=True)
     ]
 
 
 def _bound_errors_of_groups(rule: RulePredictions) -> list[MetricBound]:
-    """Bounds of the per-group error rates in every class and slice, averaged over the groups that have it."""
+    """Bounds on the per-group error rate of every class and slice, averaged over groups that contain it."""
     predictions, slices, column = rule.predictions, rule.plan.slices, rule.plan.slice_column
-    kinds, classes = 2 if slices else 1, [*map(plain, predictions.classes)]
+    kinds, classes = 2 if slices else 1, [*map(to_python_scalar, predictions.classes)]
     bets = rule.spec.bets or (DEFAULT_BET,) * len(classes)
     parts: list[tuple[str, str, Any, Sequence[Any], Sequence[float]]] = [(CLASS, "", predictions.y_true, classes, bets)]
     if slices:
@@ -327,7 +325,7 @@ def _bound_errors_of_groups(rule: RulePredictions) -> list[MetricBound]:
 
 
 def _group_means(wrong: NDArray[np.bool_], where: NDArray[np.bool_], split: Split) -> FloatArray:
-    """Error rate of each validation group on its rows of a mask, rounded up; of the groups that have any."""
+    """Error rate of each validation group on the rows of a mask, rounded up; groups without such rows are omitted."""
     assert split.units is not None
     groups = split.units[split.validation_rows]
     sizes = np.bincount(groups[where], minlength=1)
@@ -337,16 +335,16 @@ def _group_means(wrong: NDArray[np.bool_], where: NDArray[np.bool_], split: Spli
 
 
 def _bound_youden(rule: RulePredictions) -> list[MetricBound]:
-    """Lower bounds of recall + specificity - 1 for every class; each of the two has half of the level."""
+    """Lower bounds of recall + specificity - 1 for every class; each of the two uses half of the level."""
     spec, classes, counts = rule.spec, rule.predictions.classes, rule.counts()
     level = rule.level_per_bound(2 * spec.n_bounds(classes))
     others = counts.n - counts.actual
     rejected = others - counts.predicted + counts.hits
     columns = (column.tolist() for column in (counts.hits, counts.actual, rejected, others))
     bounds = []
-    for name, hits, true, right, rest in zip(map(plain, classes), *columns, strict=True):
-        # Random guessing has the index 0; the smallest possible is -1.
-        index = lower_of(hits, true, level) + lower_of(right, rest, level) - 1.0
+    for name, hits, true, right, rest in zip(map(to_python_scalar, classes), *columns, strict=True):
+        # The index is 0 for random guessing, and at least -1.
+        index = clopper_pearson_lower(hits, true, level) + clopper_pearson_lower(right, rest, level) - 1.0
         bound = max(index - 8.0 * EPS, -1.0)
         if spec.of in (None, name):
             bounds.append(
@@ -358,11 +356,11 @@ def _bound_youden(rule: RulePredictions) -> list[MetricBound]:
 
 
 def _bound_auc(rule: RulePredictions) -> list[MetricBound]:
-    """Lower bounds of the AUC of each class against the rest; with two classes, of the positive one alone."""
+    """Lower bounds of the AUC of each class against the rest; for two classes, of the positive class only."""
     scores, spec, classes = rule.predictions.probabilities, rule.spec, rule.predictions.classes
     if scores is None:
         return []
-    names, y_true = [*map(plain, classes)], rule.predictions.y_true
+    names, y_true = [*map(to_python_scalar, classes)], rule.predictions.y_true
     # With two classes, the AUC is the same for both.
     of = names[1] if spec.of is None and len(names) == 2 else spec.of
     level, bounds = rule.level_per_bound(spec.n_bounds(classes)), []
@@ -381,7 +379,7 @@ def _bound_balanced_error(rule: RulePredictions) -> list[MetricBound]:
     counts, classes = rule.counts(), rule.predictions.classes
     wrong = counts.actual - counts.hits
     parts = ClassErrors(
-        tuple(map(plain, classes)),
+        tuple(map(to_python_scalar, classes)),
         tuple(wrong.tolist()),
         tuple(counts.actual.tolist()),
         rule.level_per_bound(1),
@@ -409,7 +407,7 @@ def _bound_cost(rule: RulePredictions) -> list[MetricBound]:
     level = rule.level_per_bound(1)
     mean = bet_upper(values, rule.spec.bets[0], level, counts)
     bound = cost.largest if mean == 1.0 else min(round_up(mean * cost.largest), cost.largest)
-    # The total is only displayed: it is not rounded up.
+    # The total is not rounded up, because it is only displayed.
     exact = float(sum(Fraction(value) * count for value, count in zip(values.tolist(), counts.tolist(), strict=True)))
     total = float(f"{exact * cost.largest:.12g}")
     return [MetricBound(COST, None, UPPER, bound, total, int(counts.sum()), unit=rule.unit, level=level)]
@@ -426,13 +424,13 @@ class OutOfFoldPredictions:
     y_true: NDArray[Any]
     labels: Labels
     n_classes: int
-    #: The groups of the training rows; None where rows are independent draws.
+    #: The groups of the training rows; None if rows are independent.
     groups: Rows | None
     #: The number of validation rows, or groups.
     m: int
 
     def means(self, losses: FloatArray) -> FloatArray:
-        """Losses of the independent draws: of the rows, or the mean of each group."""
+        """Losses of the sampling units: of the rows, or means of the groups."""
         if self.groups is None:
             return losses
         _, places, sizes = np.unique(self.groups, return_inverse=True, return_counts=True)
@@ -446,7 +444,7 @@ class OutOfFoldPredictions:
 def _choose_error_bets(
     spec: MetricSpec, out_of_fold: OutOfFoldPredictions | None, classes: Labels, m: int, level: float
 ) -> MetricSpec:
-    """Choose the bet of each class for groups, from the training groups that have it."""
+    """Choose the bet of each class on the training groups that contain it."""
     if out_of_fold is None or out_of_fold.groups is None:
         return spec
     wrong, number = out_of_fold.y_pred != out_of_fold.y_true, max(np.unique(out_of_fold.groups).size, 1)
@@ -469,14 +467,14 @@ def _choose_cost_bet(
     return replace(spec, bets=(best_bet(losses, m, level),))
 
 
-# The expected error rate of every class of prefit classifiers.
+# Assumed error rate of every class for bets on prefit classifiers.
 _EXPECTED = 0.1
 
 
 def _choose_balanced_bets(
     spec: MetricSpec, out_of_fold: OutOfFoldPredictions | None, classes: Labels, m: int, level: float
 ) -> MetricSpec:
-    """Choose a joint bet on all classes, where its bound is expected to be smaller than that of separate bounds."""
+    """Choose a joint bet on all classes if its bound is expected to be smaller than with separate bounds."""
     number = int(classes.size)
     if out_of_fold is None:
         rows = [max(m // number, 1)] * number
@@ -504,9 +502,9 @@ def choose_bets(
     level: float,
     share: float,
 ) -> tuple[MetricSpec, ...]:
-    """Choose the bets of all metrics for the primary rule's level, on training rows alone.
+    """Choose the bets of all metrics on training rows, for the level of the primary rule.
 
-    `out_of_fold` is None for prefit classifiers, whose training rows are not known.
+    `out_of_fold` is None for prefit classifiers, whose training rows are unknown.
     """
     metric_level = level_per_bound(level, share, max(len(specs), 1))
     chosen = []
@@ -523,15 +521,15 @@ def choose_bets(
 
 @dataclass(frozen=True)
 class Metric:
-    """How a metric is bounded; a new metric is an entry of `METRICS` and of `sentences.WORDS`."""
+    """Definition of a metric; new metrics are added to `METRICS` and `sentences.WORDS`."""
 
     #: Computes the bounds from a rule's predictions.
     bounds: _BoundMetric
-    #: Whether every class has a bound of its own.
+    #: Whether there is a bound for every class.
     by_class: bool = True
     #: Whether `pos_label` restricts it to a single class.
     single_class: bool = True
-    #: Whether it is proved for groups of rows.
+    #: Whether groups are supported.
     groups: bool = False
     #: Chooses bets on training rows.
     choose_bets: Callable[[MetricSpec, OutOfFoldPredictions | None, Labels, int, float], MetricSpec] | None = None
@@ -540,10 +538,12 @@ class Metric:
 #: All metrics by name.
 METRICS: dict[str, Metric] = {
     "error": Metric(_bound_errors, single_class=False, groups=True, choose_bets=_choose_error_bets),
-    "recall": Metric(_by_class(lambda c: (c.hits, c.actual), lower_of)),
-    "precision": Metric(_by_class(lambda c: (c.hits, c.predicted), lower_of)),
-    "f1": Metric(_by_class(lambda c: (c.hits, c.actual + c.predicted - c.hits), _f1_lower)),
-    "specificity": Metric(_by_class(lambda c: (c.n - c.actual - c.predicted + c.hits, c.n - c.actual), lower_of)),
+    "recall": Metric(_lower_bounds_by_class(lambda c: (c.hits, c.actual), clopper_pearson_lower)),
+    "precision": Metric(_lower_bounds_by_class(lambda c: (c.hits, c.predicted), clopper_pearson_lower)),
+    "f1": Metric(_lower_bounds_by_class(lambda c: (c.hits, c.actual + c.predicted - c.hits), _f1_lower)),
+    "specificity": Metric(
+        _lower_bounds_by_class(lambda c: (c.n - c.actual - c.predicted + c.hits, c.n - c.actual), clopper_pearson_lower)
+    ),
     BALANCED: Metric(_bound_balanced_error, by_class=False, single_class=False, choose_bets=_choose_balanced_bets),
     "youden": Metric(_bound_youden),
     AUC: Metric(_bound_auc),

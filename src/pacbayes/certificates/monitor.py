@@ -35,16 +35,16 @@ from pacbayes.data.dataset import (
 )
 from pacbayes.data.split import GROUP
 
-#: The risks that the eight bets expect, as multiples of the bound; `bets_against` replaces those near 1 or above.
+#: Risks of the eight alternatives that are bet on, as multiples of the bound; `bets_against` lowers those near 1.
 MULTIPLES = tuple(round(1.25 * 6.4 ** (k / 7), 4) for k in range(8))
 #: Computes losses from the arguments of `update`: 1 for a wrong prediction, 0 for a correct one.
 Wrong = Callable[..., ArrayLike]
 # Format name and version of saved monitors.
 _FORMAT = "pacbayes monitor 3"
-# The factor of an error at the bound 0: a single error raises the alarm.
+# Factor of an error if the bound is 0: a single error raises the alarm.
 _WIN_AT_ZERO = 1e300
 _INITIAL_CAPACITY = 256
-# Lowering the capital keeps it valid; an infinite capital could never decrease again.
+# The capital is limited, which is valid: an infinite capital could never decrease again.
 _MAX_CAPITAL = 1e300
 # A step has at most nine roundings, each of half an EPS (see docs/mathematics.md); the sum over bets has eleven.
 _DOWN = 1.0 - 8.0 * EPS
@@ -97,12 +97,12 @@ def bets_against(bound: float, multiples: tuple[float, ...] = MULTIPLES) -> Bets
     B, lose, win = Fraction(bound), [], []
     for c in map(Fraction, multiples):
         p = min(c * B, 1 - (1 - B) / c)
-        lose.append(_down((1 - p) / (1 - B)) if B < 1 else float(1 / c))
-        win.append(_down(p / B) if B > 0 else _WIN_AT_ZERO)
+        lose.append(_round_down((1 - p) / (1 - B)) if B < 1 else float(1 / c))
+        win.append(_round_down(p / B) if B > 0 else _WIN_AT_ZERO)
     return Bets(np.array(lose), np.array(win))
 
 
-def _down(exact: Fraction) -> float:
+def _round_down(exact: Fraction) -> float:
     """Round an exact number down to a double."""
     near = float(exact)
     return near if Fraction(near) <= exact else nextafter(near, -inf)
@@ -124,7 +124,7 @@ class EProcess:
     def update(self, losses: FloatArray) -> FloatArray:
         """Update with losses in [0, 1], and return the e-value after each."""
         e_values = np.empty(losses.size)
-        _compiled()(losses, float(self._rows), self._capital, self._bets.lose, self._bets.win, e_values)
+        _compile_update()(losses, float(self._rows), self._capital, self._bets.lose, self._bets.win, e_values)
         self._rows += losses.size
         return e_values
 
@@ -265,9 +265,9 @@ class Monitor:
         losses = _check_wrong(wrong)
         if (groups is None) is (self.unit == GROUP):
             raise ValueError(
-                "groups must name the group of every row: the certificate is about groups"
+                "groups are required, because the certificate is for groups"
                 if groups is None
-                else "groups must be None: the certificate is about rows"
+                else "groups must be None, because the certificate is for rows"
             )
         if groups is not None:
             numbers = check_groups(groups, losses.size)
@@ -293,7 +293,7 @@ class Monitor:
 
     @property
     def alarm(self) -> bool:
-        """Whether there was an alarm."""
+        """Whether the alarm was raised."""
         return self.alarm_at is not None
 
     @property
@@ -390,7 +390,7 @@ class Monitor:
         Returns
         -------
         Monitor
-            Its `update` takes y_true and y_pred; `resume` is for the monitor of a model.
+            Its `update` requires y_true and y_pred; use `resume` for the monitor of a model.
         """
         try:
             return cls._from_dict(json.loads(Path(path).read_bytes()))
@@ -405,7 +405,7 @@ class Monitor:
         )
         texts = {name: state[name] for name in ("about", "fingerprint")}
         for name, text in texts.items():
-            require(isinstance(text, str), name, "must be text")
+            require(isinstance(text, str), name, "must be a string")
         require_choice(state["unit"], "unit", PLURAL)
         monitor = cls(state["bound"], state["alpha"], unit=state["unit"], **texts)
         require_int(state["rows"], "rows", 0, _MAX_ROWS)
@@ -435,7 +435,7 @@ class Monitor:
         """
         stored = Monitor.load(path)
         if self.rows:
-            raise ValueError(f"resume requires a monitor that has seen no rows, but this one has seen {self.rows}")
+            raise ValueError(f"resume requires a monitor without rows, got {self.rows} rows")
         for name in ("bound", "alpha", "unit"):
             if getattr(stored, name) != getattr(self, name):
                 raise ValueError(
@@ -448,10 +448,10 @@ class Monitor:
 
 
 def _check_wrong(wrong: ArrayLike) -> FloatArray:
-    """Convert row-wise errors to losses 0 and 1, or raise."""
+    """Validate row-wise errors and convert them to losses 0 and 1."""
     check_not_masked("wrong", wrong)
     values = np.asarray(wrong)
-    expected = "wrong must hold a boolean, or 0 or 1, for every row"
+    expected = "wrong must contain a boolean, or 0 or 1, for every row"
     if values.ndim != 1 or (values.dtype.kind not in "biuf" and values.size):
         raise ValueError(f"{expected}; got shape {values.shape} of {values.dtype}")
     losses = values.astype(np.float64)
@@ -484,7 +484,7 @@ def _update_e_values(
 
 
 @cache
-def _compiled() -> Any:
+def _compile_update() -> Any:
     """Compile `_update_e_values`; numba is imported on first use.
 
     Without fastmath: batches of any size give the same bits.

@@ -1,4 +1,4 @@
-"""Everything that is fixed before validation."""
+"""The plan of a fit: everything that is fixed before validation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pacbayes.ensemble.cross_validation import CrossValidation
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The decisions of a fit that depend on the training rows or the user alone.
+    """Settings, rules and levels of a fit, which do not depend on the validation labels.
 
     Examples
     --------
@@ -45,9 +45,9 @@ class Plan:
     split: Split
     #: All guarantees of a certificate together fail with at most this probability.
     delta: float = 0.05
-    #: The share of delta for choices made on the validation rows; the rest is for the primary rule.
+    #: Share of delta for choices made on the validation rows; the primary rule uses the rest.
     hedge: float = 1.0
-    #: The requested metrics, and their share of every rule's level.
+    #: The requested metrics, and their share of the level of each rule.
     metrics: tuple[MetricSpec, ...] = ()
     metrics_share: float = 0.2
     #: The prior, None for the uniform one, and its origin: a key of `sentences.PRIORS`.
@@ -64,17 +64,17 @@ class Plan:
     majority_class: Any = None
     #: The positive class, whose misses are reported; None by default.
     positive: Any = None
-    #: The decision rule, and its candidate thresholds: of a confidence, or of the probability of a class.
+    #: The decision, and its candidate thresholds on the confidence or on the probability of a class.
     decision: Decision | None = None
     thresholds: ConfidenceGrid | ThresholdGrid | None = None
-    #: After a refit on all rows, the way to predict, whose covered predictions are certified; else None.
+    #: Voting of the refitted model; None without a refit.
     refit: str | None = None
-    #: The values of the slice column, in order, and its name.
+    #: Sorted values of the slice column, and its name.
     slices: tuple[Any, ...] = ()
     slice_column: str = ""
-    #: Sorted hashes of all rows, to detect them among new rows; None for rows that cannot be hashed, or too many.
+    #: Sorted hashes of all rows, to detect them among new rows; None if rows cannot be hashed or are too many.
     row_fingerprints: NDArray[np.int64] | None = None
-    #: How the columns of a table were read.
+    #: Column types and file format of a table.
     schema: Schema | None = None
 
     def __post_init__(self) -> None:
@@ -82,12 +82,12 @@ class Plan:
 
     @property
     def needs_soft(self) -> bool:
-        """Whether the decision is about probabilities, which only the soft vote has."""
+        """Whether the decision requires the probabilities of the soft vote."""
         return isinstance(self.decision, NEEDS_SOFT)
 
     @property
     def needs_probabilities(self) -> bool:
-        """Whether the soft vote's probabilities of all classes are observed: for prediction sets, and for the AUC."""
+        """Whether probabilities of all classes are required on the validation rows: for prediction sets or the AUC."""
         return isinstance(self.decision, PredictionSet) or any(spec.name == AUC for spec in self.metrics)
 
     @property
@@ -97,7 +97,7 @@ class Plan:
 
     @property
     def share(self) -> float:
-        """The share of every rule's level for metrics; 0 without metrics."""
+        """The share of the level of each rule used by metrics; 0 without metrics."""
         return self.metrics_share if self.metrics else 0.0
 
     @property
@@ -107,25 +107,25 @@ class Plan:
 
     @cached_property
     def distances(self) -> tuple[Distance, ...]:
-        """The distances as objects; Catoni's parameter may come from cross-validation."""
+        """The distances as objects, with Catoni's parameter from cross-validation if it is not set."""
         return resolve_distances(self.distance, self.cross_validation, self.split.m, self.hedged_level or self.delta)
 
     @cached_property
     def levels(self) -> dict[Rule, float]:
-        """Each rule's share of delta: 1 - hedge for the primary rule, equal shares of the hedge for alternatives.
+        """Share of delta of each rule: 1 - hedge for the primary rule, equal shares of the hedge for alternatives.
 
-        A primary rule without alternatives has all of it.  Fixed rules come first, then those optimised on the
+        A primary rule without alternatives uses all of delta.  Fixed rules come first, then those optimised on the
         validation rows.
         """
-        return self.levels_of(self.main_level)
+        return self.levels_for_delta(self.main_level)
 
-    def levels_of(self, delta: float) -> dict[Rule, float]:
+    def levels_for_delta(self, delta: float) -> dict[Rule, float]:
         """Levels of all rules that share `delta` instead of `main_level`.
 
         Examples
         --------
         >>> from pacbayes.data.split import make_validation_split
-        >>> list(Plan(make_validation_split(100)).levels_of(0.01).values())
+        >>> list(Plan(make_validation_split(100)).levels_for_delta(0.01).values())
         [0.01, 0.01, 0.01]
         """
         levels: dict[Rule, float] = {}
@@ -133,18 +133,18 @@ class Plan:
             primary = self.primary_rules.get(voting)
             alternatives = [rule for rule in self._alternatives if rule.voting == voting]
             if primary is not None:
-                levels[primary] = primary_level(delta, self.hedge_of(voting))
+                levels[primary] = primary_level(delta, self.hedge_for_voting(voting))
             levels |= dict.fromkeys(alternatives, hedged_level(delta, self.hedge, max(len(alternatives), 1)))
         return levels
 
     @cached_property
     def primary_rules(self) -> dict[str, FixedRule]:
-        """The primary rules, which have most of delta, by way of predicting."""
+        """The primary rules by voting."""
         return {rule.voting: rule for rule in self.fixed_rules if rule.name == PRIMARY}
 
     @cached_property
     def _alternatives(self) -> tuple[Rule, ...]:
-        """The rules that share the hedge: alternatives to the primary rules, and rules optimised on validation rows."""
+        """Rules that share the hedge: alternatives to the primary rules, and rules optimised on the validation rows."""
         if self.hedge == 0.0:
             return ()
         settings = (self.distances, self.constant, self.prior)
@@ -160,32 +160,32 @@ class Plan:
 
     @property
     def votings(self) -> tuple[str, ...]:
-        """The available ways of predicting; the soft vote only if it is a primary rule."""
+        """Available votings; "soft" only if there is a primary soft vote."""
         return VOTINGS if SOFT in self.primary_rules else VOTINGS[1:]
 
     @property
     def default_voting(self) -> str:
-        """The default way of predicting."""
+        """The default voting."""
         if self.refit is not None:
             return self.refit
         if SOFT in self.votings:
             return SOFT
         return "best" if self.split.prefit else "stochastic"
 
-    def hedge_of(self, voting: str) -> float:
-        """Hedge of a way of predicting: 0 for the soft vote, which has no alternatives."""
+    def hedge_for_voting(self, voting: str) -> float:
+        """Hedge of a voting; 0 for the soft vote, which has no alternatives."""
         return 0.0 if voting == SOFT else self.hedge
 
     @property
     def holdout(self) -> int | None:
-        """The classifier chosen by cross-validation, or as `primary`; None without such a choice."""
+        """Index of the classifier chosen by cross-validation or by `primary`; None if there is none."""
         if self.cross_validation is not None:
             return self.cross_validation.first_best if self.hedge == 1.0 else self.cross_validation.middle_best
         return self.primary_rules["best"].index if "best" in self.primary_rules else None
 
     @property
     def bet(self) -> float | None:
-        """The bet on the losses of groups, the same for all fixed rules; None if there is none."""
+        """The bet on the losses of groups, equal for all fixed rules; None without groups."""
         return self.fixed_rules[0].bet if self.fixed_rules else None
 
     @cached_property
@@ -194,6 +194,6 @@ class Plan:
         return draw_key(self.split.seed)
 
 
-def without_hedge(rules: tuple[FixedRule, ...]) -> tuple[FixedRule, ...]:
-    """Select the primary rules, for fits without hedge."""
+def select_primary_rules(rules: tuple[FixedRule, ...]) -> tuple[FixedRule, ...]:
+    """Select the primary rules; alternatives are not used if the hedge is 0."""
     return tuple(rule for rule in rules if rule.name == PRIMARY)

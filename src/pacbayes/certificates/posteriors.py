@@ -1,10 +1,10 @@
 """Predictions for the validation rows, and the posterior optimised on them.
 
-`predict_validation` is the only place of a fit that predicts validation rows: with every classifier, once, and with the
-probabilities of those in a soft vote.
+`predict_validation` is the only function of a fit that predicts validation rows, once with every classifier, including
+probabilities for a soft vote.
 
 The posterior need not be optimal: the PAC-Bayes bound holds for all posteriors simultaneously, and is evaluated at the
-weights as they are.
+weights that are used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.primary import check_distances
-from pacbayes.certificates.thresholds import ThresholdGrid, confidence, on_grid
+from pacbayes.certificates.thresholds import ThresholdGrid, confidence, round_to_grid
 from pacbayes.certificates.voting import SOFT, float_weights, integer_weights
 from pacbayes.data.dataset import Dataset
 from pacbayes.data.rows import pick_rows
@@ -32,7 +32,7 @@ from pacbayes.posteriors.posterior import Posterior, Problem
 
 @dataclass(frozen=True, eq=False)
 class Posteriors:
-    """The result of optimisation on the validation rows.
+    """Posterior optimised on the validation rows, if any.
 
     See Also
     --------
@@ -97,11 +97,11 @@ def choose_posterior(
     level = divide_delta(check_level(delta), len(distances))
     if level <= 0.0:
         raise ValueError(f"delta must be large enough to be divided among {len(distances)} distances, got {delta!r}")
-    posteriors = (_optimal_rounded(risks, m, one, level, prior, constant) for one in distances)
+    posteriors = (_optimise_and_round(risks, m, one, level, prior, constant) for one in distances)
     return min(posteriors, key=lambda posterior: posterior.bound)
 
 
-def restored_posterior(
+def restore_posterior(
     weights: FloatArray,
     risks: FloatArray,
     m: int,
@@ -111,22 +111,22 @@ def restored_posterior(
     prior: FloatArray | None,
     constant: str,
 ) -> Posterior:
-    """Posterior with stored weights, at its own level `delta`, and the lower bound of a new optimisation.
+    """Restore a posterior from stored weights, with the lower bound of a new optimisation.
 
-    The weights may come from another version, whose last bits differ, or from anyone: their bound holds for any
-    weights, and no posterior has a bound below `lower_bound`.
+    Stored weights need not be optimal: the bound is recomputed and holds for any weights, and no posterior has a bound
+    below `lower_bound`.
 
     Examples
     --------
     >>> risks = np.array([0.1, 0.2])
-    >>> posterior = restored_posterior(
+    >>> posterior = restore_posterior(
     ...     np.array([0.5, 0.5]), risks, 100, distance="kl", delta=0.05, prior=None, constant="exact"
     ... )
     >>> best = choose_posterior(risks, 100, distance="kl", delta=0.05, prior=None, constant="exact")
     >>> bool(posterior.bound > best.bound), posterior.lower_bound == best.lower_bound, posterior.converged
     (True, True, False)
     """
-    optimal = _optimal_rounded(risks, m, distance, delta, prior, constant)
+    optimal = _optimise_and_round(risks, m, distance, delta, prior, constant)
     if np.array_equal(optimal.weights, weights):
         return optimal
     with default_errstate():
@@ -141,7 +141,7 @@ def restored_posterior(
         )
 
 
-def _optimal_rounded(
+def _optimise_and_round(
     risks: FloatArray, m: int, distance: str | Distance, delta: float, prior: FloatArray | None, constant: str
 ) -> Posterior:
     """Optimise the posterior, and round its weights to multiples of 2^-52."""
@@ -156,7 +156,7 @@ def _optimal_rounded(
 def predict_validation(members: Members, plan: Plan, data: Dataset, n_jobs: int | None = None) -> ValidationPredictions:
     """Predict the validation rows with every classifier and every fixed rule.
 
-    Fixed rules require that all classifiers share their validation rows.
+    Fixed rules require a validation set shared by all classifiers.
     """
     predictions = collect_predictions(members, data, plan.split, n_jobs)
     if not plan.fixed_rules:
@@ -176,13 +176,13 @@ def predict_validation(members: Members, plan: Plan, data: Dataset, n_jobs: int 
         predictions = replace(predictions, probabilities=plan.soft.grid_probabilities(means, n_classes))
     if plan.thresholds is None:
         return predictions
-    # Scores of the soft vote, for every way of predicting: any score fixed on the training rows is valid.
+    # The scores of the soft vote are used for all votings: any score fixed on the training rows is valid.
     soft = plan.soft
     assert means is not None
     if isinstance(plan.thresholds, ThresholdGrid):
         probabilities = soft.soft.expand(means, n_classes)
         scores = np.full(rule_predictions.shape, -np.inf)
-        scores[plan.fixed_rules.index(soft)] = on_grid(
+        scores[plan.fixed_rules.index(soft)] = round_to_grid(
             probabilities[:, predictions.encode_class(plan.thresholds.positive)]
         )
         return replace(predictions, scores=scores)

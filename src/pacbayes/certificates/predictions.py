@@ -17,13 +17,13 @@ from pacbayes.certificates.certificate import PRESPECIFIED, Certificate
 from pacbayes.certificates.certify import certify
 from pacbayes.certificates.compatibility import Choices
 from pacbayes.certificates.decisions import PredictionSet
-from pacbayes.certificates.levels import plain
+from pacbayes.certificates.levels import to_python_scalar
 from pacbayes.certificates.metric_bounds import AUC
 from pacbayes.certificates.metrics import MetricSpec, check_classes, check_metrics_share, choose_bets, parse_metrics
-from pacbayes.certificates.plan import Plan, without_hedge
+from pacbayes.certificates.plan import Plan, select_primary_rules
 from pacbayes.certificates.posteriors import Posteriors
 from pacbayes.certificates.primary import prefit_rules
-from pacbayes.certificates.sets import certify_sets_of, check_probabilities
+from pacbayes.certificates.sets import calibrate_sets, check_probabilities
 from pacbayes.certificates.voting import PRIMARY
 from pacbayes.data.dataset import (
     Dataset,
@@ -66,8 +66,8 @@ def certify_predictions(
     metrics, metrics_share, pos_label
         Metrics to bound, as for `CertifiedClassifier`.
     groups : array_like of shape (m,), optional
-        The group of every row.  The certificate is then on the per-group error rate; of the metrics, error rates and
-        costs have bounds.
+        The group of every row.  The certificate is then on the per-group error rate; of the metrics, only error rates
+        and costs are supported.
     slices : array_like of shape (m,), optional
         With "error" among `metrics`: the slice of every row.  Each slice has a bound.
 
@@ -77,7 +77,7 @@ def certify_predictions(
 
     See Also
     --------
-    CertifiedClassifier : Its method `from_fitted` takes several classifiers.
+    CertifiedClassifier : Its method `from_fitted` certifies several classifiers.
     certify_counts : The same from a confusion matrix.
     compare_classifiers : Compare two classifiers on the same rows.
 
@@ -102,12 +102,12 @@ def certify_predictions(
     F1 of class 'ill': at least 82.2 %; 37 true positives among 42 validation rows of the class or predicted as it.
     Assumes that rows are independent (see explain()).
     """
-    chosen = _Metrics(metrics, metrics_share, pos_label)
-    chosen.check(groups=groups is not None, slices=slices is not None, scores=y_score is not None)
+    chosen = _RequestedMetrics(metrics, metrics_share, pos_label)
+    chosen.validate(groups=groups is not None, slices=slices is not None, scores=y_score is not None)
     check_same_order(y_true=y_true, y_pred=y_pred, y_score=y_score, groups=groups, slices=slices)
     labels, predicted = _check_labels(y_true, y_pred)
     classes = np.unique(np.concatenate([np.unique(labels), np.unique(predicted)]))
-    # The features are never used.
+    # The features are not used.
     data = Dataset.from_arrays(np.zeros((labels.size, 1)), labels, groups, slices, classes=classes)
     dtype = smallest_code_dtype(classes.size)
     predictions = ValidationPredictions(
@@ -118,7 +118,7 @@ def certify_predictions(
         slices=None if data.slices is None else data.slices.codes.astype(np.int64),
         probabilities=None if y_score is None else _check_scores(y_score, classes, labels.size, pos_label),
     )
-    return _certified(predictions, make_prefit_split(data, "keep"), delta, chosen, data.slices)
+    return _certify_single_classifier(predictions, make_prefit_split(data, "keep"), delta, chosen, data.slices)
 
 
 def certify_counts(
@@ -133,7 +133,7 @@ def certify_counts(
     """Certify one prefit classifier from its confusion matrix.
 
     The certificate is that of `certify_predictions`, to the last bit, at a cost that does not depend on the number of
-    rows: a database or a cluster counts, and one machine certifies.
+    rows: counts may be computed by a database or a cluster.
 
     Parameters
     ----------
@@ -170,9 +170,9 @@ def certify_counts(
     >>> round(certificate.bound, 6)
     0.003003
     """
-    chosen = _Metrics(metrics, metrics_share, pos_label)
-    chosen.check(groups=False, slices=False, scores=False)
-    table, names = _checked_table(confusion, classes)
+    chosen = _RequestedMetrics(metrics, metrics_share, pos_label)
+    chosen.validate(groups=False, slices=False, scores=False)
+    table, names = _validate_confusion_matrix(confusion, classes)
     order = np.argsort(names, kind="stable")
     true, predicted = (codes.ravel() for codes in np.indices(table.shape))
     kind, split = smallest_code_dtype(names.size), Split("shared", 0, int(table.sum()), int(table.sum()), 0, None)
@@ -183,7 +183,7 @@ def certify_counts(
         true.astype(kind),
         multiplicities=table[np.ix_(order, order)].ravel(),
     )
-    certificate = _certified(predictions, split, delta, chosen)
+    certificate = _certify_single_classifier(predictions, split, delta, chosen)
     return replace(certificate, assumptions=(*certificate.assumptions, sentences.COUNTS_ASSUMPTION))
 
 
@@ -215,12 +215,12 @@ def certify_sets(
     Returns
     -------
     Certificate
-        Its `decision` has the thresholds, and ``predict_set(probabilities)`` for new rows.
+        Its `decision` contains the thresholds; its method ``predict_set(probabilities)`` is for new rows.
 
     See Also
     --------
     PredictionSet : The guarantee.
-    CertifiedClassifier : Its method `from_fitted` takes the classifier itself.
+    CertifiedClassifier : Its method `from_fitted` certifies the classifier itself.
 
     References
     ----------
@@ -239,7 +239,7 @@ def certify_sets(
     array([[ True,  True, False]])
     """
     decision, level = PredictionSet(coverage, by_class), check_level(delta)
-    names = _checked_classes(classes)
+    names = _validate_classes(classes)
     _check_columns("probabilities", probabilities, names)
     table = check_probabilities(probabilities, names.size)
     check_same_order(y_true=y_true, probabilities=probabilities)
@@ -249,7 +249,8 @@ def certify_sets(
     y_codes = np.array([codes.get(label, names.size) for label in labels.tolist()], dtype=np.intp)
     if by_class and y_codes.max() == names.size:
         raise ValueError(
-            f"y_true must be among classes with by_class=True, got {plain(labels[y_codes.argmax()])!r}: no set would "
+            f"y_true must be among classes with by_class=True, got "
+            f"{to_python_scalar(labels[y_codes.argmax()])!r}: no set would "
             "contain it"
         )
     split = make_validation_split(labels.size)
@@ -264,22 +265,22 @@ def certify_sets(
         kl=0.0,
         holds_for="the classifier",
         theorem=sentences.SETS_THEOREM,
-        assumptions=(*sentences.split_assumptions(split), sentences.BY_ROW, sentences.SETS_ASSUMPTION),
+        assumptions=(*sentences.split_assumptions(split), sentences.ROW_WISE_PREDICTION, sentences.SETS_ASSUMPTION),
         rule=PRIMARY,
         level=level,
         source=PRESPECIFIED,
-        decision=certify_sets_of(decision, table, y_codes, names, level),
+        decision=calibrate_sets(decision, table, y_codes, names, level),
     )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CountedPredictions(ValidationPredictions):
-    """Validation predictions of which each column stands for a number of equal ones."""
+    """Validation predictions in which each column represents several equal rows."""
 
     multiplicities: Rows
 
     def count_codes(self, codes: NDArray[Any], number: int, where: BoolArray | None = None) -> Rows:
-        """Count the rows with each of `number` codes, among the columns of a mask."""
+        """Count the rows with each of `number` codes, among the columns selected by a mask."""
         # Exact: the rows are at most 2^53.
         counts = self.multiplicities if where is None else np.where(where, self.multiplicities, 0)
         return np.bincount(codes, weights=counts, minlength=number).astype(np.int64)
@@ -294,33 +295,37 @@ class CountedPredictions(ValidationPredictions):
 
 
 @dataclass(frozen=True)
-class _Metrics:
-    """Metrics as a user requests them."""
+class _RequestedMetrics:
+    """Metric parameters as passed by the user."""
 
     metrics: Any
     share: float
     pos_label: Any
 
-    def check(self, groups: bool, slices: bool, scores: bool) -> None:
-        """Raise for unknown metrics, for those without a proof for groups, and for an AUC without scores."""
+    def validate(self, groups: bool, slices: bool, scores: bool) -> None:
+        """Raise for unknown metrics, metrics that do not support groups, and an AUC without scores."""
         check_metrics_share(self.share)
         specs = parse_metrics(self.metrics, self.pos_label)
         flags: dict[str, Any] = {"groups": groups, "slices": slices, "scores": scores}
-        Choices(hedge=0.0, metrics=specs, prefit=True, primary=True, **flags).check()
+        Choices(hedge=0.0, metrics=specs, prefit=True, primary=True, **flags).validate()
         if scores and not any(spec.name == AUC for spec in specs):
-            raise ValueError("y_score is for metrics=('auc',)")
+            raise ValueError("y_score requires metrics=('auc',)")
 
     def specs(self, classes: Labels, m: int, level: float) -> tuple[MetricSpec, ...]:
-        """Metrics with their bets."""
+        """Parse the metrics and choose their bets."""
         check_classes(self.metrics, self.pos_label, classes)
         return choose_bets(parse_metrics(self.metrics, self.pos_label), None, classes, m, level, self.share)
 
 
-def _certified(
-    predictions: ValidationPredictions, split: Split, delta: float, chosen: _Metrics, slices: Slices | None = None
+def _certify_single_classifier(
+    predictions: ValidationPredictions,
+    split: Split,
+    delta: float,
+    chosen: _RequestedMetrics,
+    slices: Slices | None = None,
 ) -> Certificate:
-    """Certify the only classifier of a set, at the whole of delta."""
-    level, rules = check_level(delta), without_hedge(prefit_rules(0, 1))
+    """Certify the only classifier of a set, at level delta."""
+    level, rules = check_level(delta), select_primary_rules(prefit_rules(0, 1))
     plan = Plan(
         split,
         delta=level,
@@ -328,7 +333,7 @@ def _certified(
         fixed_rules=tuple(replace(rule, bet=DEFAULT_BET) for rule in rules) if split.unit == GROUP else rules,
         metrics=chosen.specs(predictions.classes, split.m, level),
         metrics_share=chosen.share,
-        positive=plain(chosen.pos_label),
+        positive=to_python_scalar(chosen.pos_label),
         slices=() if slices is None else slices.names,
         slice_column="" if slices is None else slices.column,
     )
@@ -337,11 +342,14 @@ def _certified(
 
 
 def _check_scores(y_score: ArrayLike, classes: Labels, m: int, pos_label: Any) -> FloatArray:
-    """Convert scores to shape (m, n_classes), or raise."""
+    """Validate scores and convert them to shape (m, n_classes)."""
     _check_columns("y_score", y_score, classes)
     scores = check_in_range("y_score", y_score, -np.inf, np.inf)
     if scores.shape == (m,) and classes.size == 2:
-        return np.stack([scores, -scores] if plain(classes[0]) == plain(pos_label) else [-scores, scores], axis=1)
+        return np.stack(
+            [scores, -scores] if to_python_scalar(classes[0]) == to_python_scalar(pos_label) else [-scores, scores],
+            axis=1,
+        )
     if scores.shape != (m, classes.size):
         one = ", or one for each row," if classes.size == 2 else ""
         raise ValueError(
@@ -357,17 +365,17 @@ def _check_columns(name: str, table: Any, classes: Labels) -> None:
         raise ValueError(f"{name} must have the columns {expected}, in this order, got {columns}")
 
 
-def _checked_classes(classes: Sequence[Any] | Labels) -> Labels:
-    """Classes as an array; raise unless they are different labels."""
+def _validate_classes(classes: Sequence[Any] | Labels) -> Labels:
+    """Convert classes to an array; raise if they are not unique."""
     names = np.asarray(check_no_missing_labels(classes, "classes"))
     if names.ndim != 1 or np.unique(names).size < names.size or names.size == 0:
-        raise ValueError(f"classes must be different labels, got {classes!r}")
+        raise ValueError(f"classes must be unique labels, got {classes!r}")
     return names
 
 
-def _checked_table(confusion: ArrayLike, classes: Sequence[Any] | Labels) -> tuple[Rows, Labels]:
-    """Confusion matrix as int64, and its classes; raise if they do not fit."""
-    names = _checked_classes(classes)
+def _validate_confusion_matrix(confusion: ArrayLike, classes: Sequence[Any] | Labels) -> tuple[Rows, Labels]:
+    """Convert a confusion matrix to int64 and its classes to an array; raise if they do not match."""
+    names = _validate_classes(classes)
     for axis in ("index", "columns") if hasattr(confusion, "columns") else ():
         labels = getattr(confusion, axis).tolist()
         if labels != names.tolist():
@@ -382,19 +390,19 @@ def _checked_table(confusion: ArrayLike, classes: Sequence[Any] | Labels) -> tup
             f"confusion must have a row and a column for each of {names.size} classes, got shape {table.shape}"
         )
     if table.dtype.kind not in "iu":
-        raise TypeError(f"confusion must hold numbers of rows, got dtype {table.dtype}")
-    # The sum of integers of 64 bits may overflow.
+        raise TypeError(f"confusion must contain numbers of rows, got dtype {table.dtype}")
+    # The sum of 64-bit integers may overflow.
     total = sum(table.ravel().tolist())
     if table.min() < 0 or not 1 <= total <= MAX_SAMPLE_SIZE:
         raise ValueError(
-            f"confusion must hold numbers of rows, none below 0, with a sum from 1 to 2**53; got {table.min()} as the "
+            f"confusion must contain nonnegative numbers of rows with a sum from 1 to 2**53; got {table.min()} as the "
             f"smallest and a sum of {total}"
         )
     return table.astype(np.int64), names
 
 
 def _check_labels(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Labels, Labels]:
-    """Convert true and predicted labels to arrays, or raise."""
+    """Validate true and predicted labels and convert them to arrays."""
     labels = np.asarray(check_no_missing_labels(y_true, "y_true"))
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"y_true must be one-dimensional, with a label for every row, got shape {labels.shape}")
@@ -402,5 +410,5 @@ def _check_labels(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Labels, Labels]
     check_label_types("y_pred", predicted, labels, "y_true")
     for name, values in (("y_true", labels), ("y_pred", predicted)):
         if values.dtype.kind == "f" and (values != np.floor(values)).any():
-            raise ValueError(f"{name} must hold labels, not fractions: convert probabilities to classes")
+            raise ValueError(f"{name} must contain labels, not fractions: convert probabilities to classes")
     return labels, predicted

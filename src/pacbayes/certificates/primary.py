@@ -1,4 +1,4 @@
-r"""Everything fixed before validation: primary rules from training rows or the user, prior and distances.
+r"""Primary rules, prior and distances, which are fixed before validation by training rows or by the user.
 
 With :math:`k_i` errors of classifier i in cross-validation within the training rows, the fewest being
 :math:`k_{\min}`, the weights of primary rules are equation (vote-weights) and equation (draw-weights) of
@@ -27,7 +27,7 @@ from pacbayes.ensemble.members import Calibrations, Predictions
 
 #: Strengths of the preference for classifiers with few errors: from equal weights to a single classifier.
 STRENGTHS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, math.inf)
-#: The strength of the primary vote without cross-validated votes; the strength for averaging votes by their errors.
+#: Strength of the primary vote if votes were not cross-validated; strength for averaging votes by their errors.
 VOTE_STRENGTH, AVERAGE_STRENGTH = 0.25, 1.0
 #: The strength of the primary draws.
 DRAW_STRENGTH = 2.0
@@ -69,7 +69,7 @@ def draw_weights(errors: ArrayLike) -> FloatArray:
 def integer_vote_weights(errors: ArrayLike, strength: float) -> IntegerWeights:
     """Integer weights of a vote; infinite strength means a single classifier.
 
-    Of several classifiers with the fewest errors, it is the middle one of their longest run.
+    If several classifiers have the fewest errors, this is the middle one of their longest run.
 
     Examples
     --------
@@ -120,19 +120,19 @@ def primary_weights(
     """
     k = np.asarray(errors)
 
-    def for_all(weights: IntegerWeights) -> IntegerWeights:
+    def expand_weights(weights: IntegerWeights) -> IntegerWeights:
         all_weights = np.zeros(number, dtype=np.int64)
         all_weights[candidates] = weights
         return all_weights
 
     vote = averaged_vote_weights(k, errors_of_votes) if errors_of_votes else integer_vote_weights(k, VOTE_STRENGTH)
     alternatives = [
-        (SINGLE if s == math.inf else f"vote s={s:g}", for_all(integer_vote_weights(k, s))) for s in STRENGTHS
+        (SINGLE if s == math.inf else f"vote s={s:g}", expand_weights(integer_vote_weights(k, s))) for s in STRENGTHS
     ]
     return (
-        Draws(PRIMARY, for_all(integer_weights(draw_weights(k)))),
-        *_distinct_votes([(PRIMARY, for_all(vote)), *alternatives]),
-        Single(PRIMARY, for_all(integer_vote_weights(k, math.inf))),
+        Draws(PRIMARY, expand_weights(integer_weights(draw_weights(k)))),
+        *_distinct_votes([(PRIMARY, expand_weights(vote)), *alternatives]),
+        Single(PRIMARY, expand_weights(integer_vote_weights(k, math.inf))),
     )
 
 
@@ -217,7 +217,7 @@ def prefit_rules(primary: Any, number: int) -> tuple[FixedRule, ...]:
 
 
 def prefit_soft_vote(weights: IntegerWeights, codes: Rows) -> SoftVote:
-    """Soft vote of the probabilities of prefit classifiers, as they are; `codes` are those of the trained classes."""
+    """Soft vote of the uncalibrated probabilities of prefit classifiers; `codes` are those of the training classes."""
     # With this many rows, smoothing changes probabilities by less than their rounding.
     identity = Calibration(PROBABILITIES, MAX_STORED_INT, 1.0, np.zeros(codes.size), np.zeros(codes.size))
     return SoftVote(
@@ -226,7 +226,7 @@ def prefit_soft_vote(weights: IntegerWeights, codes: Rows) -> SoftVote:
 
 
 def _distinct_votes(votes: list[tuple[str, IntegerWeights]]) -> list[Vote]:
-    """Make votes by name, without repeated weights."""
+    """Create votes from names and weights; repeated weights are omitted."""
     return [
         Vote(name, weights)
         for place, (name, weights) in enumerate(votes)
@@ -234,7 +234,7 @@ def _distinct_votes(votes: list[tuple[str, IntegerWeights]]) -> list[Vote]:
     ]
 
 
-#: The largest number of predictions in memory; with more, votes are not cross-validated.
+#: Maximum number of predictions in memory; with more, votes are not cross-validated.
 MAX_PREDICTIONS = 2**28
 # Weights and predictions multiplied per block.
 _BLOCK_SIZE = 4_000_000
@@ -256,7 +256,7 @@ def errors_of_votes(y_pred: Predictions, codes: Rows, fold: Rows, sizes: Rows) -
     errors = np.zeros(len(STRENGTHS), dtype=np.int64)
     wrong = y_pred != codes
     used = np.flatnonzero(sizes)
-    # Classes without training rows win no vote.
+    # Classes without training rows cannot win a vote.
     n_classes = int(codes.max()) + 1
     totals = np.count_nonzero(wrong[:, np.isin(fold, used)], axis=1)
     for k in used.tolist():
@@ -271,7 +271,7 @@ def errors_of_votes(y_pred: Predictions, codes: Rows, fold: Rows, sizes: Rows) -
 
 
 def _vote_errors(weights: IntegerWeights, y_pred: Predictions, codes: Rows, n_classes: int) -> Rows:
-    """Errors of several votes, shape (votes, c), on some rows.
+    """Count the errors of several votes, whose weights have shape (votes, c).
 
     Sums of integer weights are below 2^53: votes are exact, and ties go to the first class.
     """
@@ -283,16 +283,16 @@ def _vote_errors(weights: IntegerWeights, y_pred: Predictions, codes: Rows, n_cl
 
 # -- prior and distances -----------------------------------------------------------------------------------------------
 
-#: The prior from errors in cross-validation.
+#: Name of the prior computed from cross-validation errors.
 CROSS_VALIDATION = "cross-validation"
-# Prior mass of classifiers that were not cross-validated; it costs the others ln(1/0.9).
+# Prior mass of classifiers that were not cross-validated; it increases the divergence of others by ln(1/0.9).
 _NOT_VALIDATED_MASS = 0.1
 
 
 def check_distances(distance: Any, catoni: Catoni | None = None) -> tuple[Distance, ...]:
     """Resolve one or several distances, by name or as objects; raise if one is unknown or repeated.
 
-    `catoni` is the distance for the name "catoni", which is otherwise unknown.
+    `catoni` is the distance for the name "catoni", which is unknown without it.
     """
     requested = (distance,) if isinstance(distance, str | Distance) else distance
     if not isinstance(requested, list | tuple) or not requested:
@@ -310,8 +310,8 @@ def resolve_distances(
     """Distances of an estimator, with Catoni's parameter from cross-validation if "catoni" has none.
 
     The parameter is the best one for the cross-validated risk of the classifier with the fewest errors, for `m`
-    validation examples and each distance's share of `level`; half an additional error, on one additional row, keeps it
-    finite without errors.
+    validation examples and each distance's share of `level`; half an error on one additional row is added, so
+    that the parameter is finite without errors.
 
     Examples
     --------
@@ -324,7 +324,7 @@ def resolve_distances(
     number = 1 if isinstance(distance, str | Distance) else len(distance)
     errors, n = int(cross_validation.totals.min()), int(cross_validation.sizes.sum())
     catoni = Catoni.expecting((errors + 0.5) / (n + 1.0), m, level / number)
-    # The same parameter may have been requested, too.
+    # A distance with the same parameter may also have been requested.
     return tuple(dict.fromkeys(check_distances(distance, catoni=catoni)))
 
 
@@ -332,8 +332,8 @@ def cross_validation_prior(cross_validation: CrossValidation, number: int, scale
     r"""Prior of equation (cross-validation-prior), :math:`p_i \propto e^{-s (k_i - k_{min})}`.
 
     `k` are errors in cross-validation.  The scale `s` is 1, or less where several training rows are one unit.  Of
-    `number` classifiers, those that were not cross-validated share a tenth of the mass equally: without mass no
-    posterior could use them.
+    `number` classifiers, those that were not cross-validated share a tenth of the mass equally, because no posterior
+    can use classifiers without prior mass.
 
     Examples
     --------
@@ -356,7 +356,7 @@ def cross_validation_prior(cross_validation: CrossValidation, number: int, scale
 
 
 def prior_uses_data(prior: Callable[..., Any], shared: bool) -> bool:
-    """Whether a callable prior takes the training rows; raise if it must not see them.
+    """Whether a callable prior accepts the training rows; raise if they are not available.
 
     Examples
     --------
@@ -364,29 +364,29 @@ def prior_uses_data(prior: Callable[..., Any], shared: bool) -> bool:
     (False, True)
     >>> prior_uses_data(lambda params, X_train, y_train: None, False)
     Traceback (most recent call last):
-    ValueError: prior must not take training rows without split='shared': every row validates some classifier
+    ValueError: prior must not use training rows without split='shared': every row validates some classifier
     """
-    if _accepts(prior, 3):
+    if _accepts_arguments(prior, 3):
         if shared:
             return True
-        if not _accepts(prior, 1):
+        if not _accepts_arguments(prior, 1):
             raise ValueError(
-                "prior must not take training rows without split='shared': every row validates some classifier"
+                "prior must not use training rows without split='shared': every row validates some classifier"
             )
-    elif not _accepts(prior, 1):
+    elif not _accepts_arguments(prior, 1):
         raise TypeError(
-            "prior as a callable must take the list of parameters, or parameters, training rows and labels; got "
+            "a callable prior must accept the list of parameters, or parameters, training rows and labels; got "
             f"{prior!r}"
         )
     return False
 
 
-def _accepts(function: Callable[..., Any], number: int) -> bool:
+def _accepts_arguments(function: Callable[..., Any], number: int) -> bool:
     try:
         inspect.signature(function).bind(*range(number))
     except TypeError:
         return False
-    except ValueError:  # without a signature, only the list of parameters is passed
+    except ValueError:  # if there is no signature, only the list of parameters is passed
         return number == 1
     return True
 
@@ -400,13 +400,13 @@ def resolve_prior(
 ) -> FloatArray | None:
     """Normalised weights of the prior; None for the uniform one.
 
-    `training_rows` returns copies of the training rows and labels; None if every row validates some classifier.
+    `training_rows` returns copies of the training rows and labels; None without a shared training set.
     """
     if isinstance(prior, str):
         if prior != CROSS_VALIDATION:
             return None
         assert cross_validated is not None
-        # Rows of a group, and duplicates, are one unit.
+        # Rows of a group, and duplicates, are one sampling unit.
         scale = split.n_train / split(0)[0].size
         return cross_validation_prior(cross_validated, len(params), scale)
     if callable(prior):

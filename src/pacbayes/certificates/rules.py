@@ -1,4 +1,4 @@
-r"""Rules: each predicts, and has a bound from its errors on the validation rows.
+r"""Prediction rules, with bounds from their errors on the validation rows.
 
 A rule that is fixed before validation is one deterministic classifier, so that its errors on `m` validation rows are
 binomial.  The bounds of several rules, at levels that sum to :math:`\delta`, hold simultaneously with probability
@@ -23,9 +23,9 @@ from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.distances import get_distance
 from pacbayes.certificates.certificate import PRESPECIFIED, TRAINING, VALIDATION, Claim
 from pacbayes.certificates.levels import SingleBest, best_single, divide_delta, occam_levels
-from pacbayes.certificates.sentences import doubled
+from pacbayes.certificates.sentences import doubled_bound_theorem
 from pacbayes.certificates.sets import NEVER_SEEN
-from pacbayes.certificates.thresholds import on_grid
+from pacbayes.certificates.thresholds import round_to_grid
 from pacbayes.certificates.voting import (
     OCCAM,
     POSTERIOR,
@@ -46,15 +46,15 @@ from pacbayes.ensemble.members import Calibrations, Coding, Members, Predictions
 from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions, average_by_unit
 from pacbayes.posteriors.posterior import Posterior, Problem
 
-#: Minimum margin of the largest mean probability for a refitted classifier to predict.
+#: Minimum margin of the largest mean probability for using the prediction of a refitted vote.
 MARGIN = 0.2
-#: Computes the keyed hashes of rows, for rules that draw.
+#: Computes keyed hashes of rows, for rules that draw classifiers.
 Hashes = Callable[[], NDArray[np.uint64]]
 
 
 @dataclass(frozen=True, eq=False)
 class BoundInputs:
-    """The inputs of all bounds: validation predictions, posterior, fixed rules, and the level of each rule."""
+    """Inputs of all bounds: validation predictions, posterior, fixed rules, and the level of each rule."""
 
     split: Split
     predictions: ValidationPredictions
@@ -76,9 +76,9 @@ class BoundInputs:
 
 
 class Rule(ABC):
-    """A rule to predict with a set of classifiers, and its bound."""
+    """Rule to predict with a set of classifiers."""
 
-    #: The way to predict: a key of `certificates_`.
+    #: The voting: a key of `certificates_`.
     voting: ClassVar[str]
     #: "primary", or the name of an alternative.
     name: str
@@ -89,25 +89,25 @@ class Rule(ABC):
 
     @abstractmethod
     def resolve(self, inputs: BoundInputs) -> FixedRule:
-        """Make the fixed rule that predicts; its weights may be optimised on the validation rows."""
+        """Convert to a rule with fixed weights, which may have been optimised on the validation rows."""
 
     @abstractmethod
     def validation_predictions(self, inputs: BoundInputs, level: float) -> tuple[Codes, float] | None:
-        """Predictions for the validation rows, and the level at which they test the rule if it has `level`.
+        """Predictions for the validation rows, and the level of a test of their errors if the rule has `level`.
 
-        The levels differ for Occam's choice alone, whose classifier has a part of it by its prior weight.  None for
-        weights that were optimised on the validation rows: their errors on the same rows are no valid test.
+        The two levels differ only for an Occam bound, whose level is multiplied by the prior weight.  None for weights
+        that were optimised on the validation rows, where a test on the same rows is not valid.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class FixedRule(Rule):
-    """A rule whose weights were fixed before validation."""
+    """Rule with weights that were fixed before validation."""
 
     name: str
     #: Integer weights in multiples of 2^-52, shape (H,).
     weights: IntegerWeights
-    #: The bet on the losses of groups, fixed on training rows; None for rows, and for the Chernoff bound.
+    #: The bet on the losses of groups, fixed on training rows; None without groups, or for the Chernoff bound.
     bet: float | None = None
 
     def __post_init__(self) -> None:
@@ -121,11 +121,11 @@ class FixedRule(Rule):
     def combine(
         self, y_pred: Predictions, labels: Labels, hashes: Hashes, probabilities: FloatArray | None = None
     ) -> Codes:
-        """Predict as `predict` does, from the predictions of all classifiers, shape (H, n), or mean probabilities."""
+        """Predict from the predictions of all classifiers, shape (H, n), or from mean probabilities."""
 
     def is_consistent(self, codes: Codes, y_pred: Predictions, labels: Labels) -> bool:
-        """Whether predictions of the rule are possible for these predictions of the classifiers."""
-        return np.array_equal(codes, self.combine(y_pred, labels, _no_hashes))
+        """Whether the predictions of the rule are consistent with those of the classifiers."""
+        return np.array_equal(codes, self.combine(y_pred, labels, _raise_hashes_required))
 
     @property
     def index(self) -> int:
@@ -133,7 +133,7 @@ class FixedRule(Rule):
         return int(np.argmax(self.weights))
 
     def bound(self, inputs: BoundInputs) -> Claim:
-        """Bound the rule by its own errors: Clopper-Pearson, or for groups a betting or Chernoff bound."""
+        """Bound the error rate by the errors: Clopper-Pearson, or, for groups, a betting or Chernoff bound."""
         place, level = inputs.fixed_rules.index(self), inputs.levels[self]
         errors = inputs.rule_error_counts[place]
         bound, distance, method = float(errors.upper(level)[0]), "binomial", "Clopper-Pearson bound"
@@ -157,17 +157,17 @@ class FixedRule(Rule):
         )
 
     def resolve(self, inputs: BoundInputs) -> FixedRule:
-        """Use the rule itself."""
+        """Return the rule itself."""
         return self
 
     def validation_predictions(self, inputs: BoundInputs, level: float) -> tuple[Codes, float]:
-        """Predictions for the validation rows, and the level itself."""
+        """Predictions for the validation rows, and the unchanged level."""
         assert inputs.predictions.rule_predictions is not None
         return inputs.predictions.rule_predictions[inputs.fixed_rules.index(self)], level
 
 
 class Draws(FixedRule):
-    """Stochastic classifier: draws a classifier for every row by the row's keyed hash."""
+    """Stochastic classifier: draws a classifier for every row by a keyed hash of the row."""
 
     voting = "stochastic"
 
@@ -183,7 +183,7 @@ class Draws(FixedRule):
         return np.asarray(y_pred[chosen, np.arange(y_pred.shape[1])], dtype=np.intp)
 
     def is_consistent(self, codes: Codes, y_pred: Predictions, labels: Labels) -> bool:
-        """Whether a classifier with weight made each prediction; the draws themselves depend on the rows."""
+        """Whether each prediction is that of a classifier with positive weight; the draws depend on the rows."""
         return bool((y_pred[self.weights > 0] == codes).any(axis=0).all())
 
 
@@ -193,7 +193,7 @@ class Vote(FixedRule):
     voting = "majority"
 
     def predict(self, members: Members, X: Any, hashes: Hashes, coding: Coding) -> Codes:
-        """Predict with the classifiers that may still change the vote."""
+        """Predict by weighted majority vote, using a classifier only as long as it could change the vote."""
         return majority(members, X, self.weights, coding)
 
     def combine(
@@ -215,7 +215,7 @@ class Single(FixedRule):
     def combine(
         self, y_pred: Predictions, labels: Labels, hashes: Hashes, probabilities: FloatArray | None = None
     ) -> Codes:
-        """Select its predictions."""
+        """Select the predictions of the classifier."""
         return np.asarray(y_pred[self.index], dtype=np.intp)
 
 
@@ -225,7 +225,7 @@ class SoftVote(FixedRule):
 
     voting = SOFT
 
-    #: Calibrations of the classifiers with a weight.
+    #: Calibrations of the classifiers with positive weight.
     soft: Calibrations
 
     def mean_probabilities(self, members: Members, X: Any) -> FloatArray:
@@ -243,8 +243,8 @@ class SoftVote(FixedRule):
         return margins
 
     def grid_probabilities(self, probabilities: FloatArray, n_classes: int) -> FloatArray:
-        """Probabilities for prediction sets and the AUC, on the grid; -1 for classes without training rows."""
-        return on_grid(self.soft.expand(probabilities, n_classes, NEVER_SEEN))
+        """Probabilities for prediction sets and the AUC, rounded to the grid; -1 for classes without training rows."""
+        return round_to_grid(self.soft.expand(probabilities, n_classes, NEVER_SEEN))
 
     def predict(self, members: Members, X: Any, hashes: Hashes, coding: Coding) -> Codes:
         """Predict the most probable class."""
@@ -258,7 +258,7 @@ class SoftVote(FixedRule):
         return self.winners(probabilities)
 
     def is_consistent(self, codes: Codes, y_pred: Predictions, labels: Labels) -> bool:
-        """Whether the classes have training rows; probabilities depend on the rows."""
+        """Whether all predicted classes have training rows; probabilities are not available here."""
         return bool(np.isin(codes, self.soft.classes).all())
 
 
@@ -279,7 +279,7 @@ class Refit:
     rule: SoftVote
 
     def predict(self, X: Any) -> tuple[NDArray[np.bool_], Labels, FloatArray]:
-        """Predict rows: whether the margin is large enough, the labels, and the probabilities of all classes."""
+        """Mask of rows with a large enough margin, labels, and probabilities of all classes."""
         means = self.rule.mean_probabilities(self.members, self.members.preprocess(X))
         classes = self.members.classes
         labels = np.asarray(classes[self.rule.winners(means)])
@@ -290,7 +290,7 @@ class Refit:
         return first_two[:, 1] - first_two[:, 0] > MARGIN, labels, probabilities
 
 
-def _no_hashes() -> NDArray[np.uint64]:
+def _raise_hashes_required() -> NDArray[np.uint64]:
     raise TypeError("draws depend on the rows")
 
 
@@ -326,23 +326,23 @@ class PosteriorDraws(Rule):
         )
 
     def _posterior(self, inputs: BoundInputs, level: float) -> Posterior:
-        """Evaluate the bound of the posterior's weights anew, from the plan and the validation errors alone.
+        """Recompute the bound of the posterior from its weights, the plan and the validation errors.
 
-        The stored numbers of a posterior are not trusted: it may come from a file, or from another set.
+        Stored bounds are not trusted, because the posterior may come from a file or another set of classifiers.
         """
         posterior, distances, m = inputs.posterior, {one.name: one for one in self.distances}, inputs.split.m
         assert posterior is not None
         require(posterior.distance in distances, "Posteriors.posterior", "must be for a distance of the plan")
         distance = distances[posterior.distance]
         with default_errstate(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an invalid constant was warned of when it was requested
+            warnings.simplefilter("ignore")  # the warning about an invalid constant was already shown in `fit`
             problem = Problem.from_arguments(inputs.error_counts.risks, m, distance, level, self.prior, self.constant)
             bound, risk, kl = problem.evaluate(float_weights(integer_weights(posterior.weights)))
         posterior = replace(posterior, bound=bound, empirical_risk=risk, kl=kl, delta=level)
         return replace(posterior, m=m, used_distance=distance, constant=self.constant)
 
     def resolve(self, inputs: BoundInputs) -> FixedRule:
-        """Draws, or a vote, with the posterior's weights."""
+        """Draws, or a majority vote, with the weights of the posterior."""
         assert inputs.posterior is not None
         return self.rule_type(self.name, integer_weights(inputs.posterior.weights))
 
@@ -351,7 +351,7 @@ class PosteriorDraws(Rule):
 
 
 class PosteriorVote(PosteriorDraws):
-    """Majority vote with the posterior's weights.
+    """Majority vote with the weights of the posterior.
 
     Where a weighted vote is wrong, ties included, classifiers of at least half the weight are wrong: its error rate is
     at most twice that of draws by these weights.
@@ -364,7 +364,9 @@ class PosteriorVote(PosteriorDraws):
         """Twice the bound of the draws."""
         draws = super().bound(inputs)
         # Doubling is exact.
-        return replace(draws, bound=min(2.0 * draws.bound, 1.0), lower=None, theorem=doubled(draws.theorem))
+        return replace(
+            draws, bound=min(2.0 * draws.bound, 1.0), lower=None, theorem=doubled_bound_theorem(draws.theorem)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,18 +374,18 @@ class BestSingle(Rule):
     """The classifier with the smallest Occam bound; the Occam bounds of all classifiers hold simultaneously."""
 
     prior: FloatArray | None
-    #: Its share of delta, for sentences.
+    #: Share of delta, for sentences.
     hedge: float
 
     voting = "best"
     name = OCCAM
 
-    def _best(self, inputs: BoundInputs) -> SingleBest:
+    def _best_single(self, inputs: BoundInputs) -> SingleBest:
         return best_single(inputs.error_counts, inputs.levels[self], self.prior)
 
     def bound(self, inputs: BoundInputs) -> Claim:
-        """Bound of the classifier's errors at the level times its prior weight."""
-        best, exact = self._best(inputs), inputs.error_counts.exact
+        """Bound on the error rate of the classifier, at the level times its prior weight."""
+        best, exact = self._best_single(inputs), inputs.error_counts.exact
         method = "Clopper-Pearson bound" if exact else "Chernoff bound (kl inverse)"
         level = "delta" if self.hedge == 1.0 else f"{self.hedge:g} delta"
         return Claim(
@@ -398,21 +400,21 @@ class BestSingle(Rule):
         )
 
     def resolve(self, inputs: BoundInputs) -> FixedRule:
-        """Make the rule of the classifier alone."""
-        return Single(self.name, single_weight(self._best(inputs).index, len(inputs.predictions)))
+        """Rule that predicts with this classifier."""
+        return Single(self.name, single_weight(self._best_single(inputs).index, len(inputs.predictions)))
 
     def validation_predictions(self, inputs: BoundInputs, level: float) -> tuple[Codes, float]:
         """Predictions of the classifier, and the level times its prior weight."""
-        index, y_pred = self._best(inputs).index, inputs.predictions.y_pred
+        index, y_pred = self._best_single(inputs).index, inputs.predictions.y_pred
         return y_pred[index], float(occam_levels(len(y_pred), level, self.prior)[index])
 
 
 def _lower_root(posterior: Posterior) -> float | None:
-    """Lower root, which holds jointly with the upper one: both follow from one bound on the distance."""
+    """Lower root; it holds jointly with the upper one, because both follow from one bound on the distance."""
     distance = get_distance(posterior.used_distance or posterior.distance)
     if not distance.two_sided:
         return None
     function = distance.bound_function(posterior.m, posterior.delta, posterior.constant)
-    # The empirical risk was rounded up, by at most about 45 units in the last place.
+    # Correct for the empirical risk, which was rounded up by at most about 45 units in the last place.
     risk = max(round_down(posterior.empirical_risk, 128.0), 0.0)
     return max(distance.lower(risk, function.threshold(posterior.kl)), 0.0)

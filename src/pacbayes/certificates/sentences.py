@@ -1,6 +1,6 @@
-"""All sentences of certificates: assumptions, rules, decisions, metrics, batches, comparisons and monitors.
+"""Texts of certificates: assumptions, rules, decisions, metrics, batches, comparisons and monitors.
 
-Results hold numbers and pass themselves to these functions; their modules import this one, hence the type `Any`.
+The functions format result objects.  The modules of these objects import this one, hence the type `Any`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pacbayes._utils.words import (
 )
 from pacbayes.data.split import DISTINCT, GROUP, Split
 
-# Longer names of classes are cut.
+# Longer class names are truncated.
 _MAX_LABEL_LENGTH = 40
 
 
@@ -40,7 +40,7 @@ def format_label(label: Any) -> str:
 
 
 def format_required(share: float) -> str:
-    """Format a share as the user wrote it: 0.02 is 2.0 %, not the double next to it.
+    """Format a user-defined share without binary rounding: 0.02 is 2.0 %.
 
     Examples
     --------
@@ -61,17 +61,17 @@ def _with_confidence(delta: float) -> str:
     return f"With {format_confidence(delta)} confidence"
 
 
-def _once(unit: str, end: str = "") -> str:
+def _duplicates_clause(unit: str, end: str = "") -> str:
     return f", duplicates counted once{end}" if unit == DISTINCT else ""
 
 
-def _errors(number: float) -> str:
+def _format_errors(number: float) -> str:
     return f"{round(number)} error{'' if number == 1 else 's'}"
 
 
 # -- assumptions -------------------------------------------------------------------------------------------------------
 
-#: Sources of a prior, by `Plan.prior_kind`.
+#: Assumptions about the prior, by `Plan.prior_kind`.
 PRIORS = {
     "uniform": "The prior is uniform over the classifiers, whose list was fixed without looking at the data.",
     "given": "The prior was specified by the user, without looking at the validation rows.",
@@ -83,8 +83,12 @@ ALONE = (
     "The certificate holds on its own at its level, not jointly with those of other voting rules; distance, delta and "
     "voting were fixed before results were seen."
 )
-BY_ROW = "The prediction for a row, preprocessing included, depends on that row alone, not on the rest of the batch."
-AVERAGED = "The bound is on the average over random draws of classifiers; random_state was chosen without the data."
+ROW_WISE_PREDICTION = (
+    "The prediction for a row, preprocessing included, depends on that row alone, not on the rest of the batch."
+)
+AVERAGED_OVER_DRAWS = (
+    "The bound is on the average over random draws of classifiers; random_state was chosen without the data."
+)
 KEYED = (
     "The bound is for the draws of this key, one deterministic classifier; random_state, which fixed the key, was "
     "chosen without the data."
@@ -119,8 +123,8 @@ SETS_THEOREM = (
     "before validation."
 )
 SETS_ASSUMPTION = (
-    "A set has the most probable class, and those whose probability reaches a threshold from the validation rows. The "
-    "coverage holds for this threshold, at the whole of delta; the sizes of the sets are observations, not guarantees."
+    "A set contains the most probable class and those whose probability reaches a threshold from the validation rows. "
+    "The coverage holds for this threshold, at level delta; the sizes of the sets are observations, not guarantees."
 )
 REFIT = (
     "The refitted classifier was trained on all rows, and nothing is assumed about it. The bound counts its errors on "
@@ -135,8 +139,7 @@ BATCH_ASSUMPTIONS = (
     "delta / k.",
 )
 COUNTS_ASSUMPTION = (
-    "There are no duplicates, no groups of dependent rows and no rows that were used in training: counts do not show "
-    "them."
+    "There are no duplicates, groups of dependent rows or rows that were used in training, which counts do not show."
 )
 #: Assumptions of a comparison of two classifiers on rows.
 COMPARISON_ASSUMPTIONS = (
@@ -155,7 +158,7 @@ GROUP_COMPARISON_ASSUMPTIONS = (
 
 
 def _sampling(unit: str, user_split: bool) -> tuple[str, ...]:
-    """Assumptions about the draws; after a user-defined split, about those of the validation set only."""
+    """Assumptions about sampling; after a user-defined split, about the validation set only."""
     drawn = "The validation" if user_split else "The"
     training = "; nothing is assumed about the training rows" if user_split else ""
     if unit == DISTINCT:
@@ -175,7 +178,7 @@ def _sampling(unit: str, user_split: bool) -> tuple[str, ...]:
 
 
 def split_assumptions(splits: Split) -> tuple[str, ...]:
-    """Assumptions about training set and validation set."""
+    """Assumptions about the training set and the validation set."""
     m, units, unit = splits.m, PLURAL[splits.unit], splits.unit
     if splits.prefit:
         return (
@@ -208,8 +211,8 @@ def split_assumptions(splits: Split) -> tuple[str, ...]:
     )
 
 
-def shares_of_delta(hedge: float, prefit: bool) -> tuple[str, ...]:
-    """Division of delta between the primary rule and the others, as a sentence; empty if it is not divided."""
+def describe_delta_shares(hedge: float, prefit: bool) -> tuple[str, ...]:
+    """Sentence on the division of delta between the primary rule and the others; empty if it is not divided."""
     if hedge == 1.0:
         return ()
     when = "before validation" if prefit else "on the training rows"
@@ -217,7 +220,7 @@ def shares_of_delta(hedge: float, prefit: bool) -> tuple[str, ...]:
         return (f"The rule that predicts was fixed {when}; the validation rows were only used to count its errors.",)
     return (
         f"The primary rule, fixed {when}, has {format_share(1.0 - hedge)} of delta; rules chosen on the validation "
-        f"rows share {format_share(hedge)}. The rule with the smallest bound predicts.",
+        f"rows share {format_share(hedge)}. Predictions use the rule with the smallest bound.",
     )
 
 
@@ -233,20 +236,20 @@ _NAMES = {
 
 
 def holds_for(voting: str, keyed: bool, single: bool) -> str:
-    """Name of the certified classifier; `keyed` draws are those of one key."""
+    """Name of the certified classifier; `keyed` if draws use a fixed key."""
     return _SINGLE if single else _NAMES[voting] + (" with its key" if keyed else "")
 
 
-def doubled(theorem: str) -> str:
-    """Source of the bound of a vote that is twice the bound of the draws."""
+def doubled_bound_theorem(theorem: str) -> str:
+    """Source of the bound on a majority vote that is twice that of the draws."""
     return (
         "Twice the bound of the stochastic classifier: the price of a guarantee for the vote, whose error rate is "
         f"usually lower. {theorem}"
     )
 
 
-def chosen_by_cv(name: str, tried: int, number: int, folds: int) -> str:
-    """Name of a classifier that was chosen by cross-validation, with the number of candidates."""
+def describe_cv_choice(name: str, tried: int, number: int, folds: int) -> str:
+    """Describe a classifier that was chosen by cross-validation, with the number of candidates."""
     among = f"all {tried}" if tried == number else f"{tried} of {number}"
     how = f"{folds}-fold cross-validation within" if folds > 1 else "their errors on a part of"
     return f"{name}, chosen among {among} by {how} the training rows"
@@ -259,7 +262,7 @@ def format_classifier(index: int, params: Any) -> str:
 
 # -- decisions ---------------------------------------------------------------------------------------------------------
 
-#: Metrics that `Threshold` can require: their names, and on which side of the requirement they must lie.
+#: Metrics that `Threshold` can require: names, and "at least" or "at most".
 THRESHOLD_METRICS = {
     "recall": ("recall", "at least"),
     "precision": ("precision", "at least"),
@@ -268,8 +271,8 @@ THRESHOLD_METRICS = {
 _INFORMATION = "This is information, not a guarantee."
 
 
-def selective_headline(result: Any) -> str:
-    """Outcome of `Abstain` in short."""
+def selective_summary_line(result: Any) -> str:
+    """Short outcome of `Abstain`."""
     most = format_required(result.max_error)
     if not result.passed:
         return f"Accepts nothing: {most} was not certified"
@@ -282,7 +285,7 @@ def selective_claim(result: Any, delta: float, classifier: str) -> str:
     if result.passed:
         return (
             f"{_with_confidence(delta)}, the error rate of {classifier} on the examples that it "
-            f"accepts{_once(result.unit, ',')} is at most {most}."
+            f"accepts{_duplicates_clause(result.unit, ',')} is at most {most}."
         )
     text = f"{capitalise(classifier)} accepts no example: no confidence threshold could be certified at {most}."
     if result.smallest_max_error is None:
@@ -296,13 +299,13 @@ def selective_observed(result: Any) -> str:
     if not result.passed:
         return ""
     return (
-        f"{_errors(result.errors)} on {result.accepted} accepted of {result.m} validation {PLURAL[result.unit]} "
+        f"{_format_errors(result.errors)} on {result.accepted} accepted of {result.m} validation {PLURAL[result.unit]} "
         f"(acceptance rate {format_share(result.acceptance_rate)})."
     )
 
 
 def selective_details(result: Any) -> list[str]:
-    """How the threshold of `Abstain` was tested."""
+    """Describe the tests of the thresholds of `Abstain`."""
     outcome = "the loosest that passed is used" if result.passed else "the first failed"
     return [f"Thresholds tested: {result.tested}; {outcome}."]
 
@@ -329,8 +332,8 @@ def requirements(required: dict[str, float], positive: Any) -> str:
     return join_metrics({name: format_required(share) for name, share in required.items()}, positive)
 
 
-def threshold_headline(result: Any) -> str:
-    """Outcome of `Threshold` in short."""
+def threshold_summary_line(result: Any) -> str:
+    """Short outcome of `Threshold`."""
     if result.cost_bound is not None:
         return (
             f"Mean cost at most {format_significant_up(result.cost_bound)}"
@@ -345,56 +348,64 @@ def threshold_headline(result: Any) -> str:
 def threshold_claim(result: Any, delta: float, classifier: str) -> str:
     """Guarantee of `Threshold`."""
     if result.cost_bound is not None:
-        most, once = format_significant_up(result.cost_bound), _once(result.unit)
+        most, once = format_significant_up(result.cost_bound), _duplicates_clause(result.unit)
         if result.passed:
-            return f"{_with_confidence(delta)}, the mean cost at the threshold {result.shown} is at most {most}{once}."
+            threshold = result.formatted_threshold
+            return f"{_with_confidence(delta)}, the mean cost at the threshold {threshold} is at most {most}{once}."
         return (
             f"There is no useful bound of the mean cost: with {format_confidence(delta)} confidence, it is at most "
             f"{most}. {capitalise(classifier)} uses the default threshold."
         )
     required = requirements(result.decision.required, result.positive)
     if result.passed:
-        return f"{_with_confidence(delta)}, at the threshold {result.shown} {required}{_once(result.unit)}."
-    why = next((_too_few(result, *lacking) for lacking in result.lacking), None) or _at_first_threshold(result)
+        at = f"at the threshold {result.formatted_threshold}"
+        return f"{_with_confidence(delta)}, {at} {required}{_duplicates_clause(result.unit)}."
+    why = next(
+        (
+            _too_few_rows_message(result, *unattainable_requirements)
+            for unattainable_requirements in result.unattainable_requirements
+        ),
+        None,
+    ) or _bounds_at_first_threshold(result)
     return (
         f"No threshold could be certified at which {required}. {why} {capitalise(classifier)} uses the default "
         "threshold."
     )
 
 
-def _too_few(result: Any, name: str, rows: int, needed: int, least: float) -> str:
-    """Report a requirement that this number of validation rows cannot meet, even without errors."""
+def _too_few_rows_message(result: Any, name: str, rows: int, needed: int, least: float) -> str:
+    """Message for a requirement that this number of validation rows cannot meet, even without errors."""
     of = "the other class" if name == "fpr" else f"class {format_label(result.positive)}"
-    best = f"; they can show {_bound_in_words(name, least)} at best" if rows else ""
+    best = f"; the best possible bound is {_bound_in_words(name, least)}" if rows else ""
     return (
-        f"Not enough data: a {THRESHOLD_METRICS[name][0]} of {format_required(result.decision.required[name])} takes "
-        f"at least {needed} validation {PLURAL[result.unit]} of {of}, there are {rows}{best}."
+        f"Not enough data: a {THRESHOLD_METRICS[name][0]} of {format_required(result.decision.required[name])} "
+        f"requires at least {needed} validation {PLURAL[result.unit]} of {of}, but there are {rows}{best}."
     )
 
 
-def _at_first_threshold(result: Any) -> str:
-    """Bounds at the threshold that was tested first, each on its own."""
+def _bounds_at_first_threshold(result: Any) -> str:
+    """Bounds at the first tested threshold, each valid on its own."""
     bounds = {name: _bound_in_words(name, result.error_bound(name)) for name in result.decision.required}
     every = result.predicted_positives == result.m
     all_rows = f", where every row is predicted {format_label(result.positive)}" if every else ""
     return (
-        f"At the first threshold tested, {result.shown}{all_rows}, {join_metrics(bounds, result.positive)}, each on "
-        f"its own. {_INFORMATION}"
+        f"At the first threshold tested, {result.formatted_threshold}{all_rows}, "
+        f"{join_metrics(bounds, result.positive)}, each on its own. {_INFORMATION}"
     )
 
 
 def _bound_in_words(name: str, most: float) -> str:
-    """Bound of a metric whose error rate is at most `most`."""
+    """Format the bound of a metric whose error rate is at most `most`."""
     return percent_up(most) if name == "fpr" else percent_down(1.0 - most)
 
 
 def threshold_details(result: Any) -> list[str]:
-    """How the threshold of `Threshold` was tested, and the counts there."""
+    """Describe the tests of the thresholds of `Threshold`, and the counts at the threshold."""
     label, units = format_label(result.positive), PLURAL[result.unit]
     tested = f"Thresholds tested: {result.tested}"
     if result.cost_bound is not None:
         tested = "The threshold has the smallest mean cost on the training rows"
-    rule = f"the prediction is {label} if its probability is at least {result.shown}"
+    rule = f"the prediction is {label} if its probability is at least {result.formatted_threshold}"
     return [
         f"{tested}; {rule if result.passed else 'the first failed'}.",
         f"At this threshold, {result.true_positives} of {result.positives} validation {units} of the class and "
@@ -408,16 +419,20 @@ def threshold_observed(result: Any) -> str:
         return ""
     values = {title: getattr(result, name) for name, (title, _) in THRESHOLD_METRICS.items()}
     shares = ", ".join(f"{title} {'–' if share is None else format_share(share)}" for title, share in values.items())
-    total = "" if result.total_cost is None else f"Cost of {result.total_cost:g} in total on {_rows_of(result)}. "
-    return f"{total}Observed at {result.shown}, not guaranteed: {shares}."
+    total = (
+        ""
+        if result.total_cost is None
+        else f"Cost of {result.total_cost:g} in total on {_format_validation_rows(result)}. "
+    )
+    return f"{total}Observed at {result.formatted_threshold}, not guaranteed: {shares}."
 
 
-def _rows_of(result: Any) -> str:
+def _format_validation_rows(result: Any) -> str:
     return f"{result.m} validation {PLURAL[result.unit]}"
 
 
-def sets_headline(result: Any) -> str:
-    """Outcome of `PredictionSet` in short."""
+def sets_summary_line(result: Any) -> str:
+    """Short outcome of `PredictionSet`."""
     least = f"{format_required(result.decision.coverage)}{' in every class' if result.decision.by_class else ''}"
     if not result.passed:
         return f"No useful sets at a coverage of {least}"
@@ -432,24 +447,24 @@ def sets_claim(result: Any, delta: float) -> str:
     """Guarantee of `PredictionSet`."""
     least = format_required(result.decision.coverage)
     if not result.passed:
-        return f"Every set contains every class: {_no_threshold(result)}"
+        return f"Every set contains every class: {_why_no_threshold(result)}"
     every = " of every class" if result.decision.by_class else ""
-    what = f"contains the true class for at least {least} of new examples{every}{_once(result.unit)}"
+    what = f"contains the true class for at least {least} of new examples{every}{_duplicates_clause(result.unit)}"
     return f"{_with_confidence(delta)}, the prediction set {what}."
 
 
-def _no_threshold(result: Any) -> str:
+def _why_no_threshold(result: Any) -> str:
     """Reason why no class can be left out of a set."""
     least, most = format_required(result.decision.coverage), max(result.rows) if result.decision.by_class else result.m
     if most < result.needed:
         of = " of a class" if result.decision.by_class else ""
         units = PLURAL[result.unit]
-        return f"a coverage of {least} takes at least {result.needed} validation {units}{of}, there are {most}."
+        return f"a coverage of {least} requires at least {result.needed} validation {units}{of}, but there are {most}."
     return "too many validation rows have a class with a probability of 0."
 
 
 def sets_observed(result: Any) -> str:
-    """Sizes and coverage of the sets of the validation rows; empty if every set has every class."""
+    """Sizes and coverage of the validation sets; empty if every set contains every class."""
     if not result.passed:
         return ""
     rows = f"{sum(result.covered)} of {result.m} validation {PLURAL[result.unit]}"
@@ -463,15 +478,15 @@ def mean_sizes(result: Any) -> str:
 
 
 def sets_details(result: Any) -> list[str]:
-    """How the sets of `PredictionSet` are made."""
+    """Describe how the sets of `PredictionSet` are computed."""
     least = sorted({q for q in result.thresholds if q >= 0.0})
     if not least:
         return []
     reached = f"{least[0]:.4g}" if len(least) == 1 else f"the threshold of the class, {least[0]:.4g} to {least[-1]:.4g}"
-    lines = [f"A set has the most probable class, and all classes whose probability is at least {reached}."]
+    lines = [f"A set contains the most probable class, and all classes whose probability is at least {reached}."]
     if result.in_every_set:
         names = ", ".join(map(format_label, result.in_every_set))
-        lines.append(f"In every set, for lack of rows: {names}.")
+        lines.append(f"Included in every set because of too few rows: {names}.")
     return lines
 
 
@@ -504,7 +519,7 @@ WORDS: dict[str, MetricWords] = {
 
 
 def metric_label(metric: Any) -> str:
-    """Name of a bounded metric; for the error rate of a class or slice, that of the class or slice."""
+    """Name of a bounded metric; for the error rate of a class or slice, the name of the class or slice."""
     title = WORDS[metric.name].title
     if metric.kind == "all":
         return title
@@ -524,7 +539,7 @@ def metric_value(metric: Any) -> str:
 
 def metric_claim(metric: Any) -> str:
     """Guarantee about a metric."""
-    value, once = metric_value(metric), _once(metric.unit) if metric.is_partial_error else ""
+    value, once = metric_value(metric), _duplicates_clause(metric.unit) if metric.is_partial_error else ""
     if metric.is_partial_error and metric.unit == GROUP:
         once = f", averaged over new groups with this {metric.kind}"
     if not metric.covered:
@@ -535,14 +550,14 @@ def metric_claim(metric: Any) -> str:
 
 
 def metric_observed(metric: Any) -> str:
-    """Rows and counts behind the bound of a metric."""
+    """Format the validation counts of a bounded metric."""
     if metric.is_partial_error and metric.unit == GROUP:
         share = format_share(metric.count / metric.rows) if metric.rows else "no"
         return f"{share} errors per group on {metric.rows} validation groups with it"
     count = f"{metric.count:g}" if metric.name == "cost" else str(metric.count)
     share = format_share(metric.count / metric.rows) if metric.rows else "none"
     return WORDS[metric.name].observed.format(
-        share=share, count=count, errors=_errors(metric.count), rows=metric.rows, units=PLURAL[metric.unit]
+        share=share, count=count, errors=_format_errors(metric.count), rows=metric.rows, units=PLURAL[metric.unit]
     )
 
 
@@ -576,7 +591,7 @@ def batch_text(batch: Any) -> str:
 
 def batch_explained(batch: Any) -> str:
     """Guarantee, source and assumptions of a batch, one per line."""
-    counts = f"{_errors(batch.errors)} on {batch.m} validation rows"
+    counts = f"{_format_errors(batch.errors)} on {batch.m} validation rows"
     theorem = f"Exact hypergeometric bound from {counts}, at level {format_level(batch.level)}."
     return "\n".join([batch_text(batch), theorem, *_as_assumptions(BATCH_ASSUMPTIONS)])
 
@@ -608,7 +623,7 @@ def difference_text(difference: Any) -> str:
 def difference_explained(difference: Any) -> str:
     """Guarantee, counts and assumptions of a comparison, one per line."""
     (a, b), m, both = difference.names, difference.m, difference.both
-    rows, method = f"{m} rows", "exact, from the rows on which only one errs"
+    rows, method = f"{m} rows", "exact, from the rows on which only one is wrong"
     if difference.groups is not None:
         rows, method = f"{rows} in {difference.groups} groups", "betting bounds on the differences of the groups"
     errors = [f"{k} ({format_share(k / m)})" for k in (both + difference.only_a, both + difference.only_b)]
@@ -622,7 +637,7 @@ def difference_explained(difference: Any) -> str:
 
 
 def difference_title(difference: Any) -> str:
-    """Outcome of a comparison in short."""
+    """Short outcome of a comparison."""
     if difference.better:
         return f"{difference.better} has the lower error rate"
     return "Neither {} nor {} was shown to have the lower error rate".format(*difference.names)
@@ -642,7 +657,7 @@ def four_digits(share: float, rounding: str) -> str:
 
 
 def statement_text(statement: Any) -> str:
-    """Write the bounds that an attempt has to prove."""
+    """Format the bounds that an attempt tests."""
     of = f"of class {format_label(statement.pos_label)} at least"
     parts = {"at_most": "error rate at most", "recall": f"recall {of}", "precision": f"precision {of}"}
     shares = {text: getattr(statement, name) for name, text in parts.items()}
@@ -650,7 +665,7 @@ def statement_text(statement: Any) -> str:
 
 
 def attempt_text(attempt: Any) -> str:
-    """Write the outcome of an attempt, its level and the remaining budget."""
+    """Format the outcome of an attempt, its level and the remaining budget."""
     outcome = f"{'Passed' if attempt.passed else 'Not passed'}: {attempt.statement}."
     counts = ""
     if attempt.told is not None:
@@ -664,11 +679,11 @@ def attempt_text(attempt: Any) -> str:
     )
 
 
-def price_of_counts(values: int) -> str:
-    """State what telling the counts of an attempt costs."""
+def cost_of_counts(values: int) -> str:
+    """Warning about the cost of revealing the counts of an attempt."""
     return (
-        f"telling the counts divides what is left of delta by {values}, the number of values that they can have: "
-        "later attempts will hardly pass"
+        f"revealing the counts divides the remaining delta by {values}, the number of possible values, so that "
+        "later attempts are unlikely to pass"
     )
 
 
@@ -676,15 +691,15 @@ def price_of_counts(values: int) -> str:
 
 
 def monitor_text(monitor: Any) -> str:
-    """Alarm or not, the observed error rate, and its interpretation."""
+    """Outcome of a monitor, observed error rate, and interpretation."""
     rows, units = monitor.rows, PLURAL[monitor.unit]
     alarm = "Alarm" if monitor.alarm else "No alarm"
     when = f"in {rows}" if monitor.alarm_at is None else f"after {monitor.alarm_at} of {rows}"
-    bound = f"the bound is {written_percent(monitor.bound)}{_once(monitor.unit)}"
+    bound = f"the bound is {written_percent(monitor.bound)}{_duplicates_clause(monitor.unit)}"
     observed = ""
     if rows:
         share = format_share(monitor.errors / rows)
-        observed = f"{_errors(monitor.errors)} ({share}); "
+        observed = f"{_format_errors(monitor.errors)} ({share}); "
         if monitor.unit == GROUP:
             observed = f"{share} errors per group on average; "
     return f"{alarm} for {monitor.about} {when} {units}: {observed}{bound}. {_interpretation(monitor)}"
@@ -699,27 +714,27 @@ def _interpretation(monitor: Any) -> str:
     if monitor.bound >= 1.0:
         return "There can be no alarm for a bound of 100 %."
     return (
-        f"The largest e-value was {monitor.largest_e_value:.3g}; an alarm takes {monitor.needed:.6g}. No alarm does "
-        "not prove that the certificate still holds: a small change takes many rows to detect."
+        f"The largest e-value was {monitor.largest_e_value:.3g}; an alarm requires {monitor.needed:.6g}. Without an "
+        "alarm, the certificate may still be violated: a small change takes many rows to detect."
     )
 
 
-# A bound with at most this number of characters was written by a person.
+# A bound with at most this number of characters was entered by a user.
 _MAX_WRITTEN = 6
 
 
 def written_percent(bound: float) -> str:
-    """Format a bound rounded up, but as the user wrote it if it is short: 0.05 is 5.0 %."""
+    """Format a bound, rounded up; a short one without binary rounding: 0.05 is 5.0 %."""
     return format_required(bound) if len(repr(bound)) <= _MAX_WRITTEN else percent_up(bound)
 
 
 # -- certificates ------------------------------------------------------------------------------------------------------
 
 
-def certificate_headline(certificate: Any) -> str:
-    """Bound in short, with a warning if it does not beat the majority-class baseline."""
+def certificate_summary_line(certificate: Any) -> str:
+    """Short bound, with a warning if it does not beat the majority-class baseline."""
     if certificate.decision is not None:
-        return str(certificate.decision.headline)
+        return str(certificate.decision.summary_line)
     most = percent_up(certificate.bound)
     if most == percent_up(1.0):
         return "No useful guarantee"
@@ -729,7 +744,7 @@ def certificate_headline(certificate: Any) -> str:
 
 
 def _classifier(certificate: Any) -> str:
-    """Name of the certified classifier in a guarantee; the default voting rule needs none."""
+    """Name of the certified classifier in a guarantee; "this classifier" for the default voting."""
     name = certificate.holds_for
     return "this classifier" if name in (_SOFT, _SINGLE) else str(name)
 
@@ -741,20 +756,22 @@ def certificate_sentence(certificate: Any) -> str:
         return str(certificate.decision.claim(delta, classifier))
     most = "100 %" if certificate.vacuous else percent_up(certificate.bound)
     if certificate.refit:
-        whom = "the rows of a new group, averaged over groups," if unit == GROUP else f"new examples{_once(unit)}"
+        whom = (
+            "the rows of a new group, averaged over groups,"
+            if unit == GROUP
+            else f"new examples{_duplicates_clause(unit)}"
+        )
         text = f"at most {most} of {whom} get a wrong prediction on which the refitted and the certified model agree"
     elif unit == GROUP:
         text = f"the per-group error rate of {classifier}, averaged over new groups, is at most {most}"
     else:
-        text = (
-            f"the error rate of {classifier} on new examples{_once(unit)}{',' if _once(unit) else ''} is at most {most}"
-        )
+        text = f"the error rate of {classifier} on new examples{_duplicates_clause(unit, ',')} is at most {most}"
     return f"{_with_confidence(delta)}, {text}{': no useful guarantee' if certificate.vacuous else ''}."
 
 
 def certificate_observations(certificate: Any) -> tuple[str, ...]:
-    """Observed errors, the majority-class baseline, and the misses of the positive or of a mostly missed class."""
-    results = (_observed(certificate), _baseline(certificate))
+    """Sentences on observed errors, the majority-class baseline, and often missed classes."""
+    results = (_observed_errors(certificate), _baseline_comparison(certificate))
     if certificate.decision is not None:
         results = (certificate.decision.observed, "")
     by_class = {missed.of: missed for missed in certificate.missed}
@@ -762,15 +779,15 @@ def certificate_observations(certificate: Any) -> tuple[str, ...]:
     return tuple(sentence for sentence in (*results, missed and str(missed)) if sentence)
 
 
-def certificate_lines(certificate: Any) -> tuple[str, ...]:
+def certificate_text_lines(certificate: Any) -> tuple[str, ...]:
     """Lines of a certificate: the guarantee, the validation results with the baseline, and misses of a class."""
-    results, baseline = certificate_observations(certificate), _baseline(certificate)
+    results, baseline = certificate_observations(certificate), _baseline_comparison(certificate)
     if certificate.decision is None and baseline:
         results = (" ".join(results[:2]), *results[2:])
     return (certificate_sentence(certificate), *results)
 
 
-def _observed(certificate: Any) -> str:
+def _observed_errors(certificate: Any) -> str:
     """Observed errors on the validation rows."""
     share, m, errors = (
         format_share(certificate.empirical_risk),
@@ -784,12 +801,12 @@ def _observed(certificate: Any) -> str:
     if certificate.distance != "binomial":
         return f"{share} errors on {rows}, averaged over the classifiers."
     if abs(errors - round(errors)) < 1e-6:
-        return f"{_errors(round(errors))} on {rows}{before}."
+        return f"{_format_errors(round(errors))} on {rows}{before}."
     # With independent splits, the classifier may have more validation rows than m.
     return f"{share} errors on at least {rows}."
 
 
-def _baseline(certificate: Any) -> str:
+def _baseline_comparison(certificate: Any) -> str:
     """Comparison with the majority-class baseline; empty if it has no bound."""
     baseline = certificate.majority_class
     if baseline is None:
@@ -806,7 +823,7 @@ def worse_than_baseline(certificate: Any) -> str:
 
 
 def main_assumption(certificate: Any) -> str:
-    """Assumption that fails first in practice: independence.  Empty for a certificate without assumptions."""
+    """Sentence on the assumption that is violated most often, independence; empty without assumptions."""
     sentence = next((sentence for sentence in certificate.assumptions if "independent draws" in sentence), "")
     return sentence and f"Assumes that {sentence[0].lower()}{sentence[1:]}"
 
@@ -815,16 +832,16 @@ def certificate_text(certificate: Any) -> str:
     """Lines of a certificate, bounds of metrics, and the main assumption."""
     metrics = [metric.sentence for metric in certificate.metrics]
     assumption = f"Assumes that {PLURAL[certificate.unit]} are independent (see explain())."
-    return "\n".join([*certificate.lines, *metrics, assumption])
+    return "\n".join([*certificate.text_lines, *metrics, assumption])
 
 
 def missed_text(missed: Any) -> str:
-    """Misclassified validation rows of a class."""
+    """Sentence on the misclassified validation rows of a class."""
     return f"Class {missed.of!r}: {missed.missed} of {missed.rows} validation rows misclassified."
 
 
 def baseline_observed(baseline: Any) -> str:
-    """Observed errors of a baseline, in brackets."""
+    """Observed error rate of a baseline, in brackets."""
     of = "per validation group" if baseline.unit == GROUP else "on the validation rows"
     return "" if baseline.empirical_risk is None else f" ({format_share(baseline.empirical_risk)} errors {of})"
 
@@ -836,7 +853,7 @@ def baseline_text(baseline: Any) -> str:
 
 
 def origin(certificate: Any, optimised: bool) -> str:
-    """How the rule that predicts was fixed."""
+    """How the rule used for prediction was chosen."""
     if certificate.source == "training rows":
         return "fixed on the training rows"
     if certificate.source == "fixed before validation":
@@ -848,7 +865,7 @@ def origin(certificate: Any, optimised: bool) -> str:
 
 def certificate_explained(certificate: Any) -> str:
     """Certificate, source, assumptions, alternatives and baselines, one per line."""
-    lines = [*certificate.lines, "Details:", certificate.theorem]
+    lines = [*certificate.text_lines, "Details:", certificate.theorem]
     if certificate.refit:
         lines.append(
             "The model was refitted on all rows. A prediction is covered if the certified model, "

@@ -1,7 +1,7 @@
-r"""Prediction sets with a guarantee for this calibration: threshold, sets, and their sizes on the validation rows.
+r"""Prediction sets with a certified coverage: thresholds, sets, and their sizes on the validation rows.
 
-A set has the classes whose probability :math:`p_c(x)` is at least a threshold `q`, and the predicted class.  On `m`
-validation rows, :math:`v_i = p_{y_i}(x_i)` is the probability of the true class, or -1 for a class without training
+A set contains the classes whose probability :math:`p_c(x)` is at least a threshold `q`, and the predicted class.  On
+`m` validation rows, :math:`v_i = p_{y_i}(x_i)` is the probability of the true class, or -1 for a class without training
 rows, and `q` is the k-th smallest.  The coverage fails with probability at most
 :math:`P(\mathrm{Bin}(m, \alpha) \le k - 1) \le \delta`, ties included: equation (prediction-set) of
 docs/mathematics.md.
@@ -18,22 +18,22 @@ from numpy.typing import ArrayLike, NDArray
 from pacbayes._utils.arrays import BoolArray, FloatArray, Rows
 from pacbayes._utils.checks import check_in_range
 from pacbayes.certificates import sentences
-from pacbayes.certificates.decisions import PredictionSet, max_error_rate, rows_to_reach
-from pacbayes.certificates.levels import divide_delta, plain, upper_of
-from pacbayes.certificates.thresholds import on_grid
+from pacbayes.certificates.decisions import PredictionSet, max_error_rate, min_rows_required
+from pacbayes.certificates.levels import clopper_pearson_upper, divide_delta, to_python_scalar
+from pacbayes.certificates.thresholds import round_to_grid
 
-#: Probability of a class without training rows, and threshold of classes that every set has.
+#: Probability of classes without training rows, and threshold of classes that are in every set.
 NEVER_SEEN = -1.0
 
 
 @dataclass(frozen=True)
 class SetResult:
-    """Result of `PredictionSet`: the thresholds, and the sets of the validation rows.
+    """Result of `PredictionSet`: thresholds, and counts of the validation sets.
 
     See Also
     --------
     pacbayes.PredictionSet : The requirement.
-    pacbayes.Certificate : Has this as `decision`.
+    pacbayes.Certificate : Its attribute `decision` is this result.
 
     Examples
     --------
@@ -51,16 +51,16 @@ class SetResult:
     decision: PredictionSet
     #: The classes.
     classes: tuple[Any, ...]
-    #: Minimum probability of each class to be in a set; -1 if every set has the class.
+    #: Minimum probability of each class to be included; -1 if every set contains the class.
     thresholds: tuple[float, ...]
-    #: Validation rows of each class, and those whose set contains it.
+    #: Numbers of validation rows of each class, and of those whose set contains the class.
     rows: tuple[int, ...]
     covered: tuple[int, ...]
-    #: Validation rows by the size of their set, from 0 to the number of classes.
+    #: Number of validation rows by size of the set, from 0 to the number of classes.
     sizes: tuple[int, ...]
     #: Mean size of the sets of each class; None without rows.
     mean_sizes: tuple[float | None, ...] = ()
-    #: Validation rows of other labels, which no set contains unless every set has every label.
+    #: Number of validation rows with other labels, which sets contain only if they contain every label.
     unknown: int = 0
     #: Maximum probability that the guarantee fails.
     delta: float = 0.05
@@ -84,23 +84,23 @@ class SetResult:
 
     @property
     def passed(self) -> bool:
-        """Whether a set may leave out a class; if none can, the guarantee is trivial."""
+        """Whether sets may exclude a class; otherwise, the guarantee is trivial."""
         return max(self.thresholds) > 0.0
 
     @property
     def in_every_set(self) -> tuple[Any, ...]:
-        """Classes without a threshold, for lack of validation or training rows: every set has them."""
+        """Classes without a threshold because of too few validation or training rows; every set contains them."""
         return tuple(name for name, q in zip(self.classes, self.thresholds, strict=True) if q == NEVER_SEEN)
 
     @property
     def needed(self) -> int:
-        """Smallest number of validation rows, of every class if `by_class`, with which a set may leave out a class."""
-        return rows_to_reach("recall", self.decision.coverage, self.delta)
+        """Minimum number of validation rows (of each class if `by_class`) with which sets may exclude a class."""
+        return min_rows_required("recall", self.decision.coverage, self.delta)
 
     @property
-    def headline(self) -> str:
-        """The outcome in short."""
-        return sentences.sets_headline(self)
+    def summary_line(self) -> str:
+        """Short summary of the outcome."""
+        return sentences.sets_summary_line(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain values for JSON.
@@ -119,21 +119,21 @@ class SetResult:
         return {"required": required} | values
 
     def claim(self, delta: float, classifier: str) -> str:
-        """Guarantee in words."""
+        """Sentence with the guarantee."""
         return sentences.sets_claim(self, delta)
 
     @property
     def details(self) -> list[str]:
-        """How the sets are made, in sentences."""
+        """Sentences on the computation of the sets."""
         return sentences.sets_details(self)
 
     @property
     def observed(self) -> str:
-        """Sizes and coverage of the sets of the validation rows, in a sentence."""
+        """Sentence on the sizes and the coverage of the validation sets."""
         return sentences.sets_observed(self)
 
     def predict_set(self, probabilities: ArrayLike, y_pred: NDArray[Any] | None = None) -> BoolArray:
-        """Compute the sets of new rows.
+        """Compute prediction sets of new rows.
 
         Parameters
         ----------
@@ -141,17 +141,17 @@ class SetResult:
             Probabilities of the classes, of the same classifier as on the validation rows; -1 for classes that it was
             not trained with.
         y_pred : ndarray of int, shape (n,), optional
-            Codes of predicted classes, which the sets also contain; by default those of the most probable classes.
+            Codes of the predicted classes, which are always included; by default the most probable classes.
 
         Returns
         -------
         ndarray of bool, shape (n, n_classes)
         """
         table = check_probabilities(probabilities, len(self.classes), NEVER_SEEN)
-        return _sets(table, np.array(self.thresholds), y_pred)
+        return _predict_sets(table, np.array(self.thresholds), y_pred)
 
 
-def certify_sets_of(
+def calibrate_sets(
     decision: PredictionSet,
     probabilities: FloatArray,
     y_true: NDArray[Any],
@@ -163,12 +163,12 @@ def certify_sets_of(
     """Calibrate sets on validation rows.
 
     `probabilities`, on the grid, have shape (m, n_classes), with -1 for classes without training rows.  Codes in
-    `y_true` that are no class are labels that training never saw.
+    `y_true` that are not classes stand for labels that do not occur in training.
 
     Examples
     --------
     >>> probabilities = np.tile([[0.75, 0.25], [0.5, 0.5]], (50, 1))
-    >>> result = certify_sets_of(PredictionSet(0.9), probabilities, np.tile([0, 1], 50), ["a", "b"], 0.05)
+    >>> result = calibrate_sets(PredictionSet(0.9), probabilities, np.tile([0, 1], 50), ["a", "b"], 0.05)
     >>> result.thresholds, result.sizes, result.mean_sizes
     ((0.5, 0.5), (0, 50, 50), (1.0, 2.0))
     """
@@ -177,17 +177,17 @@ def certify_sets_of(
     scores = np.full(m, NEVER_SEEN)
     scores[known] = probabilities[known, y_true[known]]
     if decision.by_class:
-        thresholds = _thresholds_by_class(scores, y_true, n_classes, decision.coverage, delta)
+        thresholds = _class_thresholds(scores, y_true, n_classes, decision.coverage, delta)
     else:
         thresholds = np.full(n_classes, set_threshold(scores, decision.coverage, delta))
-    sets = _sets(probabilities, thresholds, y_pred)
+    sets = _predict_sets(probabilities, thresholds, y_pred)
     size, codes = sets.sum(axis=1), y_true[known]
     contained = sets[known, codes]
     rows = np.bincount(codes, minlength=n_classes)
     totals = np.bincount(codes, weights=size[known], minlength=n_classes)
     return SetResult(
         decision,
-        tuple(map(plain, classes)),
+        tuple(map(to_python_scalar, classes)),
         tuple(thresholds.tolist()),
         tuple(rows.tolist()),
         tuple(np.bincount(codes[contained], minlength=n_classes).tolist()),
@@ -199,8 +199,8 @@ def certify_sets_of(
     )
 
 
-def _sets(probabilities: FloatArray, thresholds: FloatArray, y_pred: NDArray[Any] | None) -> BoolArray:
-    """Classes that reach their threshold, and the predicted ones."""
+def _predict_sets(probabilities: FloatArray, thresholds: FloatArray, y_pred: NDArray[Any] | None) -> BoolArray:
+    """Mask of classes that reach their threshold, and of predicted classes."""
     sets = probabilities >= thresholds
     codes = probabilities.argmax(axis=1) if y_pred is None else y_pred
     sets[np.arange(len(sets)), codes] = True
@@ -231,41 +231,41 @@ def max_misses(m: int, coverage: float, delta: float) -> int:
     passes, fails = -1, m
     while fails - passes > 1:
         middle = (passes + fails) // 2
-        if upper_of(middle, m, delta) <= most:
+        if clopper_pearson_upper(middle, m, delta) <= most:
             passes = middle
         else:
             fails = middle
     return passes
 
 
-def _thresholds_by_class(
+def _class_thresholds(
     scores: FloatArray, y_true: NDArray[Any], n_classes: int, coverage: float, delta: float
 ) -> FloatArray:
-    """Threshold of each class from its own rows; -1 for classes with too few.
+    """Threshold of each class from its validation rows; -1 for classes with too few.
 
-    The classes share delta equally.  Classes with too few rows for their share take none: the rows of each class may
-    decide this, because the thresholds hold for any number of rows of each class.
+    The classes share delta equally, except those with too few rows for any threshold.  This choice may depend on the
+    numbers of rows, because the thresholds are valid conditionally on them.
     """
     rows, thresholds = np.bincount(y_true[y_true < n_classes], minlength=n_classes), np.full(n_classes, NEVER_SEEN)
-    number = _n_classes_with_threshold(rows, coverage, delta)
+    number = _max_certifiable_classes(rows, coverage, delta)
     for code in np.argsort(-rows, kind="stable")[:number].tolist():
         thresholds[code] = set_threshold(scores[y_true == code], coverage, divide_delta(delta, number))
     return thresholds
 
 
-def _n_classes_with_threshold(rows: Rows, coverage: float, delta: float) -> int:
-    """Largest number of classes that all have enough rows for an equal share of delta, at least 1.
+def _max_certifiable_classes(rows: Rows, coverage: float, delta: float) -> int:
+    """Maximum number of classes (at least 1) that have enough rows for an equal share of delta.
 
     Examples
     --------
-    >>> _n_classes_with_threshold(np.array([100, 40, 5]), 0.9, 0.05)
+    >>> _max_certifiable_classes(np.array([100, 40, 5]), 0.9, 0.05)
     2
-    >>> _n_classes_with_threshold(np.array([100, 35, 35]), 0.9, 0.05)
+    >>> _max_certifiable_classes(np.array([100, 35, 35]), 0.9, 0.05)
     1
     """
     largest_first, most = np.sort(rows)[::-1].tolist(), max_error_rate("recall", coverage)
     for number in range(len(largest_first), 1, -1):
-        if upper_of(0, largest_first[number - 1], divide_delta(delta, number)) <= most:
+        if clopper_pearson_upper(0, largest_first[number - 1], divide_delta(delta, number)) <= most:
             return number
     return 1
 
@@ -285,4 +285,4 @@ def check_probabilities(probabilities: ArrayLike, n_classes: int, least: float =
             f"probabilities must have a row for each example and a column for each of {n_classes} classes, got shape "
             f"{table.shape}"
         )
-    return on_grid(table)
+    return round_to_grid(table)

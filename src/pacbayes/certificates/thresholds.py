@@ -1,4 +1,4 @@
-"""Grids of thresholds with their counts in cross-validation, and the order in which they are tested."""
+"""Grids of candidate thresholds with their cross-validation counts, and the order of their tests."""
 
 from __future__ import annotations
 
@@ -16,27 +16,26 @@ from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.decisions import SelectiveResult, Threshold, ThresholdResult, max_error_rate
 from pacbayes.certificates.metric_bounds import Cost
 
-#: Scores are rounded to multiples of this, so that sums in another order give equal scores.
+#: Scores are rounded to multiples of this, so that they do not depend on the order of summation.
 GRID = 2.0**-20
 #: Number of confidence thresholds, equally spaced in the acceptance rate on the training rows.
 MAX_THRESHOLDS = 100
-# Uncertainty when the first threshold is chosen: the acceptance rate in standard deviations, and quantiles of the error
-# rate.
+# Quadrature points for choosing the first threshold: acceptance rates in standard deviations, error rate quantiles.
 _DEVIATIONS = (-1.2, 0.0, 1.2)
 _QUANTILES = (np.arange(15) + 0.5) / 15
-# Thresholds are at these shares of the positive and of the negative rows, denser at both ends.
+# Thresholds are at these quantiles of the positive and the negative rows, denser at both ends.
 _ENDS = (0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03)
 _SHARES = np.array([*_ENDS, *(np.arange(1, 25) / 25), *(1.0 - np.array(_ENDS)), 1.0])
-#: For both classes, and the threshold that every row reaches.
+#: Maximum number of thresholds: for both classes, and 0.
 MAX_GRID_SIZE = 2 * _SHARES.size + 1
 
 
-def on_grid(scores: FloatArray) -> FloatArray:
+def round_to_grid(scores: FloatArray) -> FloatArray:
     """Round scores to the grid.
 
     Examples
     --------
-    >>> bool(on_grid(np.array([0.1 + 0.2]))[0] == on_grid(np.array([0.3]))[0])
+    >>> bool(round_to_grid(np.array([0.1 + 0.2]))[0] == round_to_grid(np.array([0.3]))[0])
     True
     """
     return np.asarray(np.rint(scores / GRID) * GRID)
@@ -45,7 +44,7 @@ def on_grid(scores: FloatArray) -> FloatArray:
 def confidence(scores: FloatArray, codes: NDArray[Any]) -> FloatArray:
     """Confidence scores of predicted labels, on the grid; minus infinity for labels without a score.
 
-    Labels that are no class, and classes without training rows, have no score: these rows are accepted only if all are.
+    Labels that are not classes, and classes without training rows, have no score: accepted only if all rows are.
 
     Examples
     --------
@@ -54,7 +53,7 @@ def confidence(scores: FloatArray, codes: NDArray[Any]) -> FloatArray:
     """
     known = codes < scores.shape[1]
     confidences = np.full(codes.size, -np.inf)
-    confidences[known] = on_grid(scores[np.flatnonzero(known), codes[known]])
+    confidences[known] = round_to_grid(scores[np.flatnonzero(known), codes[known]])
     return np.where(np.isnan(confidences), -np.inf, confidences)
 
 
@@ -66,8 +65,8 @@ def count_at_thresholds(thresholds: FloatArray, scores: FloatArray, wrong: NDArr
     >>> count_at_thresholds(np.array([0.5, 0.25, -np.inf]), np.array([0.5, 0.3, 0.1]), np.array([False, True, True]))
     (array([1, 2, 3]), array([0, 1, 2]))
     """
-    ascending = np.sort(on_grid(scores))
-    of_errors = np.sort(on_grid(scores[wrong]))
+    ascending = np.sort(round_to_grid(scores))
+    of_errors = np.sort(round_to_grid(scores[wrong]))
     return (
         (ascending.size - np.searchsorted(ascending, thresholds, side="left")).astype(np.int64),
         (of_errors.size - np.searchsorted(of_errors, thresholds, side="left")).astype(np.int64),
@@ -86,7 +85,7 @@ def error_rate_quantiles(rows: Codes, wrong: Codes) -> FloatArray:
         return np.asarray(betaincinv(wrong + 0.5, rows - wrong + 0.5, _QUANTILES[:, None]))
 
 
-def chance_to_pass(
+def estimate_pass_probability(
     rows: Codes,
     wrong: Codes,
     n_train: int,
@@ -97,11 +96,11 @@ def chance_to_pass(
 ) -> FloatArray:
     """Estimate the probability that each threshold passes its test on `m` validation rows.
 
-    `rows` of `n_train` training rows were in the condition in cross-validation, and `wrong` of these were errors.
+    `rows` of `n_train` training rows were relevant in cross-validation, and `wrong` of these were errors.
 
     Examples
     --------
-    >>> chance_to_pass(np.array([50, 90]), np.array([1, 20]), 100, 200, 0.1, 0.05).round(2)
+    >>> estimate_pass_probability(np.array([50, 90]), np.array([1, 20]), 100, 200, 0.1, 0.05).round(2)
     array([0.79, 0.  ])
     """
     error_rates = error_rate_quantiles(rows, wrong) if quantiles is None else quantiles
@@ -117,7 +116,7 @@ def chance_to_pass(
 
 
 def _max_errors(rows: Codes, max_error: float, delta: float) -> FloatArray:
-    """Approximate maximum number of errors that passes the test; -1 if not even zero does."""
+    """Approximate maximum number of errors with which a test passes; -1 if it cannot pass."""
     return np.where(bdtr(0, rows, max_error) > delta, -1.0, np.floor(bdtrik(delta, rows, max_error)))
 
 
@@ -140,13 +139,13 @@ class ConfidenceGrid:
     values: FloatArray
     #: Training rows with at least this confidence in cross-validation, shape (T,).
     accepted: Codes
-    #: Errors among them.
+    #: Number of errors among them.
     wrong: Codes
 
     @classmethod
     def from_scores(cls, scores: FloatArray, wrong: NDArray[np.bool_]) -> ConfidenceGrid:
         """Thresholds at equally spaced acceptance rates."""
-        descending = np.sort(on_grid(scores))[::-1]
+        descending = np.sort(round_to_grid(scores))[::-1]
         places = np.unique(np.ceil(np.arange(1, MAX_THRESHOLDS) / MAX_THRESHOLDS * scores.size).astype(np.int64))
         thresholds = descending[places[places < scores.size] - 1]
         values = np.append(np.unique(thresholds[thresholds > -np.inf])[::-1], -np.inf)
@@ -159,12 +158,12 @@ class ConfidenceGrid:
     def order(self, m: int, max_error: float, delta: float, quantiles: FloatArray | None = None) -> Codes:
         """Order of the tests: the threshold that is most likely to pass on `m` rows, followed by looser ones.
 
-        If the first threshold passes, nothing is lost by starting there; if it fails, everything is.  The probability
-        of passing averages over Jeffreys' posterior of the error rate after cross-validation, and over a binomial
-        number of accepted rows: with the observed error rate alone, the start would be at a few rows that happen to
-        have no error.  `quantiles` saves time for several values of `max_error`.
+        Testing stops at the first failure, so the first threshold should be likely to pass.  The probability is
+        averaged over Jeffreys' posterior of the error rate after cross-validation, and over a binomial number of
+        accepted rows; the observed error rate alone would favour a few rows without errors.  Precomputed `quantiles`
+        save time for several values of `max_error`.
         """
-        chance = chance_to_pass(
+        chance = estimate_pass_probability(
             self.accepted,
             self.wrong,
             int(self.accepted[-1]),
@@ -178,7 +177,7 @@ class ConfidenceGrid:
 
 @dataclass(frozen=True, eq=False)
 class ConfusionCounts:
-    """Counts of rows at one or several thresholds: all, positive, predicted positive, and true positives.
+    """Numbers of rows, positives, predicted positives and true positives at one or several thresholds.
 
     Examples
     --------
@@ -194,13 +193,13 @@ class ConfusionCounts:
     true_positives: Codes
 
     @classmethod
-    def at(cls, values: FloatArray, scores: FloatArray, positive: NDArray[np.bool_]) -> ConfusionCounts:
-        """Count rows at thresholds."""
+    def from_scores(cls, values: FloatArray, scores: FloatArray, positive: NDArray[np.bool_]) -> ConfusionCounts:
+        """Count the rows at each threshold."""
         predicted, false_positives = count_at_thresholds(values, scores, ~positive)
         return cls(scores.size, int(np.count_nonzero(positive)), predicted, predicted - false_positives)
 
     def errors(self, name: str) -> tuple[Codes, Codes]:
-        """Count the rows in the condition of a metric, and the errors among them, at each threshold."""
+        """Numbers of rows to which a metric applies, and of errors among them, at each threshold."""
         if name == "recall":
             return np.full_like(self.true_positives, self.positives), self.positives - self.true_positives
         negatives = np.full_like(self.true_positives, self.rows - self.positives)
@@ -209,7 +208,7 @@ class ConfusionCounts:
 
     @property
     def cells(self) -> Codes:
-        """Positive rows predicted positive and not, then others, at each threshold; shape (T, 4)."""
+        """Confusion matrix at each threshold: true positives, false negatives, and so on; shape (T, 4)."""
         hits, false_positives = self.true_positives, self.predicted_positives - self.true_positives
         negatives = self.rows - self.positives
         return np.stack([hits, self.positives - hits, false_positives, negatives - false_positives], axis=1)
@@ -219,7 +218,7 @@ class ConfusionCounts:
         return error_bounds(*self.errors(name), delta)
 
     def passes(self, decision: Threshold, delta: float) -> NDArray[np.bool_]:
-        """Whether each threshold passes the tests of all requirements, each at the whole of delta."""
+        """Whether each threshold passes the tests of all requirements, each at level delta."""
         passes = np.ones(self.true_positives.size, dtype=np.bool_)
         for name, share in decision.required.items():
             passes &= self.bounds(name, delta) <= max_error_rate(name, share)
@@ -252,13 +251,13 @@ class ThresholdGrid:
 
     @classmethod
     def from_scores(cls, scores: FloatArray, positive: NDArray[np.bool_], label: Any) -> ThresholdGrid:
-        """Thresholds at shares of the positive training rows and of the negative ones."""
+        """Thresholds at quantiles of the positive and the negative training rows."""
         values = [0.0]
-        for part in (on_grid(scores[positive]), on_grid(scores[~positive])):
+        for part in (round_to_grid(scores[positive]), round_to_grid(scores[~positive])):
             descending = np.sort(part)[::-1]
             values += descending[np.ceil(_SHARES * part.size).astype(np.int64) - 1].tolist() if part.size else []
         thresholds = np.unique(values)[::-1]
-        counts = ConfusionCounts.at(thresholds, scores, positive)
+        counts = ConfusionCounts.from_scores(thresholds, scores, positive)
         return cls(label, thresholds, counts.predicted_positives, counts.true_positives)
 
     @property
@@ -276,12 +275,13 @@ class ThresholdGrid:
     def order(self, decision: Threshold, m: int, delta: float) -> Codes:
         """Order of the tests: from the threshold that is most likely to pass on `m` rows to the preferred one.
 
-        Of several that are equally likely to pass, the first is the one farthest from the preferred threshold, which
-        `prefer` would choose among all.
+        If several are equally likely to pass, the first test is that of the one farthest from the preferred threshold.
         """
         counts, chance = self.counts, np.ones(self.values.size)
         for name, share in decision.required.items():
-            chance *= chance_to_pass(*counts.errors(name), counts.rows, m, max_error_rate(name, share), delta)
+            chance *= estimate_pass_probability(
+                *counts.errors(name), counts.rows, m, max_error_rate(name, share), delta
+            )
         last = {"precision": 0, "recall": chance.size - 1, "f1": int(np.argmax(self.f1))}[decision.preferred]
         ties = np.flatnonzero(chance >= chance.max())
         start = int(ties[np.argmax(np.abs(ties - last))])
@@ -299,9 +299,9 @@ class ThresholdGrid:
 
 
 def fixed_sequence_test(order: Codes, passes: NDArray[np.bool_]) -> tuple[Codes, int]:
-    """Test hypotheses in a fixed order, each at the whole level, up to the first failure.
+    """Test hypotheses in a fixed order, each at the full level, up to the first failure.
 
-    Returns those that passed, in order, and the number of tests.
+    Returns the indices that passed, in order, and the number of tests.
 
     Examples
     --------
@@ -338,7 +338,7 @@ def certify_abstention(
     return SelectiveResult(max_error, float(grid.values[index]), m, int(accepted[index]), int(wrong[index]), tested)
 
 
-# Values of `max_error` to try if none passed, reported as information.
+# Values of `max_error` to try if no threshold passed, reported as information.
 _OTHER_MAX_ERRORS = (np.arange(1, 200) / 200).tolist()
 
 
@@ -347,13 +347,12 @@ def _smallest_max_error(
 ) -> float | None:
     """Smallest larger `max_error` at which a threshold would have passed; None if there is none.
 
-    Another value may change the first threshold, so that a larger one need not pass where a smaller one does: they are
-    tried in turn.
+    All values are tried, because the first threshold depends on `max_error` and passing is not monotonic in it.
     """
-    # No threshold passes below its bound, whichever is first.
+    # No threshold passes if `max_error` is below its bound.
     least, quantiles = max(float(bounds.min()), np.nextafter(max_error, 1.0)), grid.error_rate_quantiles()
     for other in _OTHER_MAX_ERRORS:
-        # If the first passes, some do.
+        # It is sufficient that the first one passes.
         if other >= least and bounds[grid.order(m, other, delta, quantiles)[0]] <= other:
             return float(other)
     return None
@@ -370,7 +369,7 @@ def certify_threshold(
     --------
     >>> scores = np.linspace(0.0, 1.0, 200)
     >>> grid = ThresholdGrid.from_scores(scores, scores > 0.7, "late")
-    >>> counts = ConfusionCounts.at(grid.values, scores, scores > 0.7)
+    >>> counts = ConfusionCounts.from_scores(grid.values, scores, scores > 0.7)
     >>> result = certify_threshold(grid, counts, Threshold(recall=0.9), 0.05)
     >>> result.passed, round(result.threshold, 3), result.recall
     (True, 0.709, 0.9833333333333333)
@@ -399,11 +398,11 @@ def _certify_cost(
 ) -> ThresholdResult:
     """Bound the mean cost at the threshold that minimises it on the training rows."""
     training = grid.counts
-    # True class and prediction: positive or other.
+    # Pairs of true class and prediction: positive or other.
     names = np.array([grid.positive, next(name for name in cost.classes if name != grid.positive)], dtype=object)
     losses = cost.losses(names, 2).ravel()
     index = int(np.argmin(training.cells @ losses))
-    # The largest of several thresholds with the same cost; the bet, too, depends on training rows alone.
+    # Choose the largest of several thresholds with the same cost; the bet also depends on training rows only.
     share = 1000.0 / max(training.rows, 1)
     bet = best_bet(np.repeat(losses, np.rint(training.cells[index] * share).astype(np.int64)), counts.rows, delta)
     cells = counts.cells[index]
@@ -426,7 +425,7 @@ def _certify_cost(
 
 
 def error_bounds(rows: Codes, wrong: Codes, delta: float) -> FloatArray:
-    """Clopper-Pearson upper bounds, each on its own; 1 without rows."""
+    """Clopper-Pearson upper bounds, each valid on its own; 1 without rows."""
     bounds, nonempty = np.ones(rows.size), rows > 0
     if nonempty.any():
         bounds[nonempty] = binomial_upper(wrong[nonempty], rows[nonempty], delta)

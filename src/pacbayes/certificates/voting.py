@@ -1,4 +1,4 @@
-"""Votes and keyed draws with integer weights: exact, and the same whatever other rows are predicted with them."""
+"""Votes and keyed draws with integer weights: exact, and independent of the other rows in a batch."""
 
 from typing import Any
 
@@ -42,16 +42,16 @@ def single_weight(index: int, number: int) -> IntegerWeights:
     return weights
 
 
-#: Ways to predict: largest mean probability, keyed draws, weighted vote, one classifier.
+#: Names of the votings: largest mean probability, keyed draws, weighted vote, one classifier.
 SOFT = "soft"
 VOTINGS = (SOFT, "stochastic", "majority", "best")
-#: The rule that the training rows fix, or the user; it has most of delta.
+#: Name of the rule that is fixed by the training rows or the user, and uses most of delta.
 PRIMARY = "primary"
-#: Rules that are optimised on the validation rows.
+#: Names of rules that are optimised on the validation rows.
 POSTERIOR, OCCAM = "posterior", "Occam"
 # Predictions per block.
 _BLOCK_SIZE = 4_000_000
-# Finding the predicted labels takes as long as counting the votes of this many labels.
+# Finding the predicted labels takes as long as counting votes for this number of labels.
 _FEW_LABELS = 8
 
 
@@ -84,7 +84,7 @@ def weighted_vote(weights: IntegerWeights, y_pred: Predictions, labels: Labels) 
     step = max(1, _BLOCK_SIZE // used.size)
     for start in range(0, n, step):
         block = y_pred[used, start : start + step]
-        # Memory for the predicted labels, not for all labels.
+        # Allocate memory for predicted labels only.
         codes = np.array(_candidate_codes(block, labels.size))
         sums = np.stack([summands @ (block == code) for code in codes], axis=-1)
         winners[start : start + step] = codes[vote_winners(sums, labels[codes])]
@@ -109,8 +109,7 @@ def vote_sums(members: Members, X: Any, chosen: Rows, weights: IntegerWeights, c
 def majority(members: Members, X: Any, weights: IntegerWeights, coding: Coding) -> Codes:
     """Predict by weighted vote, with ties as in `vote_winners`.
 
-    Classifiers predict in the order of decreasing weight, and a row only as long as the remaining weight could still
-    change its vote.
+    Classifiers predict in the order of decreasing weight, only for rows whose vote the remaining weight could change.
     """
     order = np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]
     votes = np.zeros((count_rows(X), coding.labels.size))
@@ -123,7 +122,7 @@ def majority(members: Members, X: Any, weights: IntegerWeights, coding: Coding) 
         votes[undecided] += more
         remaining -= int(weights[chosen].sum())
         first_two = np.partition(votes[undecided], votes.shape[1] - 2, axis=1)[:, -2:]
-        # With equality a tie is still possible, and goes to the first label.
+        # If equal, a tie is still possible, which the first label wins.
         undecided = undecided[first_two[:, 1] - first_two[:, 0] <= remaining]
         if undecided.size == 0:
             break
@@ -133,8 +132,8 @@ def majority(members: Members, X: Any, weights: IntegerWeights, coding: Coding) 
 def vote_winners(votes: FloatArray, labels: Labels) -> Codes:
     """Label codes with the most votes, shape (..., labels); ties go to the smallest label.
 
-    Labels are compared themselves, whether or not they are classes: some classes may only be known from validation
-    rows, and a vote whose ties depended on these rows would not be fixed before validation.
+    Ties are broken by the labels, not by class codes: some classes may only occur in validation rows, on which the vote
+    must not depend.
 
     Examples
     --------
@@ -147,12 +146,12 @@ def vote_winners(votes: FloatArray, labels: Labels) -> Codes:
 
 
 def _candidate_codes(y_pred: Predictions, n_labels: int) -> list[int]:
-    """List the codes that may occur in predictions: all codes if they are few, else those that occur."""
+    """Codes that may occur in predictions: all if they are few, else those that do occur."""
     return list(range(n_labels)) if n_labels <= _FEW_LABELS else np.flatnonzero(np.bincount(y_pred.ravel())).tolist()
 
 
 def _add_columns(votes: FloatArray, columns: int) -> FloatArray:
-    """Add columns of zeros for labels that appeared since."""
+    """Add columns of zeros for new labels."""
     return votes if votes.shape[1] == columns else np.pad(votes, ((0, 0), (0, columns - votes.shape[1])))
 
 

@@ -1,4 +1,4 @@
-"""Entry point of the command line: command registration, small commands, error handling and exit codes."""
+"""Entry point of the command line: commands, error handling and exit codes."""
 
 import io
 import math
@@ -57,7 +57,7 @@ app = typer.Typer(
 
 
 def _examples(lines: Sequence[str]) -> str:
-    """Epilog of a help page; the control character keeps its line breaks."""
+    """Epilog of a help page with examples; the control character preserves line breaks."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
@@ -213,7 +213,7 @@ def _root(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Take the options that stand before a command."""
+    """Process options before the command, such as --version."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -230,7 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(code if isinstance(code, int) else 0)
     except BrokenPipeError:
         finish_command()
-        # The reader of the pipe has gone; Python must not write to it again when it ends.
+        # The reader of the pipe has closed it; Python must not write to it again on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_INTERNAL_ERROR)
     except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
@@ -257,7 +257,7 @@ def _configure_streams() -> None:
     """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # open until Python ends
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # open until Python exits
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             if stream is sys.stdout and not stream.isatty():
@@ -274,13 +274,13 @@ def _fail(message: str, error: BaseException, code: int = _INVALID_INPUT) -> NoR
     finish_command()
     line = f"pacbayes: {escape_controls(with_option_names(' '.join(message.split())))}"
     if sys.stderr.isatty():
-        # Options and names stay whole, to be copied.
+        # Do not break options and names, so that they can be copied.
         line = textwrap.fill(
             line, shutil.get_terminal_size().columns - 1, break_long_words=False, break_on_hyphens=False
         )
     print(line, file=sys.stderr)
     if isinstance(error, OSError):
-        # If stdout is what cannot be written, Python must not try again when it ends.
+        # If stdout cannot be written, Python must not try again on exit.
         try:
             sys.stdout.flush()
         except OSError:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import FloatArray, Rows
-from pacbayes.cli.new_rows import CodedColumn, LabelColumns, NewRows, in_spelling_of, labelled_blocks
+from pacbayes.cli.new_rows import CodedColumn, LabelColumns, NewRows, iterate_labelled_blocks, match_spelling
 from pacbayes.cli.show import Note
 from pacbayes.data.rows import row_hashes
 from pacbayes.data.spelling import to_label_strings
@@ -19,7 +19,7 @@ from pacbayes.data.split import DISTINCT
 if TYPE_CHECKING:
     from pacbayes.data.io import ReadOptions
 
-# Endings of tables, as `open_table` knows them.
+# File extensions that `open_table` supports.
 _TABLE = re.compile(r"[^.].*\.((csv|tsv)(\.(gz|bz2|xz|zip))?|parquet)", re.IGNORECASE)
 ORDER, GROUP, SLICE = "--order", "--group", "--slice"
 _MISSING_HINT = "every row requires a value: drop rows without a class"
@@ -35,9 +35,9 @@ class Arrivals:
     name: str
     #: Whether each prediction is wrong: 0 or 1.
     losses: FloatArray
-    #: Places in the file, from 1.
+    #: Row numbers in the file, starting at 1.
     places: Rows
-    #: Numbers or dates of --order.
+    #: Values of the --order column: numbers or dates.
     times: NDArray[Any] | None
     groups: NDArray[Any] | None
     slices: NDArray[Any] | None
@@ -45,16 +45,16 @@ class Arrivals:
 
     @property
     def has_dates(self) -> bool:
-        """Whether --order holds dates."""
+        """Whether the --order column contains dates."""
         return self.times is not None and self.times.dtype.kind == "M"
 
-    def starts(self, by: str) -> NDArray[np.datetime64]:
+    def period_starts(self, by: str) -> NDArray[np.datetime64]:
         """First day of the calendar period of every row; weeks begin on Mondays.
 
         Examples
         --------
         >>> days = np.array(["2024-05-31", "2024-06-02", "2024-06-03"], dtype="M8[s]")
-        >>> Arrivals("", np.zeros(3), np.arange(3), days, None, None, 0).starts("week").astype(str).tolist()
+        >>> Arrivals("", np.zeros(3), np.arange(3), days, None, None, 0).period_starts("week").astype(str).tolist()
         ['2024-05-27', '2024-05-27', '2024-06-03']
         """
         days: NDArray[Any] = np.asarray(self.times).astype("M8[D]")
@@ -64,8 +64,8 @@ class Arrivals:
         return days.astype(f"M8[{CALENDAR[by]}]").astype("M8[D]")
 
 
-def files_of(paths: Sequence[Path]) -> list[Path]:
-    """Files in the order of the arguments; those of a folder in the order of their names, 9 before 10.
+def expand_folders(paths: Sequence[Path]) -> list[Path]:
+    """Replace folders by their files, in natural order of the names (9 before 10).
 
     Examples
     --------
@@ -73,7 +73,7 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
     >>> with TemporaryDirectory() as folder:
     ...     for name in ("week10.csv", "week9.csv", "notes.txt"):
     ...         _ = Path(folder, name).write_text("a")
-    ...     [path.name for path in files_of([Path(folder)])]
+    ...     [path.name for path in expand_folders([Path(folder)])]
     ['week9.csv', 'week10.csv']
     """
     files: list[Path] = []
@@ -87,14 +87,14 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
         files += inside
     twice = [path for i, path in enumerate(files) if path.resolve() in {one.resolve() for one in files[:i]}]
     if twice:
-        raise ValueError(f"{str(twice[0])!r} is named twice: its rows would count twice")
+        raise ValueError(f"{str(twice[0])!r} is given twice: its rows would be counted twice")
     return files
 
 
 class ArrivalReader:
-    """Predict labelled rows, file by file; raise if the model was fitted with them.
+    """Predict the labelled rows of several files; raise if the model was fitted with them.
 
-    Memory holds one file at a time (for ``duplicates="together"`` the hashes of all rows).
+    One file is in memory at a time, plus the hashes of all rows for ``duplicates="together"``.
     """
 
     def __init__(
@@ -118,10 +118,12 @@ class ArrivalReader:
             times = arrivals.times
             if times is not None and times.size:
                 if self._last is not None and self._last.dtype.kind != times.dtype.kind:
-                    raise ValueError(f"{ORDER} must name numbers in all files or dates in all, see {str(file)!r}")
+                    raise ValueError(
+                        f"{ORDER} must be numeric in all files or contain dates in all files; {str(file)!r} differs"
+                    )
                 if self._last is not None and times[0] < self._last:
                     raise ValueError(
-                        f"files must be given in the order of {ORDER}: {str(file)!r} begins at {times[0]}, before the "
+                        f"files must be sorted by {ORDER}: {str(file)!r} begins at {times[0]}, before the "
                         f"end of the file before it, {self._last}"
                     )
                 self._last = times[-1]
@@ -133,7 +135,7 @@ class ArrivalReader:
         rows = NewRows(file, model, self._options, self._not_missing, list(columns.values()))
         distinct = model.certificate_.unit == DISTINCT
         predicted, accepted_blocks, covered, hashes = CodedColumn(), [], [], []
-        for X in labelled_blocks(model, rows, labels, (self._path, file), _NEW_ROWS_HINT):
+        for X in iterate_labelled_blocks(model, rows, labels, (self._path, file), _NEW_ROWS_HINT):
             predicted.add(to_label_strings(model.predict(X)))
             accepted_blocks.append(model.accepts(X))
             covered.append(model.covered(X))
@@ -146,7 +148,7 @@ class ArrivalReader:
         y_true = texts[columns["--target"]]
         # With all classes of the model, because all predictions of a few rows may be wrong.
         values = np.concatenate([predicted.values, to_label_strings(model.classes_)])
-        y_pred = in_spelling_of(y_true, values, repr(str(self._path)))[predicted.codes]
+        y_pred = match_spelling(y_true, values, repr(str(self._path)))[predicted.codes]
         times = _times(texts[columns[ORDER]], columns[ORDER]) if ORDER in columns else None
         order = np.arange(y_true.size) if times is None else times.argsort(kind="stable")
         if distinct:
@@ -161,7 +163,7 @@ class ArrivalReader:
         return Arrivals(str(file), wrong[places].astype(float), places + 1, kept_times, groups, slices, abstained)
 
     def _first_occurrences(self, order: Rows, hashes: NDArray[Any], y_true: NDArray[Any]) -> Rows:
-        """Rows that no earlier row of any file equals."""
+        """Rows that do not equal an earlier row of any file."""
         new = np.zeros(order.size, dtype=bool)
         for i, place in enumerate(order.tolist()):
             pair = (int(hashes[place]), y_true[place])
@@ -169,12 +171,12 @@ class ArrivalReader:
             self._seen.add(pair)
         if not new.all():
             count = f"{np.count_nonzero(~new)} of {order.size} rows"
-            self._note(f"{count} are duplicates of earlier ones: they do not count.")
+            self._note(f"{count} are duplicates of earlier ones: they are not counted.")
         return order[new]
 
 
 def _times(texts: NDArray[Any], name: str) -> NDArray[Any]:
-    """Convert a column of numbers, or of dates, which become UTC."""
+    """Convert a column of numbers or dates (to UTC)."""
     import pandas as pd
 
     values = pd.Series(texts, dtype=object)
@@ -185,7 +187,7 @@ def _times(texts: NDArray[Any], name: str) -> NDArray[Any]:
     if times.isna().any():
         first = int(times.isna().to_numpy().argmax())
         raise ValueError(
-            f"{ORDER} must name a column of numbers, or of dates such as 2024-05-31, got {texts[first]!r} in row "
+            f"{ORDER} must name a column of numbers or of dates such as 2024-05-31, got {texts[first]!r} in row "
             f"{first + 1} of {name!r}"
         )
     return times.dt.tz_localize(None).to_numpy().astype("M8[s]")

@@ -25,7 +25,7 @@ PLAN_EXAMPLES = (
     "pacbayes plan --error 0.05 --at-most 0.08",
     "pacbayes plan --error 0.02 --at-most 0.05 --chance 0.95 --json",
 )
-# Rows and columns of the table: distances of the bound from the error rate, relative to the requested one; chances.
+# The table has rows for multiples of the requested margin (bound minus error rate), and columns for chances.
 _MARGINS = (0.5, 0.75, 1.0, 1.5, 2.0)
 _CHANCES = (0.5, 0.8, 0.9, 0.95)
 
@@ -83,7 +83,7 @@ def posterior(
     json: bool = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print the posterior with the smallest PAC-Bayesian bound: name, risk and weight of each classifier."""
+    """Compute the posterior with the smallest PAC-Bayesian bound, and print the weight of each classifier."""
     from pacbayes._utils.checks import check_choice, check_level, warn_if_large_delta
     from pacbayes.bounds.distance import CONSTANTS
     from pacbayes.bounds.distances import get_distance
@@ -198,7 +198,7 @@ def _sample_size(m: str) -> int | None:
 
 
 class _Table:
-    """A file with a row for each classifier; error messages name the option that requires a column."""
+    """Table with a row for each classifier; error messages name the option that requires a column."""
 
     def __init__(self, path: Path, sep: str | None) -> None:
         from pacbayes.data.io import ReadOptions, open_table
@@ -207,7 +207,7 @@ class _Table:
         self.frame, self.path = open_table(path, ReadOptions(sep, hint=format_option)).read(), str(path)
 
     def column(self, name: str, option: str) -> "pd.Series[Any]":
-        """Column of this name; raise if there is none."""
+        """Return the column `name`; raise if it does not exist."""
         from pacbayes.data.rejections import format_names
 
         if name not in self.frame.columns:
@@ -216,14 +216,14 @@ class _Table:
         return self.frame[name]
 
     def numbers(self, name: str, option: str) -> Any:
-        """Column of numbers; raise if it is absent or not numeric."""
+        """Return a numeric column; raise if it does not exist or is not numeric."""
         series = self.column(name, option)
         if series.dtype.kind not in "iuf":
-            raise ValueError(f"column {name!r} of {self.path!r} must hold numbers")
+            raise ValueError(f"column {name!r} of {self.path!r} must be numeric")
         return series.to_numpy()
 
     def names(self, column: str | None) -> list[str]:
-        """Names of the classifiers, or their numbers from 0 without a text column."""
+        """Names of the classifiers; without a text column, their indices."""
         text = [str(name) for name in self.frame if self.frame[name].dtype.kind not in "biuf"]
         if column is None and not text:
             return [str(i) for i in range(len(self.frame))]
@@ -231,7 +231,7 @@ class _Table:
         return ["" if missing else str(value) for value, missing in zip(series, series.isna(), strict=True)]
 
     def risks(self, column: str | None, counts: bool, m: Any) -> Any:
-        """Risks; numbers of errors become risks that are rounded up."""
+        """Risks of the classifiers; numbers of errors are converted to risks, rounded up."""
         from pacbayes.ensemble.validation import errors_to_risks
 
         name = column or (str(self.frame.columns[0]) if self.frame.shape[1] == 1 else "risk")
@@ -239,7 +239,7 @@ class _Table:
         if not counts:
             return values
         if values.dtype.kind == "f" or (values < 0).any() or (values > m).any():
-            raise ValueError(f"--counts: column {name!r} must hold integers from 0 to the number of validation rows")
+            raise ValueError(f"--counts: column {name!r} must contain integers from 0 to the number of validation rows")
         return errors_to_risks(values, m)
 
 
@@ -283,13 +283,13 @@ def plan(
         print_json({"rows": rows} | settings | {"table": table, "text": sentence})
         return
     print(f"{sentence}\n")
-    print_tables([_table(error, grid)], note)
+    print_tables([_requirements_table(error, grid)], note)
 
 
 def _rows_by_bound_and_chance(
     error: float, at_most: float, delta: float, chance: float
 ) -> dict[tuple[float, float], int | None]:
-    """Rows needed for bounds and chances around the requested ones; None where they are too many to compute."""
+    """Rows needed for bounds and chances around the requested ones; None if too many to compute."""
     from pacbayes.bounds.binomial import rows_needed
 
     # Rounded, except for the requested bound.
@@ -308,7 +308,7 @@ def _rows_by_bound_and_chance(
     return grid
 
 
-def _table(error: float, grid: dict[tuple[float, float], int | None]) -> "TextTable":
+def _requirements_table(error: float, grid: dict[tuple[float, float], int | None]) -> "TextTable":
     from pacbayes.certificates.sentences import format_required
     from pacbayes.report.tables import TextTable
 

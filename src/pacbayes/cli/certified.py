@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from pacbayes._utils.files import write_file
 from pacbayes._utils.values import fingerprint
 from pacbayes._utils.words import PLURAL
-from pacbayes.certificates.decisions import rows_to_reach
-from pacbayes.certificates.levels import lower_of
+from pacbayes.certificates.decisions import min_rows_required
+from pacbayes.certificates.levels import clopper_pearson_lower
 from pacbayes.certificates.metric_bounds import MetricBound
 from pacbayes.certificates.voting import POSTERIOR, PRIMARY, SOFT
 from pacbayes.cli.data import TARGET_HINT, Choices, Data
@@ -28,12 +28,12 @@ from pacbayes.ensemble.members import CompositeMembers
 from pacbayes.ensemble.svm_members import KernelSVMs
 from pacbayes.report.guarantee import describe_rule
 from pacbayes.report.record import versions
-from pacbayes.report.tables import bounds_table, certificate_table, part_table, weight_groups, weight_table
+from pacbayes.report.tables import bounds_table, certificate_table, metric_table, weight_groups, weight_table
 from pacbayes.report.view import ReportView
 
-# The last line of the first screen names the assumption that fails most often.
+# Last line of the output without --details: the assumption that is violated most often.
 _MORE = "Assumes independent rows (see pacbayes help assumptions). More: --details, --report FILE.html."
-# Recalls to suggest for a class that is often missed: the first that can be certified with its validation rows.
+# Values of --recall to suggest for a class that is often missed; the first that its validation rows can certify.
 _RECALLS = (0.9, 0.8, 0.7, 0.6, 0.5)
 
 
@@ -42,8 +42,8 @@ def write_files(
 ) -> tuple[list[str], Exception | None]:
     """Write the model and the report; return messages and the first error.
 
-    This comes before the first print, because the reader of a pipe may close it.  The error is raised after the
-    certificate was printed, so that a full disk does not lose the result.
+    Called before anything is printed, because the reader of a pipe may close it.  The caller raises the error after
+    printing the certificate, so that the result is not lost if the disk is full.
     """
     messages: list[str] = []
     first_error: Exception | None = None
@@ -74,7 +74,7 @@ def _save_model(path: Path, view: ReportView) -> str:
 def _write_report(path: Path, view: ReportView, name: str, notes: list[str]) -> str:
     from pacbayes.report.page import render
 
-    # Readers of the page have no command line.
+    # The report does not refer to command-line options.
     page = render(view, f"Certificate for {name}", [line.replace(TARGET_HINT, "") for line in notes])
     write_file(path, page.encode("utf-8"))
     on_interrupt_report(lambda: f"the report is saved in {str(path)!r}")
@@ -84,31 +84,34 @@ def _write_report(path: Path, view: ReportView, name: str, notes: list[str]) -> 
 def print_certified(
     view: ReportView, data: Data, choices: Choices, args: SimpleNamespace, remarks: list[str], note: Note
 ) -> None:
-    """Print the first screen, all tables with --details, or JSON."""
+    """Print the certificate, all tables with --details, or JSON."""
     if args.json:
         print_json(_as_dict(view, data, choices, args, remarks))
         return
     note("")
-    parts, lines = part_table(view), (*view.certificate.lines, *(bound.sentence for bound in _other_shares(view, args)))
+    parts, lines = (
+        metric_table(view),
+        (*view.certificate.text_lines, *(bound.sentence for bound in _bounds_for_other_shares(view, args))),
+    )
     if args.details:
         print_lines(*lines, view.certificate.main_assumption, "")
         note(_prediction_rule(view))
         tables = [certificate_table(view), parts, bounds_table(view), weight_table(view)]
     else:
-        print_lines(*lines, _test_error(view), _next_step(view), _MORE)
+        print_lines(*lines, _test_error(view), _suggest_option(view), _MORE)
         tables = [parts]
     for remark in remarks:
         note(remark)
     print_tables([table for table in tables if table is not None], note)
 
 
-def _other_shares(view: ReportView, args: SimpleNamespace) -> list[MetricBound]:
-    """Bound for other shares of the slices; empty without --slice-shares."""
+def _bounds_for_other_shares(view: ReportView, args: SimpleNamespace) -> list[MetricBound]:
+    """Bound on the error rate for the shares in --slice-shares; empty without this option."""
     return [] if args.slice_shares is None else [view.certificate.with_slice_shares(args.slice_shares)]
 
 
-def _next_step(view: ReportView) -> str:
-    """Option that increases the recall of a class that is often missed; empty if there is none."""
+def _suggest_option(view: ReportView) -> str:
+    """Suggest an option that increases the recall of a class that is often missed; empty if there is none."""
     certificate = view.certificate
     if certificate.minority_class_missed is None or certificate.unit == GROUP or certificate.refit:
         return ""
@@ -119,8 +122,10 @@ def _next_step(view: ReportView) -> str:
     # Decisions are tested with all of delta.  A recall that these rows cannot certify is not suggested.
     label, rows = certificate.minority_class_missed.of, int(certificate.minority_class_missed.rows)
     delta = certificate.delta
-    suggested = next((recall for recall in _RECALLS if recall < lower_of(rows, rows, delta)), None)
-    needed = f"at least {rows_to_reach('recall', _RECALLS[0], delta)} validation {PLURAL[certificate.unit]} of class "
+    suggested = next((recall for recall in _RECALLS if recall < clopper_pearson_lower(rows, rows, delta)), None)
+    needed = (
+        f"at least {min_rows_required('recall', _RECALLS[0], delta)} validation {PLURAL[certificate.unit]} of class "
+    )
     needed += f"{label!r}; there are {rows}"
     if suggested is None:
         return f"A higher recall requires more data: {needed} (for a recall of {_RECALLS[0]})."
@@ -129,7 +134,7 @@ def _next_step(view: ReportView) -> str:
 
 
 def _test_error(view: ReportView) -> str:
-    """Errors on the test file; empty without one."""
+    """Sentence on the errors on the test rows; empty without a test file."""
     if view.observed is None:
         return ""
     errors, rows = view.observed.errors_among_accepted(view.voting)
@@ -138,7 +143,7 @@ def _test_error(view: ReportView) -> str:
 
 
 def _prediction_rule(view: ReportView) -> str:
-    """How the model predicts, and the rule behind the certificate."""
+    """Describe how the model predicts, and the certified rule."""
     classifiers, distance, n_distances = view.classifiers, view.posterior.distance, len(view.plan.distances)
     if view.certificate.rule == PRIMARY:
         rule = "primary, fixed before validation"
@@ -151,7 +156,7 @@ def _prediction_rule(view: ReportView) -> str:
 
 
 def unknown_classes(labels: NDArray[Any], view: ReportView) -> list[str]:
-    """Remark on test rows whose class is not in the data."""
+    """Remarks on test rows with classes that are not in the training data."""
     unknown = ~np.isin(labels, view.model.classes_)
     if not unknown.any():
         return []
@@ -165,7 +170,7 @@ def unknown_classes(labels: NDArray[Any], view: ReportView) -> list[str]:
 def _as_dict(
     view: ReportView, data: Data, choices: Choices, args: SimpleNamespace, remarks: list[str]
 ) -> dict[str, Any]:
-    """Convert the result to JSON types; shares are between 0 and 1, bounds as computed."""
+    """Convert the result to JSON types; shares are between 0 and 1, bounds are not rounded."""
     model, classifiers, observed = view.model, view.classifiers, view.observed
     assert classifiers.splits is not None
     names = ("distance", "delta", "bound", "lower_bound", "empirical_risk", "kl", "beta", "n_effective")
@@ -174,7 +179,7 @@ def _as_dict(
     ]
     return {
         "versions": versions(),
-        "certificate": " ".join(view.certificate.lines),
+        "certificate": " ".join(view.certificate.text_lines),
         "assumption": view.certificate.main_assumption,
         "remarks": remarks,
         "data": _data_as_dict(data, choices),
@@ -195,7 +200,7 @@ def _as_dict(
             "classifier_parameters": classifiers.params,
         },
         "certificates": {voting: certificate.to_dict() for voting, certificate in model.certificates_.items()},
-        "slice_shares": next(map(asdict, _other_shares(view, args)), None),
+        "slice_shares": next(map(asdict, _bounds_for_other_shares(view, args)), None),
         "vote_errors": model.vote_errors_,
         "posterior": posteriors[0] if model.hedge_ else None,
         "bounds": posteriors[1:],
@@ -220,7 +225,7 @@ def _kernel(view: ReportView) -> str | None:
 
 
 def _data_as_dict(data: Data, choices: Choices) -> dict[str, Any]:
-    """Describe the rows and how they were read, with fingerprints that are equal for equal rows."""
+    """Sizes, file format and fingerprints of the data, as JSON types."""
     return {
         "name": data.name,
         "rows": len(data.y),

@@ -25,7 +25,7 @@ from pacbayes.cli.options import (
     parse_hedge,
     parse_size,
 )
-from pacbayes.cli.presets import apply_preset
+from pacbayes.cli.presets import fill_in_preset
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,15 +63,15 @@ HELP = {
         "feature.",
         "save": "Save the model for pacbayes predict.",
         "report": "Write an HTML report on the certificate.",
-        "owner": "Who answers for the model, for the head of the report.",
+        "owner": "Who is responsible for the model, for the header of the report.",
         "details": "Print assumptions, alternative ways to predict, bounds and weights.",
     },
     "Data": {
         "dataset": "A bundled data set instead of a file; see pacbayes datasets.",
-        "predictions": "Train nothing: certify classifiers by their predictions, one column each beside --target.",
-        "counts": "Train nothing: certify a classifier by its confusion matrix: columns true, predicted and count.",
+        "predictions": "Without training: certify classifiers by their predictions, a table with a column for each.",
+        "counts": "Without training: certify a classifier by counts, a table with columns true, predicted and count.",
         "primary": "With --predictions: the column of the classifier that you chose before looking at these rows.",
-        "test": "A file of test rows; their error rate is shown beside the certificate.",
+        "test": "A file with test rows, whose error rate is shown with the certificate.",
         "drop": "Drop a column; may be repeated.",
         "keep": "Keep a column that looks like an ID; may be repeated.",
         "categorical": "Treat a column as categorical, features or target; may be repeated.",
@@ -80,8 +80,8 @@ HELP = {
         "the same, without the check; together: equal rows are one draw and count once.",
     },
     "Validation set": {
-        "validation": "Your own split: a file like DATA with the validation rows; all rows of DATA are for training.",
-        "validation_column": "Your own split: a column of true and false that marks the validation rows; not a "
+        "validation": "User-defined split: a file like DATA with the validation rows; DATA has the training rows.",
+        "validation_column": "User-defined split: a column of true and false that marks the validation rows; not a "
         "feature. It must not depend on the target.",
         "validation_size": "Share or number of rows (or groups) in the validation set; auto is half of up to 1000, and "
         "a smaller share of more.",
@@ -215,12 +215,12 @@ def certify(
     args = SimpleNamespace(**{name: value for name, value in locals().items() if name != "context"})
     sources = {name: context.get_parameter_source(name) for name in vars(args)}
     explicit = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
-    apply_preset(args, explicit)
+    fill_in_preset(args, explicit)
     _certify(args)
 
 
 def _certify(args: SimpleNamespace) -> None:
-    """Read the data, fit, write files and print."""
+    """Read the data, fit the model, write files and print the certificate."""
     from pacbayes.cli.show import Note, warnings_as_notes
 
     note = Note(args.quiet)
@@ -283,20 +283,20 @@ def _choices(args: SimpleNamespace) -> "Choices":
 
 
 def _read(args: SimpleNamespace, choices: "Choices") -> "tuple[Data, TestData | None, list[str]]":
-    """Read the data and the test rows, with remarks on both; raise for incompatible arguments."""
-    from pacbayes.cli.data import check_other, read_data, read_test
-    from pacbayes.cli.model import check
+    """Read the data and the test rows; return both with remarks.  Raise for incompatible arguments."""
+    from pacbayes.cli.data import check_test_overlap, read_data, read_test
+    from pacbayes.cli.model import validate_options
 
     path, test = args.data, args.test
     if args.predictions is not None:
         from pacbayes.cli.predictions import check_primary, read_predictions, reject_other_options
 
         reject_other_options(args, certify, "predictions")
-        check(args, prefit=True, primary=True)
+        validate_options(args, prefit=True, primary=True)
         data = read_predictions(args.predictions, choices)
         check_primary(args, data)
     else:
-        check(args)
+        validate_options(args)
         if args.primary is not None:
             raise ValueError("--primary requires --predictions FILE; otherwise the training rows fix the primary rule")
         if path is not None and test is not None and path.exists() and test.exists() and path.samefile(test):
@@ -313,11 +313,11 @@ def _read(args: SimpleNamespace, choices: "Choices") -> "tuple[Data, TestData | 
         (path, test, args.validation, args.grid, args.cost, args.predictions),
     )
     test_data = None if test is None else read_test(test, data, choices)
-    return data, test_data, [] if test_data is None else check_other(data.X, test_data[0])
+    return data, test_data, [] if test_data is None else check_test_overlap(data.X, test_data[0])
 
 
 def _fit(args: SimpleNamespace, data: "Data", test_data: "TestData | None", note: "Note") -> "ReportView":
-    """Fit the model, and compute the numbers of its report."""
+    """Fit the model and compute its report."""
     from joblib import parallel_config
 
     from pacbayes._utils.progress import suppress_progress
@@ -334,4 +334,4 @@ def _fit(args: SimpleNamespace, data: "Data", test_data: "TestData | None", note
     # the GIL.
     with warnings_as_notes(note), suppress_progress(note.quiet), parallel_config(backend="threading"):
         model = fit_estimator(args, data) if args.predictions is None else certify_columns(args, data)
-        return ReportView.of(model, test_data, (data.X, data.y), owner=args.owner)
+        return ReportView.from_model(model, test_data, (data.X, data.y), owner=args.owner)

@@ -16,10 +16,7 @@ _ASSUMPTIONS = (
     "Assumes that the {units} are independent draws from the population that the difference is about, and that neither "
     "model was trained, tuned or chosen with {rows}."
 )
-_MISSING_HINT = (
-    "every row requires a value; a row on which a model abstains is neither right nor wrong: compare the rows on which "
-    "both models predict"
-)
+_MISSING_HINT = "every row requires a value; if a model abstains, compare only the rows on which both models predict"
 EXAMPLES = (
     "pacbayes compare predicted.csv --target class --a old --b new",
     "pacbayes compare predicted.csv --target class --a old --model-b model.pacbayes --json",
@@ -66,7 +63,7 @@ def compare(
     """
     from pacbayes._utils.checks import check_level, warn_if_large_delta
     from pacbayes.certificates.difference import certify_difference
-    from pacbayes.cli.new_rows import TARGET, LabelColumns, in_spelling_of, no_class, read_options
+    from pacbayes.cli.new_rows import TARGET, LabelColumns, count_unknown_predictions, match_spelling, read_options
     from pacbayes.cli.show import Note, print_json, print_lines, print_tables, warnings_as_notes
     from pacbayes.report.tables import TextTable
 
@@ -79,7 +76,7 @@ def compare(
     options = read_options(sep, encoding, decimal, thousands, missing)
     labels = LabelColumns(data, columns, options, not_missing or (), _MISSING_HINT).read()
     y_true, names = labels[target], _names(a if a is not None else str(model_a), b if b is not None else str(model_b))
-    # Notes on the file are the same for both models.
+    # Print notes on the file once, because they are the same for both models.
     note_once = cache(note)
     with warnings_as_notes(note):
         warn_if_large_delta(level)
@@ -89,8 +86,8 @@ def compare(
             else (f"--{option}", _predicted(model, data, options, columns, not_missing or (), trust, note_once))
             for option, column, model in (("a", a, model_a), ("b", b, model_b))
         ]
-    predictions = [in_spelling_of(y_true, values, option) for option, values in predicted]
-    unknown = [no_class(y_pred, y_true, name) for y_pred, name in zip(predictions, names, strict=True)]
+    predictions = [match_spelling(y_true, values, option) for option, values in predicted]
+    unknown = [count_unknown_predictions(y_pred, y_true, name) for y_pred, name in zip(predictions, names, strict=True)]
     groups = None if group is None else labels[group]
     errors = [y_pred != y_true for y_pred in predictions]
     difference = certify_difference(errors[0], errors[1], level, names=names, groups=groups)
@@ -121,17 +118,17 @@ def _predicted(
     trust: bool,
     note: Callable[[str], None],
 ) -> Any:
-    """Predictions of a saved model for the rows of a file, as text."""
+    """Predict the rows of a file with a saved model; return the labels as strings."""
     from pacbayes.certificates.difference import certified_by_groups
-    from pacbayes.cli.new_rows import CodedColumn, LabelColumns, NewRows, labelled_blocks, load_saved
+    from pacbayes.cli.new_rows import CodedColumn, LabelColumns, NewRows, iterate_labelled_blocks, load_model_file
     from pacbayes.data.spelling import to_label_strings
 
     assert model is not None
-    loaded = load_saved(model, trust)
+    loaded = load_model_file(model, trust)
     if loaded.certificate_.abstains:
         raise ValueError(
-            f"{str(model)!r} abstains on some rows (--max-error), on which it is neither right nor wrong: compare "
-            "predictions on the rows that it accepts, as columns --a and --b"
+            f"{str(model)!r} abstains on some rows (--max-error): save the predictions on accepted rows, and "
+            "compare these columns with --a and --b"
         )
     if "--group" not in columns and certified_by_groups(loaded):
         raise ValueError(f"--group is required: {str(model)!r} was certified by groups")
@@ -139,7 +136,7 @@ def _predicted(
     rows = NewRows(data, loaded, options, not_missing, list(columns.values()))
     labels = LabelColumns(data, columns, options, not_missing, _MISSING_HINT)
     predicted = CodedColumn()
-    for X in labelled_blocks(loaded, rows, labels, (model, data), hint):
+    for X in iterate_labelled_blocks(loaded, rows, labels, (model, data), hint):
         predicted.add(to_label_strings(loaded.predict(X)))
     for line in rows.notes:
         note(line)
@@ -147,6 +144,6 @@ def _predicted(
 
 
 def _names(a: str, b: str) -> tuple[str, str]:
-    """Short names of both models: columns, or files without folders if these differ."""
+    """Short names of both models: column names, or file names without folders if these differ."""
     short = Path(a).name, Path(b).name
     return short if short[0] != short[1] else (f"{a} (first)", f"{b} (second)")

@@ -1,4 +1,4 @@
-"""Cost matrix and shares of slices from files: `--cost FILE`, `--slice-shares FILE`."""
+"""Read cost matrices and shares of slices from files: `--cost FILE`, `--slice-shares FILE`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +38,7 @@ def read_cost(path: Path | None, labels: NDArray[Any]) -> "Cost | None":
         classes = {str(name): name for name in np.unique(labels).tolist()}
         missing = [name for name in classes if name not in names]
         if missing:
-            raise ValueError(f"must name every class, but {missing[0]!r} is not among {', '.join(map(repr, names))}")
+            raise ValueError(f"must contain every class, but {missing[0]!r} is not among {', '.join(map(repr, names))}")
         matrix = table.set_axis(rows, axis=0).set_axis(columns, axis=1).loc[names, names].to_numpy().tolist()
         return Cost(matrix, [classes.get(name, name) for name in names])
     except (OSError, TypeError, ValueError) as error:
@@ -51,7 +51,7 @@ def read_shares(path: Path | None, slice_: str | None, slices: "pd.Series[Any] |
     if path is None:
         return None
     if slices is None:
-        raise ValueError("--slice-shares requires --slice COLUMN, whose values have the shares")
+        raise ValueError("--slice-shares requires --slice COLUMN")
     try:
         frame = open_table(path).read()
         if frame.shape[1] != 2:

@@ -1,4 +1,4 @@
-"""From the arguments that name data to rows, labels and what a person should know about both."""
+"""Read the data of `pacbayes certify`: rows, labels, groups, slices and notes for the user."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.checks import check_choice, convert_long_labels, did_you_mean
-from pacbayes.cli.new_rows import FeatureReader, lacking
+from pacbayes.cli.new_rows import FeatureReader, missing_values_message
 from pacbayes.data.bundled import DATASETS
 from pacbayes.data.dataset import looks_like_regression
 from pacbayes.data.duplicates import measure_overlap
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-#: Said at the prompt after the name of the target, and nowhere else.
+#: Appended to the note on the target on the command line; reports omit it.
 TARGET_HINT = " (--target names another)"
-# Each slice has an equal part of what is kept for limits: many of them leave nothing to any.
+# Slices share the level of their metric equally: with very many, every bound is loose.
 _MOST_SLICES = 100
 # Rows that are in the order of so many dates by chance: never.
 _DATES_IN_ORDER = 20
@@ -46,7 +46,7 @@ _DATES_IN_ORDER = 20
 
 @dataclass(frozen=True)
 class Choices:
-    """How to read a file."""
+    """Options for reading a file."""
 
     target: str | None
     drop: tuple[str, ...] = ()
@@ -60,24 +60,24 @@ class Choices:
     slice: str | None = None
     #: Format of numbers; None if it is detected.
     numbers: NumberFormat | None = None
-    #: A file with the examples that count errors, or a column that says which do.
+    #: File with the validation rows, or column that marks them.
     validation: Path | None = None
     validation_column: str | None = None
 
     @property
     def strings(self) -> list[str]:
-        """Columns that are read as strings, if their names are given."""
+        """Names of the columns that are read as strings."""
         names = (self.target, self.group, self.slice, self.validation_column)
         return [*self.categorical, *(name for name in names if name is not None)]
 
     @property
     def options(self) -> ReadOptions:
-        """How a file is read."""
+        """Options for `open_table`."""
         return ReadOptions(self.sep, self.encoding, self.numbers, self.missing, format_option)
 
     @property
-    def are_for_files(self) -> bool:
-        """Whether anything is said that only a file can need."""
+    def has_file_options(self) -> bool:
+        """Whether any option is set that applies to files only."""
         return self != Choices(None)
 
 
@@ -93,41 +93,41 @@ class Data:
     target: str
     notes: list[str]
     path: Path | None = None
-    #: Examples without a class that were left out.
+    #: Number of rows dropped because their class is missing.
     skipped: int = 0
-    #: The column that says which rows belong together, and its entries.
+    #: Name and values of the group column.
     group: str | None = None
     groups: NDArray[Any] | None = None
-    #: The entries of the column of slices, which is a feature too unless it was dropped.
+    #: Values of the slice column, which is also a feature unless it was dropped.
     slices: "pd.Series[Any] | None" = None
     #: Number of missing values by column.
     missing: dict[str, int] = field(default_factory=dict)
     #: Labels of the codes in each column of a table of predictions.
     labels: dict[str, NDArray[Any]] = field(default_factory=dict)
-    #: Columns that are categories whatever they hold.
+    #: Columns treated as categorical regardless of their values.
     categorical: tuple[str, ...] = ()
-    #: What is said of the columns where details are wanted.
+    #: Notes on the columns, printed with --details.
     details: tuple[str, ...] = ()
-    #: Which examples count errors, where the user says it.
+    #: Mask of the validation rows of a user-defined split; None for a random one.
     validation: NDArray[Any] | None = None
 
     @property
-    def plain(self) -> bool:
-        """Whether all columns are numbers without missing values, so that there is nothing to preprocess."""
+    def is_complete_numeric(self) -> bool:
+        """Whether all columns are numeric without missing values, so that no preprocessing is needed."""
         return not self.missing and not self.schema.other_columns.columns
 
 
 def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
-    """Return the rows of a file, or of a named data set."""
+    """Read a file, or load a bundled data set."""
     if path is not None:
         if dataset is not None:
-            raise ValueError(f"give a file or --dataset, not both: got {str(path)!r} and {dataset!r}")
+            raise ValueError(f"a file and --dataset are mutually exclusive, got {str(path)!r} and {dataset!r}")
         return _read_path(path, choices)
-    if choices.are_for_files:
+    if choices.has_file_options:
         raise ValueError(
             "--target, --drop, --keep, --categorical, --missing, --sep, --encoding, --decimal, --thousands, "
-            "--skip-unlabelled, --slice, --group, --validation and --validation-column are for a file: "
-            "certify data.csv ..."
+            "--skip-unlabelled, --slice, --group, --validation and --validation-column require a file: "
+            "pacbayes certify data.csv ..."
         )
     return _read_named(check_choice("--dataset", "wdbc" if dataset is None else dataset, DATASETS))
 
@@ -137,7 +137,7 @@ def _read_named(name: str) -> Data:
 
     bunch = load_dataset(name, as_frame=True)
     facts = DATASETS[name]
-    notes = [f"Data set {name}: {facts.title}; {_sizes(bunch.data, bunch.target_names)}."]
+    notes = [f"Data set {name}: {facts.title}; {_describe_size(bunch.data, bunch.target_names)}."]
     y = np.array(bunch.target_names, dtype=object)[bunch.target.to_numpy()]
     return Data(
         name, bunch.data, y, [str(one) for one in bunch.target_names], Schema.infer(bunch.data), "target", notes
@@ -152,14 +152,14 @@ def _read_path(path: Path, choices: Choices) -> Data:
         [name for name in file.columns if name not in apart], choices.target, str(path), format_option
     )
     if target in choices.keep:
-        raise ValueError(f"--keep must name columns of the features, got the target {target!r}")
-    frame, validation = _with_validation(file.read([*choices.strings, target]), target, choices, path)
+        raise ValueError(f"--keep must name feature columns, got the target {target!r}")
+    frame, validation = _add_validation_rows(file.read([*choices.strings, target]), target, choices, path)
     kept = labelled_mask(frame, target, str(path)) if choices.skip_unlabelled else np.ones(len(frame), dtype=bool)
     frame, skipped = frame[kept].reset_index(drop=True), int((~kept).sum())
     slices = None if choices.slice is None else _check_slice(frame[choices.slice], path)
     dropped = frame[list(dict.fromkeys(choices.drop))]
     frame = frame.drop(columns=list(choices.drop))
-    frame, groups = take_groups(frame, choices, path)
+    frame, groups = split_off_groups(frame, choices, path)
     y = _classes(parse_labels(frame.pop(target), str(path), format_option, target in choices.categorical), target)
     is_text = isinstance(file, TextFile)
     schema = Schema.infer(
@@ -170,18 +170,18 @@ def _read_path(path: Path, choices: Choices) -> Data:
     )
     reject_columns(frame, schema, (*choices.keep, *choices.categorical), format_option)
     if all(frame.iloc[:, i].nunique(dropna=False) < 2 for i in range(frame.shape[1])):
-        raise ValueError("every feature is the same in all examples: there is nothing to tell the classes apart by")
+        raise ValueError("all features are constant: the classes cannot be distinguished")
     X = schema.to_numeric(frame)
     missing = {str(name): int(count) for name, count in X.isna().sum().items() if count}
     names = [str(one) for one in sorted(set(y.tolist()))]
-    notes = [f"{path}: {_sizes(X, names)}."]
-    if file.format is not None and str(file.format) != _USUAL:
+    notes = [f"{path}: {_describe_size(X, names)}."]
+    if file.format is not None and str(file.format) != _DEFAULT_FORMAT:
         notes.append(f"Read with {file.format}.")
     if choices.target is None:
         notes.append(f"The class is the last column, {target!r}{TARGET_HINT}.")
     if choices.skip_unlabelled:
-        notes.append(left_out(skipped))
-    notes.append(_kinds(schema, missing, frame))
+        notes.append(skipped_rows_note(skipped))
+    notes.append(_describe_columns(schema, missing, frame))
     if validation is None and groups is None and (date := _in_order_of(schema, frame)) is not None:
         notes.append(
             f"The rows are in the order of {date!r}, and the validation rows are drawn from all of them: if the model "
@@ -195,10 +195,12 @@ def _read_path(path: Path, choices: Choices) -> Data:
     if groups is None:
         notes += _dropped_subjects(dropped)
     if groups is not None:
-        notes.append(f"Column {choices.group!r} names {len(set(groups.tolist()))} groups and is not a feature.")
+        notes.append(f"Column {choices.group!r} has {len(set(groups.tolist()))} groups and is not used as a feature.")
     if validation is not None:
         validation = validation[kept]
-        notes.append(f"{int(validation.sum())} examples count errors, as {_where(choices)} says; the others train.")
+        notes.append(
+            f"{int(validation.sum())} validation rows, from {_validation_source(choices)}; the others are for training."
+        )
     return Data(
         str(path),
         X,
@@ -214,13 +216,13 @@ def _read_path(path: Path, choices: Choices) -> Data:
         slices,
         missing,
         categorical=tuple(name for name in choices.categorical if name != target),
-        details=_columns_made(schema, missing),
+        details=_preprocessing_notes(schema, missing),
         validation=validation,
     )
 
 
 def _classes(labels: NDArray[Any], target: str) -> NDArray[Any]:
-    """Check that labels are classes."""
+    """Validate labels; raise if they look like a regression target."""
     check_classes(labels, target)
     n_classes = np.unique(labels).size
     if looks_like_regression(labels, n_classes):
@@ -232,29 +234,29 @@ def _classes(labels: NDArray[Any], target: str) -> NDArray[Any]:
     return labels
 
 
-def _where(choices: Choices) -> str:
+def _validation_source(choices: Choices) -> str:
     return f"{str(choices.validation)!r}" if choices.validation else f"column {choices.validation_column!r}"
 
 
-# What may stand in a column that divides examples, and whether such an example counts errors.
+# Values of --validation-column, and whether they mark a validation row.
 _SIDES = {"true": True, "yes": True, "1": True, "validation": True, "valid": True, "val": True, "test": True}
 _SIDES |= {"false": False, "no": False, "0": False, "training": False, "train": False}
 
 
-def _with_validation(
+def _add_validation_rows(
     frame: "pd.DataFrame", target: str, choices: Choices, path: Path
 ) -> "tuple[pd.DataFrame, NDArray[Any] | None]":
-    """Rows, with those of a validation file behind the others, and the mask of the validation rows."""
+    """Append the rows of the validation file, if any; return all rows and the mask of the validation rows."""
     import pandas as pd
 
     if choices.validation is not None:
         if choices.validation_column is not None:
-            raise ValueError("give --validation FILE or --validation-column NAME, not both")
+            raise ValueError("--validation and --validation-column are mutually exclusive")
         other = open_table(choices.validation, choices.options).read([*choices.strings, target])
         lacks = [name for name in frame.columns if name not in other.columns and name not in choices.drop]
         if lacks:
             raise ValueError(
-                f"--validation: {str(choices.validation)!r} must have the columns of {str(path)!r}, but lacks "
+                f"--validation: {str(choices.validation)!r} must have the columns of {str(path)!r}, but has no "
                 f"{format_names(lacks)}{did_you_mean(lacks, other.columns)}"
             )
         both = pd.concat([frame, other.reindex(columns=frame.columns)], ignore_index=True)
@@ -266,32 +268,32 @@ def _with_validation(
     if sides.isna().any():
         place = int(sides.isna().to_numpy().argmax())
         raise ValueError(
-            f"--validation-column: column {choices.validation_column!r} must hold true and false, 1 and 0, yes and no, "
-            f"or validation and train, got {column.iloc[place]!r} in example {place + 1}"
+            f"--validation-column: column {choices.validation_column!r} must contain true and false, 1 and 0, yes and "
+            f"no, or validation and train, got {column.iloc[place]!r} in row {place + 1}"
         )
     return frame.drop(columns=choices.validation_column), sides.to_numpy(dtype=bool)
 
 
-def take_groups(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[pd.DataFrame, NDArray[Any] | None]":
-    """Return the other columns, and the one that names the groups."""
+def split_off_groups(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[pd.DataFrame, NDArray[Any] | None]":
+    """Split off the group column; return the other columns and the groups."""
     name = choices.group
     if name is None:
         return frame, None
     column = frame[name]
     if column.isna().any():
         raise ValueError(
-            f"column {name!r} of {str(path)!r} lacks a value in example {int(column.isna().to_numpy().argmax()) + 1}: "
-            "every example must have a group"
+            f"column {name!r} of {str(path)!r} has no value in row {int(column.isna().to_numpy().argmax()) + 1}: "
+            "every row must have a group"
         )
     check_spellings(column.unique(), f"--group: column {name!r}", "group")
     return frame.drop(columns=name), column.to_numpy()
 
 
 def _check_slice(column: "pd.Series[Any]", path: Path) -> "pd.Series[Any]":
-    """Return a column of slices as text, or raise if it lacks a value or has nearly as many as there are rows."""
+    """Convert the slice column to strings; raise if it has missing values or too many different ones."""
     if column.isna().any():
         place = int(column.isna().to_numpy().argmax()) + 1
-        raise ValueError(f"--slice: column {column.name!r} of {str(path)!r} lacks a value in example {place}")
+        raise ValueError(f"--slice: column {column.name!r} of {str(path)!r} has no value in row {place}")
     check_spellings(column.unique(), f"--slice: column {column.name!r}", "slice")
     number = column.nunique()
     if number > _MOST_SLICES:
@@ -302,12 +304,12 @@ def _check_slice(column: "pd.Series[Any]", path: Path) -> "pd.Series[Any]":
 
 
 def _check_names(columns: list[str], choices: Choices, path: Path) -> None:
-    """Raise for all names of columns that the file does not have, and for a column both dropped and used."""
+    """Raise for unknown column names, and for columns with conflicting options."""
     wrong = []
     for option, names in (("drop", choices.drop), ("keep", choices.keep), ("categorical", choices.categorical)):
         unknown = [name for name in dict.fromkeys(names) if name not in columns]
         if unknown:
-            wrong.append(f"--{option} must name columns of the features, got {format_names(unknown)}")
+            wrong.append(f"--{option} must name feature columns, got {format_names(unknown)}")
     if choices.group is not None and choices.group not in columns:
         wrong.append(f"--group must name a column of {str(path)!r}, got {choices.group!r}")
     if choices.validation_column is not None and choices.validation_column not in columns:
@@ -318,15 +320,20 @@ def _check_names(columns: list[str], choices: Choices, path: Path) -> None:
         wrong.append(f"target must be a column of {str(path)!r}, got {choices.target!r}")
     if wrong:
         one_each = (choices.group, choices.validation_column, choices.slice, choices.target)
-        asked = [*choices.drop, *choices.keep, *choices.categorical, *(name for name in one_each if name is not None)]
-        unknown = [name for name in asked if name not in columns]
+        requested = [
+            *choices.drop,
+            *choices.keep,
+            *choices.categorical,
+            *(name for name in one_each if name is not None),
+        ]
+        unknown = [name for name in requested if name not in columns]
         raise ValueError(f"{'; '.join(wrong)}; {suggest_columns(columns, unknown)}")
     if choices.target is not None and choices.target in choices.drop:
         raise ValueError(f"--drop must not name the target, got {choices.target!r}")
     others = (choices.target, choices.group, choices.slice, *choices.drop, *choices.keep, *choices.categorical)
     if choices.validation_column is not None and choices.validation_column in others:
         raise ValueError(
-            f"--validation-column must name a column that is nothing else, got {choices.validation_column!r}"
+            f"--validation-column must not name a column of another option, got {choices.validation_column!r}"
         )
     if choices.group is not None and choices.group in (
         choices.target,
@@ -340,17 +347,17 @@ def _check_names(columns: list[str], choices: Choices, path: Path) -> None:
         raise ValueError(f"--drop must not name columns of --keep or --categorical, got {format_names(both)}")
 
 
-def left_out(skipped: int) -> str:
-    """Sentence about the examples that --skip-unlabelled leaves out."""
-    return f"{_skipped(skipped)}; the certificate is about examples that have one."
+def skipped_rows_note(skipped: int) -> str:
+    """Note on the rows dropped by --skip-unlabelled."""
+    return f"{_format_skipped(skipped)}; the certificate is for rows with a class."
 
 
-def _skipped(number: int) -> str:
-    return f"{number} {'example' if number == 1 else 'examples'} without a class left out"
+def _format_skipped(number: int) -> str:
+    return f"{number} {'row' if number == 1 else 'rows'} without a class dropped"
 
 
 def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, NDArray[Any]]":
-    """Rows and labels of a test file, read as the data that is certified."""
+    """Read a test file in the format of the training data; return rows and labels."""
     numbers = choices.numbers or (None if data.schema.numbers == PLAIN_NUMBERS else data.schema.numbers)
     markers = (*data.schema.missing, *expand_missing_markers(choices.missing))
     file = open_table(path, ReadOptions(choices.sep, choices.encoding, numbers, markers, format_option))
@@ -361,72 +368,74 @@ def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, 
     if choices.skip_unlabelled:
         kept = labelled_mask(frame, data.target, str(path))
         frame = frame[kept].reset_index(drop=True)
-        data.notes.append(f"{path}: {_skipped(int((~kept).sum()))}.")
+        data.notes.append(f"{path}: {_format_skipped(int((~kept).sum()))}.")
     texts = parse_labels(frame[data.target], str(path), format_option, as_text=True).tolist()
     known = {normalize_spelling(label): label for label in set(data.y.tolist())}
     if not any(normalize_spelling(text) in known for text in set(texts)):
         raise ValueError(
-            f"column {data.target!r} of the test file {str(path)!r} must hold classes like {data.y[0]!s}, got "
+            f"column {data.target!r} of the test file {str(path)!r} must contain classes such as {data.y[0]!s}, got "
             f"{texts[0]!s}"
         )
     labels = np.asarray(convert_long_labels(align_spellings(texts, known.values(), str(path)).tolist()))
     X = reader.read(frame)
-    if data.plain and X.isna().to_numpy().any():
-        raise ValueError(lacking(X, str(path)))
+    if data.is_complete_numeric and X.isna().to_numpy().any():
+        raise ValueError(missing_values_message(X, str(path)))
     return X, labels
 
 
-def check_other(X: "pd.DataFrame", test: "pd.DataFrame") -> list[str]:
-    """Raise if the examples of a test file are the data, in any order; return what to say if many of them are."""
+def check_test_overlap(X: "pd.DataFrame", test: "pd.DataFrame") -> list[str]:
+    """Raise if the test rows are the data itself; return a note if many of them equal a row of the data."""
     known, new = sorted_row_hashes(X, b""), sorted_row_hashes(test, b"")
     found = None if known is None or new is None else measure_overlap(known, new)
     if found is None or not found.is_large:
         return []
     if found.is_copy:
-        raise ValueError(f"--test must hold examples other than the data, but {found.summary} of the data")
+        raise ValueError(f"--test must contain new rows, but {found.summary} of the data")
     return [f"Of the test examples, {found.summary} of the data: if they are the same examples, they are no test."]
 
 
-def _sizes(X: "pd.DataFrame", classes: Any) -> str:
-    shown = ", ".join(_short(str(name)) for name in list(classes)[:5]) + (", ..." if len(classes) > 5 else "")
-    return f"{len(X)} examples, {X.shape[1]} features, {len(classes)} classes ({shown})"
+def _describe_size(X: "pd.DataFrame", classes: Any) -> str:
+    shown = ", ".join(_truncate(str(name)) for name in list(classes)[:5]) + (", ..." if len(classes) > 5 else "")
+    return f"{len(X)} rows, {X.shape[1]} features, {len(classes)} classes ({shown})"
 
 
-# The format that is not worth a line.
-_USUAL = "separator ',', encoding utf-8"
-_MADE = {
+# There is no note on the format if it is this one.
+_DEFAULT_FORMAT = "separator ',', encoding utf-8"
+_ENCODINGS = {
     DATE: "days, and year, month, day, weekday and hour where these vary",
     CATEGORY: "one column for each of up to 30 categories, means of the classes for more",
     TEXT: "30 components of hashed n-grams",
 }
 
 
-def _columns_made(schema: Schema, missing: dict[str, int]) -> tuple[str, ...]:
-    """One line on what the training rows make of the columns."""
-    made = [f"{format_names(schema.kinds(kind), 5)}: {what}" for kind, what in _MADE.items() if schema.kinds(kind)]
+def _preprocessing_notes(schema: Schema, missing: dict[str, int]) -> tuple[str, ...]:
+    """Note on the preprocessing that is fitted on the training rows."""
+    made = [f"{format_names(schema.kinds(kind), 5)}: {what}" for kind, what in _ENCODINGS.items() if schema.kinds(kind)]
     parts = ["medians for missing numbers", *made]
-    return (f"Learnt on the training part only: {'; '.join(parts)}.",) if made or missing else ()
+    return (f"Fitted on the training rows only: {'; '.join(parts)}.",) if made or missing else ()
 
 
-def _kinds(schema: Schema, missing: dict[str, int], frame: "pd.DataFrame") -> str:
+def _describe_columns(schema: Schema, missing: dict[str, int], frame: "pd.DataFrame") -> str:
     numeric = schema.kinds(NUMBER, BOOLEAN)
-    kinds = f"{_counted(len(numeric), 'numeric column')}{_named(numeric)}, "
+    kinds = f"{_pluralise(len(numeric), 'numeric column')}{_names_in_brackets(numeric)}, "
     kinds += ", ".join(
-        f"{len(names)} {word}{_named(names)}"
+        f"{len(names)} {word}{_names_in_brackets(names)}"
         for kind, word in ((CATEGORY, "categorical"), (DATE, "of dates"), (TEXT, "of text"))
         if (names := schema.kinds(kind)) or kind == CATEGORY
     )
     mixed = tuple(column.name for column in schema.columns if column.kind == NUMBER and column.strings)
-    strings = f"; numbers with strings, which count as missing, in{_named(mixed)}" if mixed else ""
+    strings = f"; numbers with strings, which count as missing, in{_names_in_brackets(mixed)}" if mixed else ""
     if units := schema.numbers_with_units(frame):
         example = next(iter(units.values()))
-        strings += f"; strings such as {example!r}, which are numbers only without the sign, in{_named(tuple(units))}"
+        strings += f"; strings such as {example!r}, which are numbers only without the sign, in"
+        strings += _names_in_brackets(tuple(units))
     if ambiguous := schema.ambiguous_dates(frame):
-        strings += f"; dates read month first, which could be day first (then write 2024-12-31), in{_named(ambiguous)}"
+        strings += "; dates read month first, which could be day first (then write 2024-12-31), in"
+        strings += _names_in_brackets(ambiguous)
     if not missing:
         return f"{kinds}, no missing values{strings}."
-    absent = _counted(sum(missing.values()), "missing value")
-    return f"{kinds}; {absent} in {_counted(len(missing), 'column')}{_named(tuple(missing))}{strings}."
+    absent = _pluralise(sum(missing.values()), "missing value")
+    return f"{kinds}; {absent} in {_pluralise(len(missing), 'column')}{_names_in_brackets(tuple(missing))}{strings}."
 
 
 def _dropped_subjects(dropped: "pd.DataFrame") -> list[str]:
@@ -456,14 +465,14 @@ def _in_order_of(schema: Schema, frame: "pd.DataFrame") -> str | None:
     return None
 
 
-def _counted(number: int, what: str) -> str:
+def _pluralise(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _named(columns: tuple[str, ...]) -> str:
-    """Return some of the names in brackets: a column that should not be there is seen by its name."""
-    return f" ({format_names([_short(name) for name in columns], 5)})" if columns else ""
+def _names_in_brackets(columns: tuple[str, ...]) -> str:
+    """Format up to five column names in brackets, so that unwanted columns are noticed."""
+    return f" ({format_names([_truncate(name) for name in columns], 5)})" if columns else ""
 
 
-def _short(text: str) -> str:
+def _truncate(text: str) -> str:
     return text if len(text) <= 20 else f"{text[:17]}..."

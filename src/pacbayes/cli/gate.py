@@ -34,8 +34,10 @@ EXAMPLES = (
     "pacbayes gate --history --ledger releases.json",
 )
 HELP = {
-    "Arguments": {"data": "A CSV, TSV or Parquet file: validation rows that trained and chose no model."},
-    "What is tested": {
+    "Arguments": {
+        "data": "A CSV, TSV or Parquet file: validation rows that were not used to train or choose any model."
+    },
+    "Tested model and bounds": {
         "target": "The column with the true class.",
         "model": "The model, as saved by certify.",
         "predicted": "Instead of --model: the column with the predictions.",
@@ -46,15 +48,15 @@ HELP = {
     },
     "The ledger": {
         "ledger": "Record the attempt in this file: delta is then for all attempts on the same rows.",
-        "id_": "The column that identifies the rows; without it a model's features do.",
+        "id_": "The column that identifies the rows.  [default: the features of the model]",
         "name": "Name of the attempt.  [default: the model file, or the column of predictions]",
-        "delta": "Probability that anything false ever passes.  [default: 0.05, or as the ledger has it]",
-        "tell": "Print and record the counts; this costs most of what is left of delta.",
+        "delta": "Maximum probability of any false pass, ever.  [default: 0.05, or that of the ledger]",
+        "tell": "Print and record the counts; this uses up most of the remaining delta.",
         "group": "RejectedColumn: the ledger is for independent rows.",
-        "history": "Print the attempts of a ledger, and test nothing.",
+        "history": "Print the attempts of a ledger, without a new one.",
     },
 }
-_GAP = "every row needs one"
+_MISSING_HINT = "every row requires a value"
 
 
 def gate(
@@ -83,15 +85,15 @@ def gate(
     json: bool = False,
     quiet: Quiet = False,
 ) -> None:
-    """Pass or fail: test whether a model reaches a bound that was fixed in advance, on validation rows.
+    """Test on validation rows whether a model meets a bound that was fixed in advance: pass or fail.
 
-    With --ledger the same rows may be used for one model after another: with probability 1 - delta nothing false ever
-    passes. Counts are not printed, because the next model could be fitted to them.
+    With --ledger, the same rows may be used for one model after another: with probability 1 - delta, no false statement
+    ever passes. Counts are not printed, because the next model could be fitted to them.
 
     The exit code is 0 if the model passed, 3 if it did not, and 2 for invalid input.
     """
     from pacbayes.certificates.ledger import DEFAULT_DELTA, Ledger, Statement
-    from pacbayes.certificates.sentences import price_of_counts
+    from pacbayes.certificates.sentences import cost_of_counts
     from pacbayes.cli.new_rows import read_options
     from pacbayes.cli.show import Note, print_json, print_lines, warnings_as_notes
     from pacbayes.data.rejections import format_names
@@ -100,29 +102,31 @@ def gate(
         _print_history(ledger, Note(quiet), json)
         return
     if data is None or target is None or (model is None) is (predicted is None):
-        raise ValueError("give DATA, --target COLUMN and either --model MODEL or --predicted COLUMN")
+        raise ValueError("DATA, --target COLUMN and either --model MODEL or --predicted COLUMN are required")
     if group is not None:
-        raise ValueError("--group is refused: what passes is proved for independent rows, not for groups of rows")
+        raise ValueError("--group is not supported: the guarantee requires independent rows")
     if ledger is None and (tell or name is not None):
-        raise ValueError("--tell and --name are for --ledger FILE")
+        raise ValueError("--tell and --name require --ledger FILE")
     if ledger is not None and model is None and id_ is None:
-        raise ValueError("--id must name a column that identifies the rows: a ledger refuses other rows")
+        raise ValueError(
+            "--id COLUMN is required with --predicted and --ledger: the ledger identifies the validation rows by it"
+        )
     statement = Statement(at_most, recall, precision, positive)
     columns = named_columns({"--target": target, "--predicted": predicted, "--id": id_})
     note, options = Note(quiet), read_options(sep, encoding, decimal, thousands, missing)
     with warnings_as_notes(note):
         rows = _Rows.read(data, columns, (options, not_missing or ()), note, model, trust)
         if ledger is None:
-            rows.check_some_class_is_true()
-            rows.spell(positive)
+            rows.check_class_overlap()
+            rows.normalise_spellings(positive)
             level = delta or DEFAULT_DELTA
-            found = _one_attempt(statement, rows, level)
+            found = _test_once(statement, rows, level)
         else:
-            # Nothing about the true classes: which of them occur would be information that costs nothing.
+            # Do not reveal which true classes occur: later models could use this, and it costs no delta.
             note(f"Predicted classes: {format_names(rows.predicted)}.")
-            rows.spell(positive)
+            rows.normalise_spellings(positive)
             if tell:
-                note(f"{price_of_counts(statement.values(rows.y_true.size)).capitalize()}.")
+                note(f"{cost_of_counts(statement.n_possible_counts(rows.y_true.size)).capitalize()}.")
             attempt = Ledger(ledger, delta).attempt(
                 rows.y_true,
                 rows if rows.y_pred is None else rows.y_pred,
@@ -138,21 +142,21 @@ def gate(
     if json:
         print_json(found)
     else:
-        print_lines(found["text"], _meaning(level, ledger))
+        print_lines(found["text"], _explain_outcome(level, ledger))
     if not found["passed"]:
         raise typer.Exit(NO_GUARANTEE)
 
 
 @dataclass(eq=False)
 class _Rows:
-    """Validation rows with their labels as strings, and a model that predicts them, or its predictions."""
+    """Validation rows with labels as strings, and a model or its predictions."""
 
     y_true: "NDArray[Any]"
     y_pred: "NDArray[Any] | None" = None
     ids: "NDArray[Any] | None" = None
     X: Any = None
     model: Any = None
-    #: Classes that are not written in the normal form of their spelling.
+    #: Normalised spelling of the positive class, and its spelling by the user.
     names: dict[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -167,18 +171,18 @@ class _Rows:
     ) -> "_Rows":
         """Read a file, and a saved model; raise if the model was fitted with these rows."""
         from pacbayes.certificates.ledger import check_not_trained_on
-        from pacbayes.cli.new_rows import TARGET, LabelColumns, NewRows, labelled_blocks, load_saved
+        from pacbayes.cli.new_rows import TARGET, LabelColumns, NewRows, iterate_labelled_blocks, load_model_file
 
         options, not_missing = reading
-        collected = LabelColumns(data, columns, options, not_missing, _GAP)
+        collected = LabelColumns(data, columns, options, not_missing, _MISSING_HINT)
         loaded = None
         if model is None:
             labels, X = collected.read(), None
         else:
-            loaded = load_saved(model, trust)
+            loaded = load_model_file(model, trust)
             new_rows = NewRows(data, loaded, options, not_missing, list(columns.values()))
-            way = "use rows that no model was trained on"
-            X = _joined(list(labelled_blocks(loaded, new_rows, collected, (model, data), way)))
+            hint = "use rows that no model was trained on"
+            X = _concatenate_blocks(list(iterate_labelled_blocks(loaded, new_rows, collected, (model, data), hint)))
             labels = collected.columns()
             for line in new_rows.notes:
                 note(line)
@@ -193,21 +197,21 @@ class _Rows:
 
     @property
     def predicted(self) -> list[str]:
-        """Classes that the predictions have, or the model."""
+        """Sorted predicted classes, or classes of the model."""
         from pacbayes.data.spelling import to_label_strings
 
         return sorted(set((to_label_strings(self.model.classes_) if self.y_pred is None else self.y_pred).tolist()))
 
-    def check_some_class_is_true(self) -> None:
-        """Raise if no class that may be predicted is a true one, which tells something about the true ones."""
+    def check_class_overlap(self) -> None:
+        """Raise if no class that may be predicted is a true class; the message reveals some true classes."""
         import numpy as np
 
-        from pacbayes.cli.new_rows import in_spelling_of
+        from pacbayes.cli.new_rows import match_spelling
 
-        in_spelling_of(self.y_true, np.array(self.predicted), "--model" if self.y_pred is None else "--predicted")
+        match_spelling(self.y_true, np.array(self.predicted), "--model" if self.y_pred is None else "--predicted")
 
-    def spell(self, positive: str | None) -> None:
-        """Write all spellings of a class alike, the positive one as the user does, whichever the true classes have."""
+    def normalise_spellings(self, positive: str | None) -> None:
+        """Normalise the spelling of all classes, of the positive class to that of --positive."""
         from pacbayes.data.rejections import format_names
         from pacbayes.data.spelling import normalize_spelling
 
@@ -216,20 +220,24 @@ class _Rows:
                 known = format_names(self.predicted)
                 raise ValueError(f"--positive must be one of the predicted classes {known}, got {positive!r}")
             self.names = {normalize_spelling(positive): positive}
-        self.y_true = self._spelled(self.y_true)
+        self.y_true = self._normalise_spelling(self.y_true)
         if self.y_pred is not None:
-            self.y_pred = self._spelled(self.y_pred)
+            self.y_pred = self._normalise_spelling(self.y_pred)
 
-    def _spelled(self, labels: "NDArray[Any]") -> "NDArray[Any]":
+    def _normalise_spelling(self, labels: "NDArray[Any]") -> "NDArray[Any]":
         from pacbayes.data.spelling import align_spellings, normalize_spellings
 
         return align_spellings(normalize_spellings(labels).tolist(), self.names.values(), "")
 
     def predict(self, X: Any = None) -> "NDArray[Any]":
-        """Predict the rows, in the spelling of the true classes."""
+        """Predict the rows, with normalised spelling of the classes."""
         from pacbayes.data.spelling import to_label_strings
 
-        return self._spelled(to_label_strings(self.model.predict(self.X))) if self.y_pred is None else self.y_pred
+        return (
+            self._normalise_spelling(to_label_strings(self.model.predict(self.X)))
+            if self.y_pred is None
+            else self.y_pred
+        )
 
 
 def _without_apostrophes(y_pred: "NDArray[Any]", y_true: "NDArray[Any]") -> "NDArray[Any]":
@@ -244,8 +252,8 @@ def _without_apostrophes(y_pred: "NDArray[Any]", y_true: "NDArray[Any]") -> "NDA
     return np.array(unescape_cells(cells, {cell.removeprefix("'") for cell in cells}, "--predicted"), dtype=object)
 
 
-def _joined(blocks: list[Any]) -> Any:
-    """All rows of blocks of data frames, or of arrays."""
+def _concatenate_blocks(blocks: list[Any]) -> Any:
+    """Concatenate blocks of data frames or arrays."""
     import numpy as np
     import pandas as pd
 
@@ -253,27 +261,27 @@ def _joined(blocks: list[Any]) -> Any:
     return pd.concat(blocks, ignore_index=True) if is_frame else np.concatenate(blocks)
 
 
-def _one_attempt(statement: "Statement", rows: _Rows, delta: float) -> dict[str, Any]:
-    """Test once, at the whole of delta."""
+def _test_once(statement: "Statement", rows: _Rows, delta: float) -> dict[str, Any]:
+    """Test the statement once, at level delta."""
     from dataclasses import asdict
 
     from pacbayes._utils.checks import check_level
     from pacbayes.certificates.difference import certified_by_groups
 
     if certified_by_groups(rows.model):
-        raise ValueError("the model was certified by groups, and what passes is proved for independent rows")
+        raise ValueError("the model was certified by groups, but the guarantee of this test requires independent rows")
     passed = statement.is_proved(statement.counts(rows.y_true, rows.predict()), check_level(delta))
     text = f"{'Passed' if passed else 'Not passed'}: {statement}."
     return {"passed": passed, "statement": asdict(statement), "rows": rows.y_true.size, "delta": delta, "text": text}
 
 
-def _meaning(delta: float, ledger: Path | None) -> str:
+def _explain_outcome(delta: float, ledger: Path | None) -> str:
     from pacbayes._utils.words import format_confidence
 
     sure = f"With probability at least {format_confidence(delta)},"
     if ledger is None:
-        return f"{sure} a false statement does not pass. This holds for one attempt on these rows: for more, --ledger."
-    return f"{sure} no statement that passes in this ledger is false. Assumes independent rows, used for nothing else."
+        return f"{sure} a false statement does not pass. This holds for one attempt; use --ledger for more."
+    return f"{sure} no statement that passes in this ledger is false. Assumes independent rows, used only here."
 
 
 def _print_history(ledger: Path | None, note: "Note", json: bool) -> None:

@@ -1,7 +1,7 @@
-"""Ctrl-C ends a command with one line that names what was saved; after the last write it is ignored.
+"""Handle Ctrl-C: end the command with one line that names the saved files; ignore it after the last write.
 
 Python handles an interrupt between two bytecode instructions.  The loops of this package return to Python several times
-a second.  If cleaning up waits for other threads, the process ends nevertheless, which loses nothing, because files are
+a second.  If the cleanup waits too long for other threads, the process is ended; this is safe, because files are
 replaced atomically.
 """
 
@@ -59,7 +59,7 @@ def handle_interrupts() -> None:
 
 
 def _interrupt(_: int, __: FrameType | None) -> None:
-    # Not by `threading`, some of whose locks the interrupted code may hold.
+    # `threading` is not used, because the interrupted code may hold its locks.
     _thread.start_new_thread(_exit_later, ())
     raise KeyboardInterrupt
 

@@ -15,39 +15,39 @@ from pacbayes._utils.checks import did_you_mean
 from pacbayes._utils.words import escape_controls
 from pacbayes.certificates.metric_bounds import Cost
 from pacbayes.cli.options import option_name
-from pacbayes.cli.presets import check_paper_options, paper_parameters, scale_of, stochastic_svc
+from pacbayes.cli.presets import check_paper_options, paper_parameters, scale_parameter, uses_stochastic_svc
 from pacbayes.data.spelling import align_spellings, escape_cells
 
 if TYPE_CHECKING:
     from pacbayes.cli.data import Data
 
-# Copy of the names in ensemble/families.py, which is slow to import; a test compares them.
+# Copy of the names in ensemble/families.py, which is slow to import; a test compares the two.
 PORTFOLIO = ("svm", "forest", "boosting", "logistic", "neighbours")
 LIBRARIES = ("lightgbm", "xgboost", "catboost")
-# More values are a typing error.
+# More values are probably a typing error.
 _MAX_LAMBDAS = 100_000
 
 
-def check(args: SimpleNamespace, **prefit: bool) -> None:
+def validate_options(args: SimpleNamespace, **prefit: bool) -> None:
     """Raise for invalid or incompatible arguments, before any file is read."""
     _check_candidates(args)
     check_paper_options(args)
-    # A placeholder: the file is read later.
+    # Placeholder, because the file is read later.
     costs = () if args.cost is None else (Cost([[0, 1], [1, 0]], "ab"),)
     make_user_split = args.validation is not None or args.validation_column is not None
     model = make_estimator(args)
     model._validate_params()
     guarantees = {"metrics": (*metric_names(args), *costs), "decision": _decision(args), "refit": args.refit}
     recipe = replace(model._recipe(), **guarantees)
-    if not stochastic_svc(args):
+    if not uses_stochastic_svc(args):
         recipe = replace(recipe, candidates=[("svm", _svms(args))])
     recipe.check_candidates()
     choices = recipe.choices(groups=args.group is not None, validation=make_user_split, **prefit)
-    recipe.check(choices, option_name)
+    recipe.validate(choices, option_name)
 
 
 def make_estimator(args: SimpleNamespace) -> Any:
-    """Create the estimator, with all parameters that do not depend on the data."""
+    """Create the estimator with the parameters that do not depend on the data."""
     from pacbayes.ensemble.families import SVM_FAMILY_LAMBDAS
     from pacbayes.estimators import CertifiedClassifier, StochasticSVC
 
@@ -64,7 +64,7 @@ def make_estimator(args: SimpleNamespace) -> Any:
         # SVMs choose their number of threads; other classifiers use all cores by default.
         "n_jobs": args.jobs if families(args) == ["svm"] else args.jobs or -1,
     }
-    if stochastic_svc(args):
+    if uses_stochastic_svc(args):
         svms = _svms(args)
         paper = {"lambdas": list(SVM_FAMILY_LAMBDAS)} | paper_parameters(args)
         if svms.lambdas is not None:
@@ -80,11 +80,11 @@ def fit_estimator(args: SimpleNamespace, data: "Data") -> Any:
     """Fit the requested estimator."""
     from pacbayes.cli.costs import read_cost
     from pacbayes.data.encoder import TableEncoder
-    from pacbayes.estimators.rows import with_source
+    from pacbayes.estimators.rows import attach_schema
 
     model = make_estimator(args).set_params(pos_label=parse_positive(args.positive, sorted(set(data.y.tolist()))))
-    if stochastic_svc(args):
-        if not data.plain:
+    if uses_stochastic_svc(args):
+        if not data.is_complete_numeric:
             names = ", ".join(map(repr, dict.fromkeys((*data.schema.other_columns.names, *data.missing))))
             raise ValueError(
                 f"--split independent requires numeric columns without missing values, unlike {names}: use --drop, or "
@@ -93,10 +93,10 @@ def fit_estimator(args: SimpleNamespace, data: "Data") -> Any:
     else:
         cost = read_cost(args.cost, data.y)
         encoder = TableEncoder(categorical=list(data.categorical), numbers=data.schema.numbers)
-        preprocessor = None if data.plain else encoder
+        preprocessor = None if data.is_complete_numeric else encoder
         metrics = model.metrics if cost is None else (*model.metrics, cost)
-        model.set_params(candidates=candidates_of(args, preprocessor), preprocessor=preprocessor, metrics=metrics)
-    X = with_source(data.X, data.schema)
+        model.set_params(candidates=make_candidates(args, preprocessor), preprocessor=preprocessor, metrics=metrics)
+    X = attach_schema(data.X, data.schema)
     return model.fit(X, data.y, groups=data.groups, slices=data.slices, validation=data.validation)
 
 
@@ -109,8 +109,8 @@ def families(args: SimpleNamespace) -> list[str]:
     return list(PORTFOLIO) if names == ["auto"] else names
 
 
-def candidates_of(args: SimpleNamespace, preprocessor: Any) -> Any:
-    """Parameter `candidates` of the estimator: names, SVMs with their settings, or a grid of one classifier."""
+def make_candidates(args: SimpleNamespace, preprocessor: Any) -> Any:
+    """Value of the parameter `candidates`: names, SVMs with their settings, or a grid of one classifier."""
     from pacbayes.ensemble.by_name import make_classifier_by_name
     from pacbayes.ensemble.families import Grid
     from pacbayes.ensemble.portfolio import AUTO, FAMILIES
@@ -135,12 +135,12 @@ def _svms(args: SimpleNamespace) -> Any:
     from pacbayes.ensemble.families import SVMs
 
     lambdas = None if args.lambdas is None else parse_lambdas(args.lambdas)
-    parameters: dict[str, Any] = {"kernel": args.kernel or "rbf"} | scale_of(args)
+    parameters: dict[str, Any] = {"kernel": args.kernel or "rbf"} | scale_parameter(args)
     return SVMs(lambdas, **parameters)
 
 
 def _check_candidates(args: SimpleNamespace) -> None:
-    """Raise for unknown candidates, and for options of candidates that are not used."""
+    """Raise for unknown candidates, and for options that require other candidates."""
     names, known = families(args), ("auto", *PORTFOLIO, *LIBRARIES)
     unknown = [name for name in names if name not in known]
     if unknown and (len(names) > 1 or "." not in unknown[0]):
@@ -189,7 +189,7 @@ def metric_names(args: SimpleNamespace) -> tuple[str, ...]:
 
 
 def _decision(args: SimpleNamespace) -> Any:
-    """Parameter `decision` of the estimator; None without one."""
+    """Value of the parameter `decision`; None without a decision."""
     from pacbayes.certificates.decisions import Abstain, PredictionSet, Threshold
 
     shares = {name: getattr(args, name) for name in ("recall", "precision", "fpr")}
@@ -199,12 +199,12 @@ def _decision(args: SimpleNamespace) -> Any:
     name = "max-error" if args.max_error is not None else "coverage"
     others = requested if args.coverage is None or name == "coverage" else ["coverage"]
     if others:
-        raise ValueError(f"--{name} cannot be combined with --{others[0]}: they are different decisions")
+        raise ValueError(f"--{name} cannot be combined with --{others[0]}: each is a different decision")
     return PredictionSet(args.coverage, args.by_class) if name == "coverage" else Abstain(args.max_error)
 
 
 def parse_positive(positive: str | None, classes: Sequence[Any]) -> Any:
-    """Class named by --positive, as written in the file or on a screen; None without the option."""
+    """Class named by --positive, in its spelling in the file or on the terminal; None without the option."""
     if positive is None:
         return None
     by_name = {str(label): label for label in classes}
@@ -255,7 +255,7 @@ def parse_lambdas(text: str) -> list[float]:
         return [float(number) for number in numbers]
     start, stop, step = numbers
     if stop <= start:
-        raise ValueError(f"--lambdas START:STOP:STEP needs a STOP above START, got {text!r}")
+        raise ValueError(f"--lambdas START:STOP:STEP requires STOP > START, got {text!r}")
     if (stop - start) / step > _MAX_LAMBDAS:
         raise ValueError(f"--lambdas must have at most {_MAX_LAMBDAS} values, got {text!r}")
     count = math.ceil((stop - start) / step)

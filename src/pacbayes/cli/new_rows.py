@@ -1,4 +1,4 @@
-"""A saved model, and new rows for it: a file in the form that the model takes, block by block, with its labels."""
+"""Load saved models, and read new rows and labels from files for them, block by block."""
 
 import warnings
 from collections import Counter
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 TARGET = "--target"
 
 
-def load_saved(path: Path, trust: bool, sha256: str | None = None) -> Any:
-    """Load a model; raise in the words of the command line."""
+def load_model_file(path: Path, trust: bool, sha256: str | None = None) -> Any:
+    """Load a model file; error messages name options instead of parameters."""
     from pacbayes.files import UntrustedTypesError, load
 
     if not path.exists():
@@ -44,9 +44,9 @@ def load_saved(path: Path, trust: bool, sha256: str | None = None) -> Any:
         return load(path, sha256=sha256, trusted=["sklearn."] if trust else [])
     except UntrustedTypesError as error:
         of_sklearn = all(name.startswith("sklearn.") for name in error.names)
-        way = "add --trust" if of_sklearn else "load it in Python, with trusted=[...] and their names"
+        hint = "add --trust" if of_sklearn else "load it in Python, with trusted=[...] and their names"
         raise ValueError(
-            f"{str(error).partition('. If you')[0]}; if you know where the file comes from, {way}"
+            f"{str(error).partition('. If you')[0]}; if you know where the file comes from, {hint}"
         ) from None
 
 
@@ -57,27 +57,27 @@ def read_options(
     thousands: str | None = None,
     missing: Sequence[str] | None = None,
 ) -> ReadOptions:
-    """Options of the command line that say how a file is read."""
+    """Convert the options of the command line to `ReadOptions`."""
     return ReadOptions(
         sep, encoding, NumberFormat.from_options(decimal, thousands), tuple(missing or ()), format_option
     )
 
 
 class FeatureReader:
-    """Columns of a file as the training rows had them: numbers as float64, strings as they were written.
+    """Convert columns of a file to the types of the training data: numbers to float64, strings unchanged.
 
     Parameters
     ----------
     schema : Schema
-        Columns that are no numbers; an array has positions instead of names.
+        Schema of the non-numeric columns; those of an array are named by position.
     names : list of str
-        All features, in their order.
+        Names of all features, in order.
     where : str
-        The file, as errors name it.
+        Name of the file in error messages.
     is_text : bool
-        Whether it is a text file, where strings may stand for missing values.
+        Whether it is a text file, in which strings may mark missing values.
     not_missing : sequence of str
-        Strings that are no missing values.
+        Strings that are values although they usually mark missing ones.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class FeatureReader:
     [1.0, nan]
     >>> reader.read(pd.DataFrame({"a": ["3", "x"]}))
     Traceback (most recent call last):
-    ValueError: column 'a' of 'new.csv' must hold numbers, got 'x' in example 4
+    ValueError: column 'a' of 'new.csv' must contain numbers, got 'x' in row 4
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class FeatureReader:
         by_name = {column.name: column for column in schema.columns}
         self._columns = {name: by_name.get(name, by_name.get(str(i))) for i, name in enumerate(names)}
         self._not_missing = set(not_missing)
-        #: Rows of the blocks so far.
+        #: Number of rows read so far.
         self.done = 0
 
     @property
@@ -112,7 +112,7 @@ class FeatureReader:
 
     @property
     def leading_blanks(self) -> bool:
-        """Whether blanks before a string belong to it."""
+        """Whether leading blanks are part of a string."""
         return any(column.leading_blanks for column in self._schema.columns)
 
     def check_columns(self, columns: Iterable[str]) -> None:
@@ -120,7 +120,7 @@ class FeatureReader:
         absent = [name for name in self._names if name not in set(columns)]
         if absent:
             raise ValueError(
-                f"{self._where} lacks the columns {format_names(absent)}, which the model was trained with"
+                f"{self._where} does not have the columns {format_names(absent)}, with which the model was trained"
             )
 
     def read(self, frame: "pd.DataFrame") -> "pd.DataFrame":
@@ -128,34 +128,34 @@ class FeatureReader:
         import pandas as pd
 
         self.check_columns(frame.columns)
-        made: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         wrong: list[str] = []
         for name, column in self._columns.items():
             try:
-                made[name] = self._values(frame[name], column)
+                columns[name] = self._values(frame[name], column)
             except ValueError as error:
-                wrong.append(f"column {name!r} of {self._where} must hold {error}")
+                wrong.append(f"column {name!r} of {self._where} must contain {error}")
         if wrong:
-            more = f"; and so {len(wrong) - 10} more" if len(wrong) > 10 else ""
+            more = f"; and {len(wrong) - 10} more columns" if len(wrong) > 10 else ""
             raise ValueError("; ".join(wrong[:10]) + more)
         self.done += len(frame)
-        return pd.DataFrame(made)
+        return pd.DataFrame(columns)
 
     def _values(self, series: "pd.Series[Any]", column: Column | None) -> Any:
-        """Values of a column; raise with what it must hold."""
+        """Convert a column; raise with the description of valid values."""
         import pandas as pd
 
         if column is None or not column.strings:
             if column is not None and column.kind == DATE:
                 return pd.to_datetime(pd.Series(parse_dates(series)), unit="D")
             if self._is_text and series.dtype.kind == "O":
-                # A column of another option, which was read as it is written.
+                # The column also belongs to another option, so it was read verbatim.
                 series = series.mask(series.isin([*MISSING_WORDS, *self._schema.missing]))
             numbers, bad = parse_numbers(series, self._schema.numbers)
             if bad.any() or np.isinf(numbers).any():
                 place = int((bad | np.isinf(numbers)).argmax())
                 finite = "" if bad.any() else "finite "
-                raise ValueError(f"{finite}numbers, got {series.iloc[place]!r} in example {self.done + place + 1}")
+                raise ValueError(f"{finite}numbers, got {series.iloc[place]!r} in row {self.done + place + 1}")
             return numbers
         if series.dtype.kind in "iufb":
             return series.astype(object).where(series.notna(), np.nan).map(str, na_action="ignore")
@@ -180,7 +180,7 @@ class FeatureReader:
         return values
 
     def _is_missing(self, column: Column, text: str) -> bool | None:
-        """Whether a string of a text file is a missing value; None if that is not known."""
+        """Whether a string of a text file marks a missing value; None if this cannot be decided."""
         if text in self._not_missing:
             return False
         if text in self._schema.missing:
@@ -193,16 +193,18 @@ class FeatureReader:
 
 
 class NewRows:
-    """The rows of a file for a model, block by block; a value is read in the same way in every block.
+    """Iterate over the rows of a file, block by block, in the format that the model requires.
+
+    Values are converted in the same way in all blocks.
 
     Attributes
     ----------
     total, done : int
-        The size of the work, and how much of it is done, in units of the file.
+        Size of the file and of the part already read, in its own units.
     labels : DataFrame
-        Further columns of the last block, as strings.
+        Further columns of the current block, as strings.
     notes : list of str
-        Notes for the user, after the last block.
+        Notes for the user; complete after the last block.
     """
 
     labels: "pd.DataFrame"
@@ -218,7 +220,9 @@ class NewRows:
         self._path, self._model, self._others = path, model, list(others)
         schema: Schema | None = model._fitted.plan.schema
         if schema is None:
-            raise ValueError("the model was fitted with rows that are no table: a file cannot hold them; use Python")
+            raise ValueError(
+                "the model was not fitted with a table, so its rows cannot be read from a file; predict in Python"
+            )
         for word in not_missing:
             if word in (*expand_missing_markers(options.missing), *(() if others else schema.missing)):
                 given = word in options.missing
@@ -233,7 +237,7 @@ class NewRows:
         read_numbers = self._file.format.numbers if self._file.format else numbers or PLAIN_NUMBERS
         own = replace(schema, missing=markers, numbers=read_numbers)
         known = getattr(model, "feature_names_in_", None)
-        names = self._own_columns() if known is None else [str(name) for name in known]
+        names = self._columns_by_position() if known is None else [str(name) for name in known]
         self._reader = FeatureReader(own, names, repr(str(path)), is_text, not_missing)
         # Before reading: errors about values of another table would be misleading.
         self._reader.check_columns(self._file.columns)
@@ -246,19 +250,19 @@ class NewRows:
         unused = [name for name in self._file.columns if name not in (*names, *others)]
         self.notes = [f"Columns not used: {format_names(unused)}."] if unused else []
 
-    def _own_columns(self) -> list[str]:
-        """Features in a file for a model without names of columns."""
+    def _columns_by_position(self) -> list[str]:
+        """Feature columns of a file, for a model without feature names."""
         names = [name for name in self._file.columns if name not in self._others]
         expected = getattr(self._model, "n_features_in_", len(names))
         if len(names) != expected:
             raise ValueError(
-                f"{str(self._path)!r} must have the {expected} columns the model was trained with (their names were "
-                f"not saved), got {len(names)}"
+                f"{str(self._path)!r} must have {expected} feature columns, as the training data had (without names), "
+                f"got {len(names)}"
             )
         return names
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield the blocks in the form that the model takes; raise `ValueError` at the first that does not fit."""
+        """Yield the blocks in the format that the model requires; raise `ValueError` for invalid values."""
         import pandas as pd
 
         complete, schema = _without_imputation(self._model), self._model._fitted.plan.schema
@@ -268,12 +272,12 @@ class NewRows:
             first = self._reader.done
             X = self._reader.read(frame)
             if complete and X.isna().to_numpy().any():
-                raise ValueError(lacking(X, str(self._path), first))
+                raise ValueError(missing_values_message(X, str(self._path), first))
             for name, values in schema.find_unseen(X).items():
                 counts.setdefault(name, Counter()).update({str(value): n for value, n in values.items()})
             self.done, self.labels = self._file.done, frame[self._others]
             with warnings.catch_warnings():
-                # Counted here for the whole file.
+                # Unseen categories are counted for the whole file instead.
                 warnings.simplefilter("ignore", UnseenCategoryWarning)
                 yield X if hasattr(self._model, "feature_names_in_") else X.to_numpy()
         totals = {name: pd.Series(count) for name, count in counts.items()}
@@ -290,20 +294,20 @@ def _without_imputation(model: Any) -> bool:
     if isinstance(members, KernelSVMs):
         return members.preprocessor is None
     steps = getattr(members[0], "named_steps", {})
-    # A pipeline of the user may do with missing values what it likes.
+    # Pipelines of the user may impute missing values themselves.
     return bool(steps) and set(steps) <= {"scale", "model"}
 
 
-def lacking(X: "pd.DataFrame", path: str, first: int = 0) -> str:
-    """Error message for missing values if there were none in training; `first` rows come before."""
+def missing_values_message(X: "pd.DataFrame", path: str, first: int = 0) -> str:
+    """Error message for missing values if the training data had none; `first` is the number of earlier rows."""
     gaps = [(str(name), first + int(X[name].isna().to_numpy().argmax())) for name in X if X[name].isna().any()]
-    columns = [f"column {name!r} of {path!r} lacks a value in example {place + 1}" for name, place in gaps[:10]]
+    columns = [f"column {name!r} of {path!r} has no value in row {place + 1}" for name, place in gaps[:10]]
     more = f" and {len(gaps) - 10} more columns" if len(gaps) > 10 else ""
-    return f"{', '.join(columns)}{more}, but the training data lacks none: nothing was learnt about missing values"
+    return f"{', '.join(columns)}{more}, but the training data has no missing values, so the model does not handle them"
 
 
 class CodedColumn:
-    """A column as codes of its distinct strings: ten million rows take 40 MB.  Missing values have code -1."""
+    """Column of strings, stored as codes of the distinct strings to save memory; missing values have code -1."""
 
     def __init__(self) -> None:
         self._index: dict[Any, int] = {}
@@ -333,25 +337,30 @@ class CodedColumn:
 
 
 class LabelColumns:
-    """Columns of labels of a file, as text: the true classes, predictions, groups."""
+    """Label columns of a file, as strings: true classes, predictions, groups."""
 
     def __init__(
-        self, path: Path, wanted: dict[str, str], options: ReadOptions, not_missing: Sequence[str], gap: str
+        self,
+        path: Path,
+        columns_by_option: dict[str, str],
+        options: ReadOptions,
+        not_missing: Sequence[str],
+        missing_hint: str,
     ) -> None:
-        """Prepare; `wanted` are the names by option, `gap` is the advice for missing values."""
-        self._path, self._wanted, self._gap = path, wanted, gap
+        """Open the file; `columns_by_option` maps options to column names, `missing_hint` is advice for messages."""
+        self._path, self._columns_by_option, self._missing_hint = path, columns_by_option, missing_hint
         self._file = open_table(path, options)
         words = MISSING_WORDS if isinstance(self._file, TextFile) else ()
         self._missing = {*words, *expand_missing_markers(options.missing)} - {*not_missing}
-        self._coded = {name: CodedColumn() for name in wanted.values()}
-        for option, name in wanted.items():
+        self._coded = {name: CodedColumn() for name in columns_by_option.values()}
+        for option, name in columns_by_option.items():
             if name not in self._file.columns:
                 known = format_names(self._file.columns)
                 raise ValueError(f"{option} must name a column of {str(path)!r}, got {name!r}; its columns are {known}")
 
     def read(self) -> "dict[str, Any]":
         """Read the columns of the whole file."""
-        for frame in self._file.blocks(verbatim=list(self._wanted.values())):
+        for frame in self._file.blocks(verbatim=list(self._columns_by_option.values())):
             self.add(frame)
         return self.columns()
 
@@ -364,43 +373,43 @@ class LabelColumns:
                 first = int(lacking.argmax())
                 text, place = column.iloc[first], coded.size + first + 1
                 word = isinstance(text, str) and text
-                way = f"; if {text!r} is a class give {format_option('not_missing', text)}" if word else ""
+                hint = f"; if {text!r} is a class give {format_option('not_missing', text)}" if word else ""
                 raise ValueError(
-                    f"column {name!r} of {str(self._path)!r} lacks a value in example {place}; {self._gap}{way}"
+                    f"column {name!r} of {str(self._path)!r} has no value in row {place}; {self._missing_hint}{hint}"
                 )
             coded.add(column)
 
     def columns(self) -> dict[str, Any]:
-        """Columns of all blocks; predictions without the apostrophes that predict writes."""
+        """Columns of all blocks; the apostrophes that `pacbayes predict` adds to predictions are removed."""
         values = {name: coded.values for name, coded in self._coded.items()}
-        target = self._wanted[TARGET]
+        target = self._columns_by_option[TARGET]
         check_spellings(values[target], f"column {target!r} of {str(self._path)!r}")
-        for option, name in self._wanted.items():
+        for option, name in self._columns_by_option.items():
             if option in ("--a", "--b"):
                 values[name][:] = unescape_cells(values[name].tolist(), set(values[target]), option)
         return {name: values[name][coded.codes] for name, coded in self._coded.items()}
 
 
-def in_spelling_of(y_true: Any, predictions: Any, who: str) -> Any:
-    """Predictions in the spelling of the true classes; raise if none is a class."""
+def match_spelling(y_true: Any, predictions: Any, who: str) -> Any:
+    """Convert predictions to the spelling of the true classes; raise if no prediction is one of these classes."""
     import pandas as pd
 
     classes = sorted(pd.unique(y_true))
     y_pred = align_spellings(predictions, classes, who)
     if not set(pd.unique(y_pred)).intersection(classes):
         raise ValueError(
-            f"no prediction of {who} is any of the true classes: it predicts "
+            f"no prediction of {who} is one of the true classes: it predicts "
             f"{format_names(sorted(pd.unique(predictions)), 5)}, and {TARGET} holds {format_names(classes, 5)}"
         )
     return y_pred
 
 
-def labelled_blocks(
-    loaded: Any, rows: NewRows, labels: LabelColumns, files: tuple[Path, Path], way: str
+def iterate_labelled_blocks(
+    loaded: Any, rows: NewRows, labels: LabelColumns, files: tuple[Path, Path], hint: str
 ) -> Iterator[Any]:
-    """Yield the blocks of a file while its labels are collected; raise if the model was fitted with the rows.
+    """Yield the blocks of a file and collect its labels; raise if the model was fitted with these rows.
 
-    `files` are the model and the data, `way` is the advice.
+    `files` are the paths of model and data; `hint` is appended to the message.
     """
     from pacbayes.certificates.difference import warn_of_overlap
     from pacbayes.data.duplicates import OverlapCounter
@@ -412,22 +421,22 @@ def labelled_blocks(
         yield X
     result, (model, data) = counter.largest(), (repr(str(path)) for path in files)
     if result is not None and result.is_copy:
-        raise ValueError(f"{model} was fitted with these rows: {result.summary} behind it; {way}")
+        raise ValueError(f"{model} was fitted with these rows: {result.summary} behind it; {hint}")
     warn_of_overlap(result, data, model)
 
 
-def no_class(predictions: Any, classes: Any, name: str) -> tuple[int, list[str]]:
-    """Count the predictions that are no class, with a note for the user.
+def count_unknown_predictions(predictions: Any, classes: Any, name: str) -> tuple[int, list[str]]:
+    """Count the predictions that are not true classes; also return a note for the user.
 
     Examples
     --------
-    >>> no_class(np.array(["a", "x", "x"], dtype=object), np.array(["a", "b"], dtype=object), "old")
-    (2, ["2 of 3 predictions of 'old' are no class of the target ('x'): they count as errors."])
+    >>> count_unknown_predictions(np.array(["a", "x", "x"], dtype=object), np.array(["a", "b"], dtype=object), "old")
+    (2, ["2 of 3 predictions of 'old' are not classes of the target ('x'): they count as errors."])
     """
     import pandas as pd
 
     counts = pd.Series(predictions, dtype=object).value_counts()
     counts = counts.drop(counts.index.intersection([*classes]))
     total, shown = int(counts.sum()), format_names(sorted(counts.index), 5)
-    line = f"{total} of {predictions.size} predictions of {name!r} are no class of the target ({shown})"
+    line = f"{total} of {predictions.size} predictions of {name!r} are not classes of the target ({shown})"
     return total, [f"{line}: they count as errors."] if total else []

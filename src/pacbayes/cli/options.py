@@ -86,7 +86,7 @@ HELP = {
         "encoding": "Text encoding, such as utf-16 or cp1252.  [default: detected]",
         "decimal": "Decimal separator: . or ,  [default: detected]",
         "thousands": "Thousands separator, as in 3,682.50.  [default: detected]",
-        "trust": "Also load scikit-learn types that skops does not trust; only for files whose origin you know.",
+        "trust": "Also load scikit-learn types that skops does not trust; only for files from a known source.",
         "sha256": "The SHA-256 that certify printed; any other file is rejected.",
     },
     "Output": {
@@ -99,7 +99,7 @@ HELP = {
 
 
 class Command(TyperCommand):
-    """Command whose help page groups arguments and options by heading; `texts` has their help texts by heading."""
+    """Command whose help page groups options under headings; `texts` maps headings to help texts."""
 
     texts: ClassVar[dict[str, dict[str, str]]] = {}
 
@@ -138,7 +138,7 @@ _OPTIONS = {
 
 
 def option_name(name: str, *value: Any) -> str:
-    """Option of a parameter, with its value if one is given, as written on the command line.
+    """Format a parameter, with its value if any, as an option of the command line.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path | None]
         if path is None:
             continue
         check_writable(name, path)
-        # Several outputs may go to one device.
+        # Several outputs may be written to the same device.
         if (path.is_file() or not path.exists()) and any(other.resolve() == path.resolve() for other in taken):
             raise ValueError(
                 f"{name}: {str(path)!r} is already an input or output of this command; choose another name"
@@ -242,7 +242,7 @@ def write_figure(path: Path, draw: "Callable[[Figure], object]") -> None:
     from pacbayes._utils.checks import import_optional
     from pacbayes._utils.files import open_atomic
 
-    # Without pyplot, which would look for a display.
+    # pyplot is not used because it may require a display.
     figure = import_optional("matplotlib.figure", "a plot").Figure(layout="constrained")
     draw(figure)
     with open_atomic(path) as file:

@@ -73,7 +73,7 @@ def predict(
     from pacbayes._utils.files import open_atomic, spooled_file
     from pacbayes.certificates.voting import VOTINGS
     from pacbayes.cli.interrupted import on_interrupt_report
-    from pacbayes.cli.new_rows import NewRows, load_saved, read_options
+    from pacbayes.cli.new_rows import NewRows, load_model_file, read_options
     from pacbayes.cli.options import check_outputs
     from pacbayes.cli.show import Note, print_file, print_lines, warnings_as_notes
 
@@ -83,7 +83,7 @@ def predict(
     if id_ in ("predicted", "covered", "set"):
         raise ValueError(f"--id must not name a column of the output, got {id_!r}")
     note = Note(quiet)
-    loaded = load_saved(model, trust, sha256)
+    loaded = load_model_file(model, trust, sha256)
     if voting is not None:
         loaded.set_params(voting=voting)
     options = read_options(sep, encoding, decimal, thousands, missing)
@@ -92,7 +92,7 @@ def predict(
         batch: CountedBatch | None = loaded._counted_batch()
     except ValueError:  # no bound for a batch is proved
         batch = None
-    # No prediction is written before all of them are computed.
+    # Predictions are written only after all of them are computed.
     with spooled_file() if out is None else open_atomic(out) as file:
         with warnings_as_notes(note):
             n_rows, n_abstained = _write_predictions(loaded, rows, shares, file, out, batch)
@@ -106,7 +106,7 @@ def predict(
         notes.append(f"The model abstains on {n_abstained} of {n_rows} rows: their labels are empty.")
     for line in notes:
         note(line)
-    guarantee = (loaded.certificate_.sentence, loaded.certificate_.main_assumption, *_batch_bound(batch))
+    guarantee = (loaded.certificate_.sentence, loaded.certificate_.main_assumption, *_describe_batch_bound(batch))
     if out is not None and out.is_file():
         print_lines(*guarantee, "")
     else:  # stdout contains only the predictions
@@ -114,12 +114,12 @@ def predict(
             note(line)
 
 
-def _batch_bound(batch: "CountedBatch | None") -> list[str]:
-    """Bound on the number of wrong predictions, or why there is none."""
+def _describe_batch_bound(batch: "CountedBatch | None") -> list[str]:
+    """Sentence with the bound on the number of wrong predictions, or the reason why there is none."""
     if batch is None:
         return []
-    if batch.not_new is not None:
-        return [f"No bound on the number of wrong predictions in this file: {batch.not_new}."]
+    if batch.overlap_message is not None:
+        return [f"No bound on the number of wrong predictions in this file: {batch.overlap_message}."]
     return [str(batch.batch())]
 
 
@@ -131,7 +131,7 @@ def _write_predictions(
     from pacbayes._utils.progress import progress
 
     n_rows = done = n_abstained = 0
-    # One progress bar for the file: the stages of the blocks have the same name, and are not shown.
+    # A single progress bar for the file; those of the blocks are hidden.
     with progress("predictions", rows.total) as advance:
         for X in rows:
             text, abstained = _predict_block(model, X, rows.labels, shares, header=n_rows == 0)
@@ -168,9 +168,9 @@ def _predict_block(model: Any, X: Any, labels: "pd.DataFrame", shares: bool, hea
     if model.certificate_.refit:
         table["covered"] = np.where(model.covered(X), "yes", "no")
     if shares:
-        # A soft vote, and a refitted model, predict by probabilities, not by the votes of the members.
-        by_probabilities = model.voting_ == SOFT or model.certificate_.refit
-        scores = model.predict_proba(X) if by_probabilities else model.vote_share(X)
+        # Soft votes and refitted models predict by probabilities, not by the votes of the classifiers.
+        predicts_by_probabilities = model.voting_ == SOFT or model.certificate_.refit
+        scores = model.predict_proba(X) if predicts_by_probabilities else model.vote_share(X)
         table |= {f"share of {name}": scores[:, i] for i, name in enumerate(model.classes_)}
     # The csv module does not quote a carriage return, at which readers would start a new row.
     texts = [*map(str, model.classes_), *(str(value) for name in labels.columns for value in labels[name])]

@@ -1,4 +1,4 @@
-"""`certify --predictions`: a table with a column of predictions for each classifier."""
+"""`pacbayes certify --predictions`: certify classifiers by a table of their predictions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.checks import convert_long_labels, did_you_mean
-from pacbayes.cli.data import TARGET_HINT, Choices, Data, left_out
-from pacbayes.cli.model import check, make_estimator, parse_positive
-from pacbayes.cli.new_rows import CodedColumn, no_class
+from pacbayes.cli.data import TARGET_HINT, Choices, Data, skipped_rows_note
+from pacbayes.cli.model import make_estimator, parse_positive, validate_options
+from pacbayes.cli.new_rows import CodedColumn, count_unknown_predictions
 from pacbayes.cli.options import option_name
 from pacbayes.data.io import open_table
 from pacbayes.data.rejections import format_names, format_option
@@ -36,23 +36,23 @@ _ALLOWED = {
 
 @dataclass(frozen=True, eq=False)
 class ColumnClassifier:
-    """Classifier whose predictions are the codes in a column of the table that is passed to `predict`."""
+    """Classifier that reads its predictions, as codes, from a column of the table passed to `predict`."""
 
     column: str
     labels: NDArray[Any]
 
     def predict(self, X: "pd.DataFrame") -> NDArray[Any]:
-        """Labels of the codes in the column."""
+        """Convert the codes in the column to labels."""
         predictions: NDArray[Any] = self.labels[X[self.column].to_numpy()]
         return predictions
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Name of the column, for tables and reports."""
+        """Parameters for tables and reports: the name of the column."""
         return {"column": self.column}
 
 
 def read_predictions(path: Path, choices: Choices) -> Data:
-    """Read a table with a column of predictions for each classifier, and the true classes."""
+    """Read a table with the true classes and a column of predictions for each classifier."""
     import pandas as pd
 
     file = open_table(path, choices.options)
@@ -82,7 +82,7 @@ def read_predictions(path: Path, choices: Choices) -> Data:
     if choices.target is None:
         notes.append(f"The true class is the last column, {target!r}{TARGET_HINT}.")
     if choices.skip_unlabelled:
-        notes.append(left_out(codes.size - y.size))
+        notes.append(skipped_rows_note(codes.size - y.size))
     X, labels = {}, {}
     for name in names:
         X[name] = coded[name].codes[labelled]
@@ -94,8 +94,7 @@ def read_predictions(path: Path, choices: Choices) -> Data:
         if (groups < 0).any():
             row = int((groups < 0).argmax()) + 1
             raise ValueError(
-                f"column {choices.group!r} of {str(path)!r} lacks a value in example {row}: every example must have "
-                "a group"
+                f"column {choices.group!r} of {str(path)!r} has no value in row {row}: every row must have a group"
             )
         check_spellings(coded[choices.group].values, f"--group: column {choices.group!r}", "group")
         groups = coded[choices.group].values[groups]
@@ -104,15 +103,14 @@ def read_predictions(path: Path, choices: Choices) -> Data:
 
 
 def reject_other_options(args: SimpleNamespace, command: Callable[..., None], option: str) -> None:
-    """Raise for options that do not apply to --predictions or --counts."""
+    """Raise for options that cannot be combined with --predictions or --counts."""
     defaults = {name: parameter.default for name, parameter in signature(command).parameters.items()}
     others = [
         name for name, value in vars(args).items() if value not in (defaults[name], []) and name not in _ALLOWED[option]
     ]
     if others:
         raise ValueError(
-            f"--{option} certifies classifiers without training or reading any other file; remove "
-            f"{', '.join(map(option_name, others))}"
+            f"--{option} trains nothing and reads no other file; remove {', '.join(map(option_name, others))}"
         )
 
 
@@ -141,13 +139,13 @@ def check_primary(args: SimpleNamespace, data: Data) -> None:
             f"--primary must be one of the columns {format_names(names)}, got {primary!r}"
             f"{did_you_mean([primary], names)}"
         )
-    check(args, prefit=True, primary=primary is not None or (len(names) == 1 and args.hedge == "auto"))
+    validate_options(args, prefit=True, primary=primary is not None or (len(names) == 1 and args.hedge == "auto"))
 
 
 def _parse_predictions(
     codes: NDArray[np.int32], values: NDArray[Any], name: str, classes: list[str], path: Path
 ) -> tuple[NDArray[Any], list[str]]:
-    """Labels of a column by code, in the spelling of the classes, and notes; raise if it has none of the classes."""
+    """Convert the strings of a column to labels in the spelling of the classes, with notes; raise if there are none."""
     where = f"column {name!r} of {str(path)!r}"
     missing = codes < 0
     if missing.any():
@@ -158,6 +156,6 @@ def _parse_predictions(
         raise ValueError(
             f"{where} has none of the classes {format_names(classes)}, but {cells[0]!r}; --drop leaves it out"
         )
-    return np.asarray(convert_long_labels(labels.tolist())), no_class(
+    return np.asarray(convert_long_labels(labels.tolist())), count_unknown_predictions(
         labels[codes], np.array(classes, dtype=object), name
     )[1]

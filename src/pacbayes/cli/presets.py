@@ -6,7 +6,7 @@ from typing import Any
 
 #: Names of the presets.
 PRESETS = ("paper",)
-# Options of what is certified and trained that the posterior alone does not have.
+# Options that require a primary rule, which the preset does not have.
 _WITHOUT = (
     "candidates", "grid", "kernel", "refit", "hedge", "prior", "metrics", "by_class", "slice_", "cost", "positive",
     "max_error", "recall", "precision", "fpr", "coverage", "predictions", "primary", "validation", "validation_column",
@@ -15,8 +15,8 @@ _WITHOUT = (
 _SPELLINGS = {"slice_": "slice"}
 
 
-def apply_preset(options: SimpleNamespace, explicit: Collection[str]) -> None:
-    """Fill in the options of a preset that were not given; raise for options that it does not have."""
+def fill_in_preset(options: SimpleNamespace, explicit: Collection[str]) -> None:
+    """Set the options of a preset that are not set explicitly; raise for options that it does not support."""
     if options.preset is None:
         return
     from pacbayes._utils.checks import check_choice
@@ -26,7 +26,9 @@ def apply_preset(options: SimpleNamespace, explicit: Collection[str]) -> None:
     wrong = [name for name in _WITHOUT if name in explicit and (name, getattr(options, name)) != ("candidates", "svm")]
     if wrong:
         option = _SPELLINGS.get(wrong[0], wrong[0]).replace("_", "-")
-        raise ValueError(f"--{option} is not for --preset paper, which certifies the posterior over SVMs alone")
+        raise ValueError(
+            f"--{option} cannot be combined with --preset paper, which only certifies a posterior over SVMs"
+        )
     settings: dict[str, Any] = {
         name: PAPER_SETTINGS[name] for name in ("split", "validation_size", "delta", "constant", "scale", "voting")
     }
@@ -35,29 +37,29 @@ def apply_preset(options: SimpleNamespace, explicit: Collection[str]) -> None:
             setattr(options, name, value)
 
 
-def stochastic_svc(options: SimpleNamespace) -> bool:
-    """Whether the options describe a `StochasticSVC`: the paper's preset, or a split for each SVM."""
+def uses_stochastic_svc(options: SimpleNamespace) -> bool:
+    """Whether the options require a `StochasticSVC`: --preset paper or --split independent."""
     return options.preset is not None or options.split != "shared"
 
 
 def check_paper_options(options: SimpleNamespace) -> None:
-    """Raise for options of `StochasticSVC` without it."""
-    if options.constant != "exact" and not stochastic_svc(options):
-        raise ValueError("--constant paper is for --preset paper and --split independent")
-    if options.time_limit is not None and stochastic_svc(options):
+    """Raise for options that only `StochasticSVC` supports, or does not support."""
+    if options.constant != "exact" and not uses_stochastic_svc(options):
+        raise ValueError("--constant paper requires --preset paper or --split independent")
+    if options.time_limit is not None and uses_stochastic_svc(options):
         raise ValueError("--time-limit cannot be combined with --preset paper or --split independent")
     if options.scale not in ("true", "false", "auto", "kernlab", None):
         raise ValueError(f"--scale must be true, false, auto or kernlab, got {options.scale!r}")
 
 
-def scale_of(options: SimpleNamespace) -> dict[str, bool | str]:
-    """Parameter `scale` of SVMs; empty for the default."""
+def scale_parameter(options: SimpleNamespace) -> dict[str, bool | str]:
+    """Parameter `scale` of the SVMs; empty for the default."""
     scale: str | None = options.scale
     return {} if scale is None else {"scale": {"true": True, "false": False}.get(scale, scale)}
 
 
 def paper_parameters(options: SimpleNamespace) -> dict[str, Any]:
-    """Parameters of `StochasticSVC` that other estimators do not have, and its grid."""
+    """Parameters that only `StochasticSVC` has, and its grid of lambdas."""
     from pacbayes.estimators.svc import PAPER_LAMBDAS
 
     parameters: dict[str, Any] = {"constant": options.constant}

@@ -17,18 +17,18 @@ _MIN_WEIGHT = 0.5
 def grid_remarks(view: ReportView) -> list[str]:
     """Remarks on parameters whose best values may lie outside of their grid.
 
-    There is a remark if at least half of the weight is on the smallest or largest tenth of the values; on a path,
-    neighbours with equal risks are included.  Each family has its own grid.  Remarks do not affect certificates.
+    There is a remark if at least half of the weight is on the smallest or largest tenth of the values, including, on a
+    path, neighbours with equal risks.  Families are considered separately.  Remarks do not affect certificates.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from pacbayes import StochasticSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> wide = ReportView.of(StochasticSVC([0.3, 1, 3, 10, 30, 100], hedge=1, random_state=0).fit(X, y))
+    >>> wide = ReportView.from_model(StochasticSVC([0.3, 1, 3, 10, 30, 100], hedge=1, random_state=0).fit(X, y))
     >>> print(grid_remarks(wide)[0].partition(";")[0])
     90 % of the weight is at the smallest of 6 values of lambda (0.3)
-    >>> grid_remarks(ReportView.of(StochasticSVC([0.3, 1, 3], random_state=0).fit(X, y)))
+    >>> grid_remarks(ReportView.from_model(StochasticSVC([0.3, 1, 3], random_state=0).fit(X, y)))
     []
     """
     params, risks, remarks = view.classifiers.params, view.classifiers.risks, list[str]()

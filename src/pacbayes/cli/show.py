@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class BestEffortStream:
-    """Stream for messages that discards them if they cannot be written (a full disk), so that results still appear."""
+    """Stream that ignores write errors (such as a full disk), so that failing messages do not suppress results."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -36,7 +36,7 @@ class BestEffortStream:
         try:
             write()
         except OSError:
-            # Discard the buffer too: Python would try again when it ends, and exit with an error.
+            # Discard the buffer too: Python would try again on exit and fail.
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 
     def __getattr__(self, name: str) -> Any:
@@ -94,7 +94,7 @@ def _draw(table: "TextTable") -> None:
     for name, numeric in zip(table.columns, table.numeric, strict=True):
         drawn.add_column(Text(name), justify="right" if numeric else "left")
     for row in table.rows:
-        # As Text, so that names from the data are not parsed as markup.
+        # Use Text, so that names from the data are not parsed as markup.
         drawn.add_row(*(Text(escape_controls(cell)) for cell in row))
     Console(highlight=False).print(drawn)
     if table.caption:
@@ -129,7 +129,7 @@ class Note:
         """Print one paragraph."""
         if self.quiet:
             return
-        # Keep the order of both streams on one terminal.
+        # Preserve the order of both streams on a terminal.
         sys.stdout.flush()
         _write(escape_controls(text), sys.stderr)
 
@@ -142,7 +142,7 @@ def warnings_as_notes(note: Note) -> Iterator[None]:
         try:
             yield
         finally:
-            # Also after an error, which a warning may explain.
+            # Also print warnings after an error, which they may explain.
             counts: dict[str, int] = {}
             for warning in caught:
                 if not issubclass(warning.category, DeprecationWarning | FutureWarning):

@@ -39,7 +39,7 @@ _ASSUMPTIONS = (
     "the model is wrong on them."
 )
 _PERIODS = ("file", "day", "week", "month")
-# Slices that are printed.
+# Maximum number of slices to print.
 _MOST_SLICES = 20
 
 
@@ -55,8 +55,8 @@ HELP = {
         "order": "A column of numbers or dates that gives the order of arrival.  [default: the order of the rows]",
         "by": "Print a line by file, day, week or month.  [default: week with dates, file with several files]",
         "slice_": "A column, such as the site: print errors by its values, before the change and since.",
-        "group": "The column of groups of dependent rows, which must be complete: each counts once, by its error rate. "
-        "The --order column stands for its days.",
+        "group": "The column of groups of dependent rows, which must be complete; each counts once, by its error rate. "
+        "If it is the --order column, its days are the groups.",
     },
 }
 
@@ -90,24 +90,24 @@ def watch(
 
     The exit code is 3 on an alarm.
     """
-    from pacbayes.cli.arrivals import ArrivalReader, files_of
-    from pacbayes.cli.new_rows import load_saved, read_options
+    from pacbayes.cli.arrivals import ArrivalReader, expand_folders
+    from pacbayes.cli.new_rows import load_model_file, read_options
     from pacbayes.cli.options import check_outputs, write_figure
     from pacbayes.cli.show import Note, print_json, warnings_as_notes
     from pacbayes.estimators.prediction import MonitoredErrors, check_monitorable
 
-    files = files_of(data)
+    files = expand_folders(data)
     check_outputs({"--plot": plot}, (model, *files))
     by_day = group is not None and group == order
     columns = named_columns(
         {"--target": target, "--order": order, "--slice": slice_, "--group": None if by_day else group}
     )
-    note, loaded = Note(quiet), load_saved(model, trust, sha256)
+    note, loaded = Note(quiet), load_model_file(model, trust, sha256)
     check_monitorable(loaded.certificate_, loaded.voting_, drops_duplicates=True)
     monitor = loaded.certificate_.monitor(alpha, wrong=MonitoredErrors(loaded, loaded._fitted, loaded.voting_))
     _check_group(group, monitor, model)
     options = read_options(sep, encoding, decimal, thousands, missing)
-    watched = _Watch(monitor, by, len(files) > 1, group is not None, note)
+    watched = _MonitoringRun(monitor, by, len(files) > 1, group is not None, note)
     with warnings_as_notes(note):
         reader = ArrivalReader((model, loaded), columns, options, not_missing or (), note)
         watched.read(reader.read(files), order, by_day)
@@ -133,8 +133,8 @@ def _check_group(group: str | None, monitor: "Monitor", model: Path) -> None:
         raise ValueError(f"--group must be left out: {str(model)!r} was certified with --duplicates together")
 
 
-class _Watch:
-    """Feed a timeline with the rows of all files, and show it."""
+class _MonitoringRun:
+    """Timeline of the rows of all files, and its output."""
 
     def __init__(self, monitor: "Monitor", by: str | None, several: bool, grouped: bool, note: "Note") -> None:
         from pacbayes._utils.checks import check_choice
@@ -142,43 +142,43 @@ class _Watch:
         from pacbayes.report.timeline import SliceTotals, Timeline
 
         self._by = by if by is None else check_choice("--by", by, _PERIODS)
-        self._several, self._grouped, self._note, self._decided = several, grouped, note, False
+        self._several, self._grouped, self._note, self._configured = several, grouped, note, False
         self.timeline = Timeline(monitor, BY_GROUP if grouped else "")
         self.slices, self.abstained, self._seen = SliceTotals(), 0, 0
         #: File, row (or group) and time of the alarm.
         self.place: dict[str, Any] = dict.fromkeys(("alarm_file", "alarm_row", "alarm_group", "alarm_time"))
 
     def read(self, stream: "Iterable[Arrivals]", order: str | None, by_day: bool) -> None:
-        """Read all files; groups count when all of them are read."""
+        """Read all files; error rates of groups are added after the last file."""
         groups: dict[str, list[Any]] = {}
         for rows in stream:
-            self._decide(rows, order, by_day)
+            self._configure(rows, order, by_day)
             labels, starts = self._periods(rows)
             self.abstained += rows.abstained
             self._seen += rows.losses.size + rows.abstained
             if rows.slices is not None:
                 self.slices.add(rows.losses, labels, rows.slices)
             if self._grouped:
-                _collect(groups, rows, labels, starts, rows.starts("day").astype(str) if by_day else rows.groups)
+                _collect(groups, rows, labels, starts, rows.period_starts("day").astype(str) if by_day else rows.groups)
             else:
                 self._update(rows.losses, labels, starts)
-                self._locate(rows)
+                self._record_alarm_position(rows)
         if groups:
             self._update_groups(groups)
 
-    def _decide(self, rows: "Arrivals", order: str | None, by_day: bool) -> None:
-        """Choose periods by the first file, and check that all have what they need."""
+    def _configure(self, rows: "Arrivals", order: str | None, by_day: bool) -> None:
+        """Choose the kind of periods by the first file; raise if a file has no dates although they are required."""
         from pacbayes.cli.arrivals import CALENDAR
 
         if not rows.has_dates and (self._by in CALENDAR or by_day):
             option = "--group with the column of --order" if by_day else f"--by {self._by}"
             raise ValueError(f"{option} requires --order COLUMN with dates, such as 2024-05-31")
-        if self._decided:
+        if self._configured:
             return
-        self._decided = True
+        self._configured = True
         if self._by is None:
             self._by = "week" if rows.has_dates else "file" if self._several else None
-        days = rows.starts("day") if rows.has_dates else ()
+        days = rows.period_starts("day") if rows.has_dates else ()
         if not self._grouped and len(set(days)) < len(days) and self.timeline.unit == "example":
             self._note(
                 "Rows of one day may depend on each other. Then false alarms are more frequent than --alpha: add "
@@ -186,19 +186,19 @@ class _Watch:
             )
 
     def _periods(self, rows: "Arrivals") -> tuple[Any, Any]:
-        """Labels of the periods of rows, and their first days."""
+        """Label and first day of the period of each row."""
         import numpy as np
 
         if self._by in (None, "file"):
             return np.full(rows.losses.size, rows.name if self._by else ""), None
-        starts = rows.starts(str(self._by))
+        starts = rows.period_starts(str(self._by))
         return starts.astype(str), starts
 
     def _update(self, losses: Any, labels: Any, starts: Any) -> None:
         self.timeline.update(losses, None if self._by is None else labels, starts)
 
-    def _locate(self, rows: "Arrivals") -> None:
-        """Note where the alarm was raised, if it was in these rows, the last of the timeline."""
+    def _record_alarm_position(self, rows: "Arrivals") -> None:
+        """Store the file, row and time of the alarm if it was raised in `rows`, the latest of the timeline."""
         at = self.timeline.alarm_at
         if at is None or self.place["alarm_file"] is not None:
             return
@@ -219,24 +219,24 @@ class _Watch:
     # -- output --------------------------------------------------------------------------------------------------------
 
     def show(self, abstains: bool, target: str) -> None:
-        """Print the tables, the outcome, and after an alarm since when and the next step."""
+        """Print tables and outcome, and, after an alarm, the estimated time of the change and the next step."""
         from pacbayes.cli.show import print_lines, print_tables
 
         timeline = self.timeline
-        tables = [table for table in (self._table(), self._slice_table()) if table is not None]
+        tables = [table for table in (self._period_table(), self._slice_table()) if table is not None]
         print_tables(tables, self._note)
         if tables:
             print_lines("", "")
         counted = (
-            "Every group counts once. Assumes that its expected error rate, given the groups before it, is at most the "
+            "Every group counts once. Assumes that its expected error rate, given the earlier groups, is at most the "
             "bound while nothing changes."
         )
         print_lines(str(timeline), *self._after_alarm(target), _ASSUMPTIONS, *([counted] if self._grouped else []))
         if abstains:
-            self._note(f"The model abstains on {self.abstained} of {self._seen} rows: they do not count.")
+            self._note(f"The model abstains on {self.abstained} of {self._seen} rows: they are not counted.")
 
     def _after_alarm(self, target: str) -> list[str]:
-        """State since when, and the next step."""
+        """Position of the alarm, estimated time of the change, and next step; empty without an alarm."""
         since, place = self.timeline.since, self.place
         if since is None:
             return []
@@ -247,12 +247,12 @@ class _Watch:
         slices = "" if self.slices else " --slice COLUMN shows where the errors are."
         return [
             f"The alarm was raised at {where}{time}.{rose}",
-            "Next step: do not rely on the certificate from now on. Check how the latest rows and labels came about."
-            f"{slices} If they are right, certify a model with rows since the change: pacbayes certify NEW.csv "
+            "Next step: do not rely on the certificate from now on. Check how the latest rows and labels arose."
+            f"{slices} If they are correct, certify a model with rows since the change: pacbayes certify NEW.csv "
             f"--target {target}.",
         ]
 
-    def _table(self) -> "TextTable | None":
+    def _period_table(self) -> "TextTable | None":
         from pacbayes._utils.words import PLURAL, format_share
         from pacbayes.certificates.sentences import written_percent
         from pacbayes.report.tables import TextTable
@@ -324,7 +324,7 @@ class _Watch:
 
 
 def _collect(groups: dict[str, list[Any]], rows: "Arrivals", labels: Any, starts: Any, names: Any) -> None:
-    """Add rows to their groups: errors and rows, and the period of the first row."""
+    """Add the losses and the number of rows of each group, with the period of its first row."""
     for i, name in enumerate(names.tolist()):
         group = groups.setdefault(name, [0.0, 0, labels[i], None if starts is None else starts[i]])
         group[0] += float(rows.losses[i])

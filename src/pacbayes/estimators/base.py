@@ -20,14 +20,14 @@ from pacbayes.certificates.posteriors import fit_posteriors, predict_validation
 from pacbayes.certificates.voting import float_weights
 from pacbayes.data.preprocessing import add_column_to_errors, add_remedy_to_errors
 from pacbayes.estimators.fitted import Fitted, cv_results
-from pacbayes.estimators.planning import make_plan, make_refit
+from pacbayes.estimators.planning import make_plan, train_refit
 from pacbayes.estimators.prediction import PredictionMixin
 from pacbayes.estimators.recipe import Recipe
-from pacbayes.estimators.rows import FitInput, fit_input, make_dataset, schema_of
+from pacbayes.estimators.rows import FitInput, fit_input, infer_schema, make_dataset
 from pacbayes.posteriors.posterior import Posterior
 
-# Approximate maximum length of a repr: parameters may be lists of a thousand numbers.
-_LONGEST = 300
+# Approximate maximum length of a repr: lists of a thousand numbers are abbreviated.
+_MAX_REPR_LENGTH = 300
 
 
 class CertifiedModel(PredictionMixin):
@@ -37,7 +37,7 @@ class CertifiedModel(PredictionMixin):
     """
 
     #: Formats parameter names in error messages.
-    _words: Words = staticmethod(python_words)
+    _format_parameter: Words = staticmethod(python_words)
 
     @abstractmethod
     def _recipe(self) -> Recipe:
@@ -93,13 +93,13 @@ class CertifiedModel(PredictionMixin):
             choices = self._recipe().choices(
                 groups=groups is not None, slices=slices is not None, validation=make_user_split
             )
-            recipe = self._recipe().check(choices, self._words)
+            recipe = self._recipe().validate(choices, self._format_parameter)
             recipe.check_candidates()
             rows = fit_input(X, y, groups, slices, validation, (X_val, y_val, groups_val, slices_val))
             self._clear()
             return self._set_fitted(self._fit(recipe, rows))
         except BaseException:
-            # An earlier fit survives if the parameters are invalid: these are checked before its state is cleared.
+            # Validate parameters before clearing the state, so that invalid ones do not delete an earlier fit.
             if before is None or self.__dict__.get("_fitted") is not before:
                 self._clear()
             raise
@@ -113,17 +113,17 @@ class CertifiedModel(PredictionMixin):
             # Uses training rows only.
             trained = recipe.train(data, rows)
             # Everything that must be fixed before validation is fixed here.
-            plan = make_plan(recipe, trained, data, schema_of(rows.X, data.rows, trained.split(0)[0]))
+            plan = make_plan(recipe, trained, data, infer_schema(rows.X, data.rows, trained.split(0)[0]))
             # The only line where classifiers predict the validation set.
             predictions = predict_validation(trained.members, plan, data, recipe.n_jobs)
             # From here on, all rows may be used.
-            refit = make_refit(recipe, recipe.train_all(data, plan.split)) if recipe.refit else None
+            refit = train_refit(recipe, recipe.train_all(data, plan.split)) if recipe.refit else None
         return Fitted(trained.members, plan, predictions, fit_posteriors(plan, predictions), refit)
 
     def _set_fitted(self, fitted: Fitted) -> Self:
         """Store the fitted state; called last by `fit`, `from_fitted` and `load`."""
         self._fitted, self.certificates_ = fitted, fitted.certificates
-        # Compute the certificate of `voting` now and the others on access.  A voting that is not available has none.
+        # Compute the certificate of `voting` now and the others on access.  An unavailable voting has no certificate.
         getattr(self, "certificate_", None)
         return self
 
@@ -198,21 +198,21 @@ class CertifiedModel(PredictionMixin):
     def vote_errors_(self) -> int | None:
         """Number of validation errors of the majority vote; None if the classifiers share no validation set."""
         check_is_fitted(self)
-        return None if self._fitted.vote is None else int(self._fitted.vote.total[0])
+        return None if self._fitted.vote_error_counts is None else int(self._fitted.vote_error_counts.total[0])
 
     @property
     def vote_risk_(self) -> float | None:
         """Validation error rate of the majority vote, rounded up; None if the classifiers share no validation set."""
         check_is_fitted(self)
-        return None if self._fitted.vote is None else float(self._fitted.vote.risks[0])
+        return None if self._fitted.vote_error_counts is None else float(self._fitted.vote_error_counts.risks[0])
 
     @property
     def cv_results_(self) -> dict[str, Any]:
         """Results of the cross-validation within the training set, in the format of `GridSearchCV`.
 
-        Scores are NaN for classifiers that were not cross-validated: at most 50 of a family are, or all SVMs if there
-        is a primary rule.  Among the classifiers of rank 1, the middle of the longest run is the primary rule for
-        ``voting="best"`` and the classifier of the holdout baseline; if ``hedge_`` is 1, the first one is.
+        Scores are NaN for classifiers that were not cross-validated: at most 50 classifiers of a family are, or all
+        SVMs if there is a primary rule.  Among the classifiers of rank 1, the middle of the longest run is the primary
+        rule for ``voting="best"`` and the classifier of the holdout baseline; if ``hedge_`` is 1, the first one is.
         `mean_log_loss` is that of calibrated probabilities, and is present if there is a primary rule.
         """
         check_is_fitted(self)
@@ -262,7 +262,7 @@ class CertifiedModel(PredictionMixin):
         ----------
         format : {"markdown", "json"}, default="markdown"
         owner : str, optional
-            Who answers for the model.
+            Person or team responsible for the model.
 
         Returns
         -------
@@ -272,7 +272,7 @@ class CertifiedModel(PredictionMixin):
 
         return model_card(self, format, owner=owner)
 
-    def __repr__(self, N_CHAR_MAX: int = _LONGEST) -> str:
+    def __repr__(self, N_CHAR_MAX: int = _MAX_REPR_LENGTH) -> str:
         text: str = super().__repr__(N_CHAR_MAX)
         return text
 

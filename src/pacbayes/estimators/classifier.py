@@ -200,7 +200,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Get parameters, those of named candidates as ``name__parameter``."""
-        named = self._named()
+        named = self._has_named_candidates()
         params: dict[str, Any] = self._get_params("candidates", deep=deep) if named else super().get_params(deep)
         return params
 
@@ -208,13 +208,13 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         """Set parameters, including those of named candidates."""
         if "candidates" in params:
             self.candidates = params.pop("candidates")
-        if self._named():
+        if self._has_named_candidates():
             self._set_params("candidates", **params)
         else:
             super().set_params(**params)
         return self
 
-    def _named(self) -> bool:
+    def _has_named_candidates(self) -> bool:
         """Whether all candidates are (name, candidate) pairs, as scikit-learn's compositions require."""
         return isinstance(self.candidates, list) and len(self.candidates) > 0 and all(map(has_name, self.candidates))
 

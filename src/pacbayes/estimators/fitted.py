@@ -21,7 +21,7 @@ from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.posteriors import Posteriors
 from pacbayes.certificates.rules import FixedRule, Refit
 from pacbayes.certificates.sets import SetResult
-from pacbayes.certificates.thresholds import confidence, on_grid
+from pacbayes.certificates.thresholds import confidence, round_to_grid
 from pacbayes.certificates.voting import SOFT, IntegerWeights, weighted_vote
 from pacbayes.data.duplicates import Overlap, measure_overlap
 from pacbayes.data.encoder import TableEncoder
@@ -33,8 +33,8 @@ from pacbayes.ensemble.svm_members import KernelSVMs
 from pacbayes.ensemble.validation import ErrorCounts, ValidationPredictions
 
 
-def today() -> str:
-    """Date in UTC; that of the environment variable SOURCE_DATE_EPOCH [1]_ if it is set, to reproduce files.
+def current_date() -> str:
+    """Return the current date in UTC, or that in SOURCE_DATE_EPOCH [1]_, for reproducible files.
 
     References
     ----------
@@ -51,10 +51,10 @@ class Fitted:
     plan: Plan
     predictions: ValidationPredictions
     posteriors: Posteriors
-    #: The model trained on all rows, used where its prediction is clear; None without a refit.
+    #: The model trained on all rows, used where its margin is large enough; None without a refit.
     refit: Refit | None = None
     #: Date of the fit, which reports and model cards show.
-    date: str = field(default_factory=today)
+    date: str = field(default_factory=current_date)
 
     @cached_property
     def certificates(self) -> Certificates:
@@ -68,7 +68,7 @@ class Fitted:
 
     @cached_property
     def table_encoder(self) -> TableEncoder | None:
-        """The default preprocessor of the classifiers; None if they have another one, or none."""
+        """The default preprocessor of the classifiers; None if they use another preprocessor or none."""
         members: Any = self.members.parts[0] if isinstance(self.members, CompositeMembers) else self.members
         if isinstance(members, KernelSVMs):
             step = members.preprocessor
@@ -88,15 +88,15 @@ class Fitted:
         return self.rule("best").index
 
     def rule(self, voting: str) -> FixedRule:
-        """Rule that `voting` predicts with."""
+        """Rule used for predictions with `voting`."""
         return self.certificates.rule(voting).resolve(self.certificates.inputs)
 
     def weights(self, voting: str) -> IntegerWeights:
-        """Weights of the rule that `voting` predicts with, as integer multiples of 2^-52."""
+        """Weights of the rule used for predictions with `voting`, as integer multiples of 2^-52."""
         return self.rule(voting).weights
 
     @cached_property
-    def vote(self) -> ErrorCounts | None:
+    def vote_error_counts(self) -> ErrorCounts | None:
         """Validation errors of the majority vote; None if the classifiers share no validation set.
 
         If the vote was chosen on the validation set, the errors are for display only: a binomial bound from them would
@@ -121,10 +121,10 @@ class Fitted:
 
     def predict(self, voting: str, X: Any) -> Labels:
         """Predict labels by `voting`."""
-        certified = self.certified(voting, X)
-        return certified if self.refit is None else self._refitted(self.refit, X, certified)
+        certified = self.predict_certified(voting, X)
+        return certified if self.refit is None else self._predict_refitted(self.refit, X, certified)
 
-    def certified(self, voting: str, X: Any) -> Labels:
+    def predict_certified(self, voting: str, X: Any) -> Labels:
         """Predict labels by the certified rule."""
         coding = Coding(self.members.classes)
         codes = self._predict_codes(voting, X, self.members.preprocess(X), coding)
@@ -132,15 +132,15 @@ class Fitted:
 
     def covered(self, voting: str, X: Any) -> NDArray[np.bool_]:
         """Mask of the rows for which the certified rule predicts the same label as `predict`."""
-        certified = self.certified(voting, X)
+        certified = self.predict_certified(voting, X)
         if self.refit is None:
             return np.ones(certified.size, dtype=np.bool_)
-        return np.asarray(self._refitted(self.refit, X, certified) == certified)
+        return np.asarray(self._predict_refitted(self.refit, X, certified) == certified)
 
-    def _refitted(self, refit: Refit, X: Any, certified: Labels) -> Labels:
-        """Labels of the refit where it is clear, of the certified rule elsewhere."""
+    def _predict_refitted(self, refit: Refit, X: Any, certified: Labels) -> Labels:
+        """Labels of the refitted vote where its margin is large enough, of the certified rule elsewhere."""
         clear, refit_labels, _ = refit.predict(X)
-        # The longer of two string types.
+        # Use the longer of the two string dtypes.
         labels = certified.astype(np.result_type(certified, refit_labels))
         labels[clear] = refit_labels[clear]
         return labels
@@ -152,7 +152,7 @@ class Fitted:
             return rule.predict(self.members, preprocessed, lambda: row_hashes(X, self.plan.key), coding)
         code, soft = self.predictions.encode_class(result.positive), self.plan.soft
         positive = (
-            on_grid(soft.soft.expand(soft.mean_probabilities(self.members, preprocessed), 2)[:, code])
+            round_to_grid(soft.soft.expand(soft.mean_probabilities(self.members, preprocessed), 2)[:, code])
             >= result.threshold
         )
         return np.where(positive, code, 1 - code)
@@ -161,7 +161,7 @@ class Fitted:
         """Mean calibrated probabilities of the soft vote, shape (n, classes)."""
         soft = self.plan.soft
         probabilities = soft.mean_probabilities(self.members, self.members.preprocess(X))
-        return self.with_refit(X, soft.soft.expand(probabilities, int(self.members.classes.size)))
+        return self.replace_by_refit_probabilities(X, soft.soft.expand(probabilities, int(self.members.classes.size)))
 
     def predict_set(self, X: Any) -> NDArray[np.bool_]:
         """Prediction sets, shape (n, n_classes)."""
@@ -170,8 +170,8 @@ class Fitted:
         means = soft.mean_probabilities(self.members, self.members.preprocess(X))
         return result.predict_set(soft.grid_probabilities(means, int(self.members.classes.size)), soft.winners(means))
 
-    def with_refit(self, X: Any, certified: FloatArray) -> FloatArray:
-        """Replace probabilities by those of the refit where it is clear."""
+    def replace_by_refit_probabilities(self, X: Any, certified: FloatArray) -> FloatArray:
+        """Replace probabilities by those of the refitted vote where its margin is large enough."""
         if self.refit is None:
             return certified
         clear, _, probabilities = self.refit.predict(X)
@@ -185,7 +185,7 @@ class Fitted:
 
 
 class CountedBatch:
-    """Accumulator of a batch that arrives in blocks: counts its rows, rows used in `fit`, and uncovered rows."""
+    """Accumulator of a batch that arrives in blocks: counts rows, rows used in `fit`, and rows not covered."""
 
     def __init__(self, plan: Plan, empty: Batch, covered: Callable[[Any], NDArray[np.bool_]] | None) -> None:
         self._empty, self._rows, self._key = empty, 0, plan.key
@@ -198,7 +198,7 @@ class CountedBatch:
         if self._covered is not None:
             self._not_covered += int(np.count_nonzero(~self._covered(X)))
         hashes = None if self._fitted_rows is None else sorted_row_hashes(X, self._key)
-        if hashes is None:  # one block that cannot be compared leaves the overlap of the batch unknown
+        if hashes is None:  # the overlap is unknown if one block cannot be compared
             self._fitted_rows = None
         else:
             self._hashes.append(hashes)
@@ -208,15 +208,15 @@ class CountedBatch:
         return None if self._fitted_rows is None else measure_overlap(self._fitted_rows, np.concatenate(self._hashes))
 
     @property
-    def not_new(self) -> str | None:
-        """Message if more rows than chance explains were used to build the model; None otherwise."""
+    def overlap_message(self) -> str | None:
+        """Message if more rows than expected by chance were used to build the model; None otherwise."""
         overlapping = self._overlap
         return f"{overlapping.summary} behind the model" if overlapping is not None and overlapping.is_large else None
 
     def batch(self) -> Batch:
         """Certificate of the batch; raise if its rows are not new."""
-        if self.not_new is not None:
-            raise ValueError(f"X must hold new rows, but {self.not_new}")
+        if self.overlap_message is not None:
+            raise ValueError(f"X must contain new rows, but {self.overlap_message}")
         seen = 0 if self._overlap is None else self._overlap.seen
         return replace(self._empty, rows=self._rows, not_covered=self._not_covered, seen=seen)
 

@@ -14,7 +14,7 @@ from pacbayes._utils.checks import convert_long_labels, warn_caller
 from pacbayes._utils.seeds import resolve_seed
 from pacbayes.certificates.decisions import PredictionSet
 from pacbayes.certificates.levels import AUTO
-from pacbayes.certificates.plan import without_hedge
+from pacbayes.certificates.plan import select_primary_rules
 from pacbayes.certificates.posteriors import fit_posteriors, predict_validation
 from pacbayes.certificates.primary import prefit_rules, prefit_soft_vote, prior_uses_data, resolve_prior
 from pacbayes.certificates.rules import FixedRule, SoftVote
@@ -28,7 +28,7 @@ from pacbayes.ensemble.validation import check_predictions_fit
 from pacbayes.estimators.fitted import Fitted
 from pacbayes.estimators.planning import build_plan
 from pacbayes.estimators.recipe import Recipe
-from pacbayes.estimators.rows import schema_of
+from pacbayes.estimators.rows import infer_schema
 
 if TYPE_CHECKING:
     from pacbayes.estimators.base import CertifiedModel
@@ -52,7 +52,7 @@ def certify_fitted(
         estimators = [estimators]
     fitted = list(estimators) if isinstance(estimators, list | tuple) or hasattr(estimators, "__iter__") else estimators
     alone = isinstance(fitted, list) and len(fitted) == 1 and primary is None and model.hedge == AUTO
-    # A single classifier involves no choice: it is fixed before validation and uses all of delta.
+    # A single classifier is fixed before validation, without any choice: it uses all of delta.
     rules, recipe = _check_choices(model, fitted, 0 if alone else primary, groups is not None)
     check_same_order(X_val=rows, y_val=y_val, groups=groups)
     labels = check_no_missing_labels(convert_long_labels(y_val), "y_val")
@@ -64,14 +64,14 @@ def certify_fitted(
     data = Dataset.from_arrays(rows, labels, groups, classes=_classes(fitted, labels))
     recipe.check_classes(data)
     for i, estimator in enumerate(fitted):
-        # Models of this library store hashes of their rows, also inside a Pipeline or a search.
+        # Models of this library, even inside a Pipeline or a search, store hashes of their rows.
         overlap = find_largest_overlap(estimator, rows)
         if overlap is not None and overlap.is_large and model.duplicates != "independent":
             raise ValueError(
-                f"X_val must hold rows that estimators[{i}] was not fitted with, but {overlap.summary} behind it. If "
-                "equal rows are independent draws, use duplicates='independent'"
+                f"X_val must contain rows that estimators[{i}] was not fitted with, but {overlap.summary} behind it. "
+                "If equal rows are independent draws, use duplicates='independent'"
             )
-    label = _known_class(most_frequent, data.classes)
+    label = _find_class(most_frequent, data.classes)
     hedge = 0.0 if alone or isinstance(recipe.decision, PredictionSet) else float(recipe.hedge)
     if isinstance(recipe.decision, PredictionSet):
         rules = (_soft_vote(fitted, rules[0].weights, data.classes), *rules)
@@ -82,11 +82,11 @@ def certify_fitted(
     plan = build_plan(
         recipe,
         data,
-        schema_of(rows, data.rows, None),
+        infer_schema(rows, data.rows, None),
         split=split,
         hedge=hedge,
         prior=resolve_prior(model.prior, members.params, None, None, split),
-        rules=() if hedge == 1.0 else rules if hedge > 0.0 else without_hedge(rules),
+        rules=() if hedge == 1.0 else rules if hedge > 0.0 else select_primary_rules(rules),
         majority_class=label,
     )
     predictions = predict_validation(members, plan, data)
@@ -97,13 +97,13 @@ def certify_fitted(
 
 
 def _soft_vote(fitted: list[Any], weights: IntegerWeights, classes: NDArray[Any]) -> SoftVote:
-    """Primary soft vote of the probabilities of fitted classifiers; raise if one with a weight has none."""
+    """Primary soft vote of fitted classifiers; raise if a classifier with positive weight has no probabilities."""
     known = []
     for i in np.flatnonzero(weights).tolist():
         if not hasattr(fitted[i], "predict_proba") or not hasattr(fitted[i], "classes_"):
             raise ValueError(
-                f"decision=PredictionSet(...) needs classifiers with predict_proba and classes_; estimators[{i}], "
-                f"{type(fitted[i]).__name__}, has none. certify_sets takes a table of probabilities"
+                f"decision=PredictionSet(...) requires classifiers with predict_proba and classes_; estimators[{i}], "
+                f"{type(fitted[i]).__name__}, has not. For a table of probabilities, use certify_sets"
             )
         known.append(np.asarray(fitted[i].classes_))
     return prefit_soft_vote(weights, np.flatnonzero(np.isin(classes, np.concatenate(known))))
@@ -144,25 +144,25 @@ def _check_choices(
     model._validate_params()
     rules = () if primary is None else prefit_rules(primary, len(fitted))
     recipe = model._recipe()
-    recipe = recipe.check(recipe.choices(groups=groups, prefit=True, primary=bool(rules)))
+    recipe = recipe.validate(recipe.choices(groups=groups, prefit=True, primary=bool(rules)))
     if callable(model.prior) and prior_uses_data(model.prior, True):
         raise ValueError("prior must not use training rows: those of prefit classifiers are not available")
     return rules, recipe
 
 
 def _classes(fitted: list[Any], labels: NDArray[Any]) -> NDArray[Any]:
-    """Sorted classes of the validation labels and of the classifiers."""
+    """Sorted union of the validation labels and the classes of the classifiers."""
     fitted_classes = [np.asarray(estimator.classes_) for estimator in fitted if hasattr(estimator, "classes_")]
-    # Classes of another kind than the labels are rejected when their classifier predicts.
+    # Classes of another type than the labels are rejected when their classifier predicts.
     numeric = labels.dtype.kind in "biuf"
     same_kind = [known for known in fitted_classes if known.ndim == 1 and (known.dtype.kind in "biuf") == numeric]
     classes: NDArray[Any] = np.unique(np.concatenate([labels, *same_kind]))
     if classes.size < 2:
-        raise ValueError(f"y_val must hold at least two classes, got class {classes.tolist()[0]!r} only")
+        raise ValueError(f"y_val must contain at least two classes, got only class {classes.tolist()[0]!r}")
     return classes
 
 
-def _known_class(label: Any, classes: NDArray[Any]) -> Any:
+def _find_class(label: Any, classes: NDArray[Any]) -> Any:
     """Element of `classes` equal to `label`; None if `label` is None."""
     if label is None:
         return None

@@ -12,10 +12,10 @@ from pacbayes._utils.progress import progress
 from pacbayes._utils.seeds import Purpose, draw_key, make_rng
 from pacbayes._utils.threads import limit_to_one_thread
 from pacbayes.bounds.bets import DEFAULT_BET
-from pacbayes.certificates.decisions import PredictionSet, Threshold, positive_class
-from pacbayes.certificates.levels import main_level, plain, primary_level
+from pacbayes.certificates.decisions import PredictionSet, Threshold, positive_class_index
+from pacbayes.certificates.levels import main_level, primary_level, to_python_scalar
 from pacbayes.certificates.metrics import OutOfFoldPredictions, choose_bets, parse_metrics
-from pacbayes.certificates.plan import Plan, without_hedge
+from pacbayes.certificates.plan import Plan, select_primary_rules
 from pacbayes.certificates.primary import (
     CROSS_VALIDATION,
     MAX_PREDICTIONS,
@@ -42,7 +42,7 @@ from pacbayes.estimators.recipe import Recipe
 def make_plan(choices: Recipe, trained: TrainedMembers, data: Dataset, schema: Schema | None) -> Plan:
     """Plan of trained classifiers, determined on the training set.
 
-    Of the validation rows the plan holds hashes and the format of the columns, to compare later tables with.
+    From the validation rows, the plan contains only hashes and column formats, to compare new rows with.
     """
     split, n_classifiers, hedge = trained.split, len(trained.members), float(choices.hedge)
     # Independent splits share no training set; any of them will do here.
@@ -53,7 +53,7 @@ def make_plan(choices: Recipe, trained: TrainedMembers, data: Dataset, schema: S
     if hedge < 1.0:
         assert cv is not None
         rules = _primary_rules(cv, n_classifiers)
-        rules = rules if hedge > 0.0 else without_hedge(rules)
+        rules = rules if hedge > 0.0 else select_primary_rules(rules)
     out_of_fold = _soft_vote_on_training_rows(cv, data, split, rules) if cv is not None and cv.probabilities else None
     codes, class_counts = np.unique(data.codes[train], return_counts=True)
     return build_plan(
@@ -71,7 +71,7 @@ def make_plan(choices: Recipe, trained: TrainedMembers, data: Dataset, schema: S
     )
 
 
-def make_refit(choices: Recipe, trained: TrainedMembers) -> Refit:
+def train_refit(choices: Recipe, trained: TrainedMembers) -> Refit:
     """Classifiers trained on all rows, with the soft vote that cross-validation on all rows determines."""
     cv = _cross_validate(choices, trained, 0.0)
     assert cv is not None
@@ -103,7 +103,7 @@ def build_plan(
     """
     questions = parse_metrics(choices.metrics, choices.pos_label)
     share, delta, m = float(choices.metrics_share), float(choices.delta), split.m
-    # Approximately the level of the primary rule; a bet is valid at any level.
+    # Approximate level of the primary rule; bets are valid at any level.
     level = primary_level(delta, hedge)
     if split.unit == GROUP:
         main = main_level(level, share if questions else 0.0)
@@ -119,7 +119,7 @@ def build_plan(
         prior_kind=prior_kind(choices.prior, split.kind == "shared"),
         distance=tuple(choices.distance) if isinstance(choices.distance, list | tuple) else (choices.distance,),
         constant=choices.constant,
-        positive=plain(choices.pos_label),
+        positive=to_python_scalar(choices.pos_label),
         decision=choices.decision,
         refit=choices.refit_voting,
         slices=() if data.slices is None else data.slices.names,
@@ -135,7 +135,7 @@ class CVResult:
     """Result of the cross-validation within the training set."""
 
     counts: CrossValidation
-    #: Positions, among the training rows, of those with out-of-fold predictions.
+    #: Indices of the training rows with out-of-fold predictions.
     scored: Rows
     #: Calibration maps of the cross-validated classifiers; None if there is no primary rule.
     calibrated: Calibrations | None
@@ -149,7 +149,7 @@ def _cross_validate(choices: Recipe, trained: TrainedMembers, hedge: float) -> C
     if members is None or choices.cv is None:
         return None
     needs_rules = hedge < 1.0
-    # A path of SVMs costs little more with all lambdas, but the holdout baseline alone needs only some of them.
+    # For a path of SVMs, more lambdas cost little; for the holdout baseline alone, some of them suffice.
     which = members.candidates(needs_rules or (isinstance(choices.prior, str) and choices.prior == CROSS_VALIDATION))
     units, codes = split.select_units(split(0)[0]), members.codes
     folds = assign_cv(choices.cv, codes, make_rng(split.seed, Purpose.FOLDS), units)
@@ -160,21 +160,21 @@ def _cross_validate(choices: Recipe, trained: TrainedMembers, hedge: float) -> C
     best: dict[int, int] = {}
     needs_probabilities = choices.decision is not None or len(choices.metrics) > 0 or split.unit == GROUP
     y_pred = np.empty((which.size, scored.size), dtype=smallest_code_dtype(members.n_classes))
-    # The bits of a fitted map depend on the number of BLAS threads.
+    # The last bits of a fitted calibration map depend on the number of BLAS threads.
     with limit_to_one_thread(), progress("cross-validation", which.size) as advance:
         for k, (i, member) in enumerate(zip(which.tolist(), members.out_of_fold(which, folds), strict=True)):
             y_pred[k] = member.y_pred
             if needs_rules:
                 maps[i], losses[k] = calibrate(member.kind, member.scores, train_codes, train_classes.size)
                 family = int(members.families[i])
-                # The soft vote has the classifier of each family with the smallest log-loss, the first in case of ties.
+                # The soft vote uses the classifier of each family with the smallest log-loss (the first of several).
                 if needs_probabilities and (family not in best or losses[k] < losses[best[family]]):
                     probabilities.pop(int(which[best[family]]) if family in best else -1, None)
                     # float32 is exact for multiples of 2^-20.
                     probabilities[i], best[family] = maps[i](member.scores).astype(np.float32), k
             advance(1)
     errors, sizes = count_fold_errors(y_pred, codes, folds)
-    # The weights of a vote in a fold come from the other folds.
+    # The weights of the vote in a fold are determined on the other folds.
     all_scored = scored.size == codes.size
     count_votes = needs_rules and y_pred.size <= MAX_PREDICTIONS and all_scored and sizes.any()
     votes = errors_of_votes(_to_train_codes(train_classes, y_pred), train_codes, folds, sizes) if count_votes else None
@@ -196,7 +196,7 @@ def _cross_validate(choices: Recipe, trained: TrainedMembers, hedge: float) -> C
 def _to_train_codes(train_classes: Rows, y_pred: Predictions) -> Predictions:
     """Recode predictions to indices of `train_classes`; all other labels get the next index.
 
-    Whether such a label is a class may be known from the validation set only, and must not matter here.
+    Whether such a label is a class may depend on the validation set, which must not affect the plan.
     """
     indices = np.full(
         int(max(y_pred.max(), train_classes[-1])) + 1, train_classes.size, dtype=smallest_code_dtype(train_classes.size)
@@ -213,7 +213,7 @@ def _prior(
     rows = None if shared is None else lambda: (pick_rows(data.rows, shared[0]), data.labels[shared[0]])
     params = trained.members.params
     if shared is None:
-        # The kernel width of an SVM comes from rows that are validation rows of other SVMs.
+        # The kernel width of an SVM depends on rows that are validation rows of other SVMs.
         params = [{"lambda": setting["lambda"]} for setting in params]
     return resolve_prior(choices.prior, params, rows, counts, trained.split)
 
@@ -246,8 +246,8 @@ def _thresholds(
         return None
     soft, shares = _soft_vote(cv, rules)
     if isinstance(decision, Threshold):
-        code = positive_class(choices.pos_label, data.classes)
+        code = positive_class_index(choices.pos_label, data.classes)
         probabilities = soft.soft.expand(shares, int(data.classes.size))
-        return ThresholdGrid.from_scores(probabilities[:, code], codes == code, plain(data.classes[code]))
+        return ThresholdGrid.from_scores(probabilities[:, code], codes == code, to_python_scalar(data.classes[code]))
     y_pred, scores = soft.winners(shares), soft.margins(shares, int(codes.max()) + 1)
     return ConfidenceGrid.from_scores(confidence(scores, y_pred), y_pred != codes)

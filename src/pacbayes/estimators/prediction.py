@@ -33,14 +33,14 @@ from pacbayes.ensemble.calibration import DECISIONS, PROBABILITIES, compute_scor
 from pacbayes.ensemble.classifier_set import ClassifierSet
 from pacbayes.ensemble.members import Coding
 from pacbayes.estimators.fitted import CountedBatch, Fitted
-from pacbayes.estimators.rows import Advice, new_rows
+from pacbayes.estimators.rows import Advice, validate_new_rows
 
-# Why some decisions require voting="soft".
-BY_SOFT = "the decision applies to the probabilities of the soft vote"
+# Reason why some decisions require voting="soft".
+SOFT_VOTE_ONLY = "the decision applies to the probabilities of the soft vote"
 
 
-def _available(reason: str | None) -> bool:
-    """Raise AttributeError if there is a reason why a method is not available."""
+def _raise_if_unavailable(reason: str | None) -> bool:
+    """Raise AttributeError if there is a reason why a method is not available; otherwise return True."""
     if reason is not None:
         raise AttributeError(reason)
     return True
@@ -58,12 +58,12 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         """Advice on missing values and strings for error messages."""
 
     @property
-    def _takes_numbers(self) -> bool:
+    def _requires_numeric_input(self) -> bool:
         """Whether X must be numeric."""
         return False
 
-    def _validated(self, X: Any) -> Any:
-        return new_rows(self, X, self._takes_numbers, self._advice)
+    def _validate_input(self, X: Any) -> Any:
+        return validate_new_rows(self, X, self._requires_numeric_input, self._advice)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "certificates_")
@@ -86,7 +86,7 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         check_is_fitted(self)
         voting = self._voting()
         with add_remedy_to_errors(X, self._advice.fill):
-            rows = self._validated(X)
+            rows = self._validate_input(X)
             self._warn_unseen(rows)
             return self._fitted.predict(voting, rows)
 
@@ -110,11 +110,11 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         weights, members = self._fitted.weights(self._shared_voting()), self._fitted.members
         voters = np.flatnonzero(weights)
         with add_remedy_to_errors(X, self._advice.fill):
-            preprocessed = members.preprocess(self._validated(X))
+            preprocessed = members.preprocess(self._validate_input(X))
             votes = vote_sums(members, preprocessed, voters, weights[voters], Coding(members.classes))
         return np.ldexp(votes[:, : self.classes_.size], -BITS)
 
-    @available_if(lambda self: _available(self._no_probabilities()))  # type: ignore[untyped-decorator]
+    @available_if(lambda self: _raise_if_unavailable(self._why_no_probabilities()))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability estimates of the rule that predicts.
 
@@ -135,15 +135,15 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         check_is_fitted(self)
         voting = self._voting()
         with add_remedy_to_errors(X, self._advice.fill):
-            rows = self._validated(X)
+            rows = self._validate_input(X)
             if voting == SOFT:
                 return self._fitted.probabilities(rows)
             if voting == "majority":
-                return self._fitted.with_refit(rows, self.vote_share(X))
+                return self._fitted.replace_by_refit_probabilities(rows, self.vote_share(X))
             probabilities = compute_scores(self.best_estimator_, rows, PROBABILITIES, self.classes_)
-            return self._fitted.with_refit(rows, probabilities)
+            return self._fitted.replace_by_refit_probabilities(rows, probabilities)
 
-    def _no_probabilities(self) -> str | None:
+    def _why_no_probabilities(self) -> str | None:
         """Reason why `predict_proba` is not available; None if it is."""
         if not self.__sklearn_is_fitted__():
             return None
@@ -162,7 +162,7 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         available = hasattr(estimator, "predict_proba") and hasattr(estimator, "classes_")
         return None if available else f"{type(estimator).__name__}, the classifier that predicts, has no predict_proba"
 
-    @available_if(lambda self: _available(self._no_decisions()))  # type: ignore[untyped-decorator]
+    @available_if(lambda self: _raise_if_unavailable(self._why_no_decision_function()))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> FloatArray:
         """Decision function of the single classifier that predicts; votes have none.
 
@@ -176,10 +176,10 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
             Columns in the order of `classes_`; for two classes, positive values mean the second class.
         """
         with add_remedy_to_errors(X, self._advice.fill):
-            scores = compute_scores(self.best_estimator_, self._validated(X), DECISIONS, self.classes_)
+            scores = compute_scores(self.best_estimator_, self._validate_input(X), DECISIONS, self.classes_)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def _no_decisions(self) -> str | None:
+    def _why_no_decision_function(self) -> str | None:
         """Reason why `decision_function` is not available; None if it is."""
         if not self.__sklearn_is_fitted__() or self.voting_ != "best":
             return "decision_function requires a fitted model whose voting_ is 'best'"
@@ -207,12 +207,12 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         check_is_fitted(self)
         voting = self._voting()
         with add_remedy_to_errors(X, self._advice.fill):
-            rows, result = self._validated(X), self.certificates_[voting].decision
+            rows, result = self._validate_input(X), self.certificates_[voting].decision
             if not isinstance(result, SelectiveResult) or result.threshold is None:
                 return np.full(count_rows(rows), not isinstance(result, SelectiveResult))
             return np.asarray(self._fitted.confidence(voting, rows) >= result.threshold)
 
-    @available_if(lambda self: _available(self._no_sets()))  # type: ignore[untyped-decorator]
+    @available_if(lambda self: _raise_if_unavailable(self._why_no_prediction_sets()))  # type: ignore[untyped-decorator]
     def predict_set(self, X: Any) -> NDArray[np.bool_]:
         """Prediction sets, for a model fitted with `PredictionSet`.
 
@@ -228,11 +228,11 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         """
         self._voting()
         with add_remedy_to_errors(X, self._advice.fill):
-            rows = self._validated(X)
+            rows = self._validate_input(X)
             self._warn_unseen(rows)
             return self._fitted.predict_set(rows)
 
-    def _no_sets(self) -> str | None:
+    def _why_no_prediction_sets(self) -> str | None:
         """Reason why `predict_set` is not available; None if it is."""
         if self.__sklearn_is_fitted__() and isinstance(self._fitted.plan.decision, PredictionSet):
             return None
@@ -253,7 +253,7 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         check_is_fitted(self)
         voting = self._voting()
         with add_remedy_to_errors(X, self._advice.fill):
-            return self._fitted.covered(voting, self._validated(X))
+            return self._fitted.covered(voting, self._validate_input(X))
 
     def certify_batch(self, X: Any) -> Batch:
         """Bound the number of errors among the predictions for a batch of new rows.
@@ -281,13 +281,13 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         check_is_fitted(self)
         batch = self._counted_batch()
         with add_remedy_to_errors(X, self._advice.fill):
-            rows = self._validated(X)
+            rows = self._validate_input(X)
             self._warn_unseen(rows)
             batch.add(rows)
         return batch.batch()
 
     def _warn_unseen(self, rows: Any) -> None:
-        """Warn of categories that no training row had: the certificate is about rows like the validation rows."""
+        """Warn of categories that do not occur in the training rows."""
         schema = self._fitted.plan.schema
         for message in format_unseen_categories({} if schema is None else schema.find_unseen(rows), count_rows(rows)):
             warn_caller(message, UnseenCategoryWarning)
@@ -318,7 +318,7 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         voting = self._voting()
         check_monitorable(self.certificates_[voting], voting)
         monitor = self.certificates_[voting].monitor(alpha, wrong=MonitoredErrors(self, self._fitted, voting))
-        # Different models may have equal certificates; their validation predictions differ.
+        # Include the validation predictions, because different models may have equal certificates.
         monitor.fingerprint = fingerprint(
             [monitor.fingerprint, self._fitted.plan.row_fingerprints, self._fitted.predictions.y_pred]
         )
@@ -339,7 +339,7 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         try:
             return self._voting()
         except (TypeError, ValueError) as error:
-            # An AttributeError, because scikit-learn lists attributes with hasattr.
+            # Raise AttributeError, because scikit-learn checks attributes with hasattr.
             raise AttributeError(f"there is no certificate_ for voting={self.voting!r}: {error}") from None
 
     def _voting(self) -> str:
@@ -351,7 +351,7 @@ class PredictionMixin(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         if plan.refit not in (None, voting):
             raise ValueError(f"voting must be {plan.refit!r} or 'auto': the model was refitted for it, got {voting!r}")
         if plan.needs_soft and voting != SOFT:
-            raise ValueError(f"voting must be 'soft' or 'auto' for this fit, got {voting!r}: {BY_SOFT}")
+            raise ValueError(f"voting must be 'soft' or 'auto' for this fit, got {voting!r}: {SOFT_VOTE_ONLY}")
         if voting not in plan.votings:
             raise ValueError(
                 f"voting must be one of {', '.join(plan.votings)} for this fit, got {voting!r}: no calibrated "
@@ -412,7 +412,7 @@ def check_monitorable(certificate: Certificate, voting: str, drops_duplicates: b
 
 @dataclass(frozen=True, eq=False)
 class MonitoredErrors:
-    """Losses of a monitored model, tied to the fit and the voting for which the bound holds."""
+    """Errors of a monitored model; raises if the model was refitted or its voting was changed."""
 
     model: Any
     fitted: Fitted

@@ -1,4 +1,4 @@
-"""Parameters of both estimators in a common form, with their checks and the training of the candidates."""
+"""Common parameters of both estimators: validation, and training of the candidates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pacbayes._utils.units import resolve_n_jobs
 from pacbayes.bounds.distance import CONSTANTS, Distance
 from pacbayes.bounds.distances import Catoni
 from pacbayes.certificates.compatibility import Choices, Words, python_words
-from pacbayes.certificates.decisions import Decision, Threshold, positive_class
+from pacbayes.certificates.decisions import Decision, Threshold, positive_class_index
 from pacbayes.certificates.levels import AUTO, hedged_level
 from pacbayes.certificates.metrics import check_classes, parse_metrics
 from pacbayes.certificates.primary import CROSS_VALIDATION, check_distances, prior_uses_data
@@ -44,7 +44,7 @@ from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.ensemble.training import train_families, train_in_time
 from pacbayes.estimators.rows import FitInput
 
-#: Constraints of the parameters that both estimators have.
+#: Constraints of the common parameters of both estimators.
 SHARED_CONSTRAINTS: dict[str, Any] = {
     "voting": [StrOptions({AUTO, *VOTINGS})],
     "delta": [Interval(Real, 0, 1, closed="neither")],
@@ -104,25 +104,25 @@ class Recipe:
         return (SOFT if self.voting == AUTO else self.voting) if self.refit else None
 
     def choices(self, **others: Any) -> Choices:
-        """Parameters whose combination is checked."""
+        """Parameters for the validation of their combination."""
         names = ("voting", "hedge", "split", "cv", "prior", "distance", "decision", "refit", "duplicates")
         metrics = parse_metrics(self.metrics, self.pos_label)
         return Choices(metrics=metrics, **{name: getattr(self, name) for name in names}, **others)
 
     # -- validation --------------------------------------------------------------------------------------------------
 
-    def check(self, choices: Choices, words: Words = python_words) -> Recipe:
-        """Raise for incompatible parameters; return the recipe with `hedge` resolved."""
-        # A placeholder: Catoni's parameter is determined later, on the training set.
+    def validate(self, choices: Choices, words: Words = python_words) -> Recipe:
+        """Raise for incompatible parameters; return a copy with `hedge` resolved."""
+        # Placeholder, because Catoni's parameter is determined later, on the training set.
         check_distances(self.distance, catoni=Catoni(1.0))
-        choices.check(words)
+        choices.validate(words)
         hedge, level = choices.resolved_hedge, float(self.delta)
         if hedge > 0.0 and hedged_level(level, hedge, 1) == 0.0:
-            raise ValueError(f"hedge * delta must not underflow, got {hedge!r} * {level!r}")
+            raise ValueError(f"hedge * delta must not underflow to 0, got {hedge!r} * {level!r}")
         if self.time_limit is not None and self.checkpoint is not None:
             raise ValueError(
                 f"{words('time_limit')} cannot be combined with {words('checkpoint')}: which families are "
-                "trained in time cannot be reproduced"
+                "trained depends on the speed of the computer"
             )
         if callable(self.prior):
             prior_uses_data(self.prior, self.split == SHARED)
@@ -149,9 +149,9 @@ class Recipe:
         warn_if_large_delta(self.delta)
         check_classes(self.metrics, self.pos_label, data.classes)
         if isinstance(self.decision, Threshold):
-            positive_class(self.pos_label, data.classes)
+            positive_class_index(self.pos_label, data.classes)
             if self.decision.cost is not None:
-                self.decision.cost.check(data.classes)
+                self.decision.cost.validate(data.classes)
 
     # -- training ----------------------------------------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class Recipe:
         return self._train(TrainingJob(data, make_training_split(split), self.n_jobs, checkpoint, {"refit": True}))
 
     def _train(self, work: TrainingJob) -> TrainedMembers:
-        # Without groups, the number of training rows is the same for every seed.
+        # Without groups, the number of training rows does not depend on the seed.
         train = work.split(0)[0]
         size, families = self._families(work.data, work.data.codes[train])
         refits = relative_training_cost(self.cv, train.size)
@@ -193,7 +193,7 @@ class Recipe:
         return size, resolve_families(self.candidates, preprocessor, size)
 
     def _resolve_preprocessor(self, rows: Any) -> Any:
-        """Preprocessor of the built-in families; None for "auto" if there are none."""
+        """Preprocessor of the built-in families; for "auto", None if there are no built-in families."""
         built_in = any(isinstance(candidate, str | SVMs) for _, candidate in name_candidates(self.candidates))
         return (
             resolve_preprocessor(self.preprocessor, rows)

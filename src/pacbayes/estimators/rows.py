@@ -72,7 +72,7 @@ def fit_input(
         mask = None if validation is None else _check_mask(validation, _length(y))
         return FitInput(X, y, groups, slices, mask)
     if y_val is None:
-        raise ValueError("X_val requires y_val, its labels")
+        raise ValueError("X_val requires y_val")
     if validation is not None:
         raise ValueError("validation and X_val are mutually exclusive")
     n_train, n_val = _length(y), _length(y_val)
@@ -90,32 +90,32 @@ def make_dataset(estimator: Any, rows: FitInput, numeric: bool, advice: Advice) 
     """Validate X and y and set ``n_features_in_`` and ``feature_names_in_``; convert `numeric` rows to numbers."""
     X, y = rows.X, to_numpy_labels(check_no_missing_labels(convert_long_labels(rows.y)))
     if numeric:
-        X, y = _numbers(estimator, X, advice, y=y, ensure_min_samples=2)
+        X, y = _convert_to_numbers(estimator, X, advice, y=y, ensure_min_samples=2)
         check_classification_targets(y)
     else:
         X = to_indexable(X)
         validate_data(estimator, X, y, skip_check_array=True)
         X, y = check_rows(X, y)
         if y.size < 2:
-            raise ValueError("X must hold at least two rows, got 1 sample")
+            raise ValueError("X must contain at least two rows, got 1 sample")
         check_values(X)
     return Dataset.from_arrays(X, y, rows.groups, rows.slices)
 
 
-def new_rows(estimator: Any, X: Any, numeric: bool, advice: Advice) -> Any:
+def validate_new_rows(estimator: Any, X: Any, numeric: bool, advice: Advice) -> Any:
     """Validate the X of `predict`; convert `numeric` rows to numbers."""
     if numeric:
-        return _numbers(estimator, X, advice, reset=False)
+        return _convert_to_numbers(estimator, X, advice, reset=False)
     rows = to_indexable(X)
     if count_rows(rows) == 0:
-        raise ValueError("X must hold at least one row, got 0")
+        raise ValueError("X must contain at least one row, got 0")
     if hasattr(estimator, "n_features_in_") and np.ndim(rows) == 1:
         raise ValueError(f"X must have {estimator.n_features_in_} columns, got a 1D array. Reshape your data.")
     validate_data(estimator, rows, reset=False, skip_check_array=True)
     return rows
 
 
-def _numbers(estimator: Any, X: Any, advice: Advice, **options: Any) -> Any:
+def _convert_to_numbers(estimator: Any, X: Any, advice: Advice, **options: Any) -> Any:
     X = to_numpy_columns(X)
     check_table(X)
     with add_column_to_errors(X, advice.encode):
@@ -124,14 +124,14 @@ def _numbers(estimator: Any, X: Any, advice: Advice, **options: Any) -> Any:
     return result
 
 
-def with_source(X: pd.DataFrame, source: Schema) -> pd.DataFrame:
-    """Attach the schema of its file to a data frame, so that a model fitted on it reads later files in the same way."""
+def attach_schema(X: pd.DataFrame, source: Schema) -> pd.DataFrame:
+    """Attach the schema of a file to its data frame; models fitted on it then read new files in the same way."""
     X.attrs[_SOURCE] = source
     return X
 
 
-def schema_of(X: Any, rows: Any, train: Rows | None) -> Schema | None:
-    """Decide the schema of the training rows, without columns of numbers; None if rows are not a table."""
+def infer_schema(X: Any, rows: Any, train: Rows | None) -> Schema | None:
+    """Infer the schema of the non-numeric columns from the training rows; None if the rows are not a table."""
     if sp.issparse(rows) or (isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.dtype.kind in "biuf"):
         return Schema()
     source = getattr(X, "attrs", {}).get(_SOURCE, Schema())
@@ -160,7 +160,7 @@ def _check_mask(validation: Any, n_rows: int) -> BoolArray:
 
 
 def _concatenate_column(name: str, train: Any, val: Any, sizes: tuple[int, int]) -> Any:
-    """Concatenate labels, groups or slices, without NumPy's conversion of numbers to strings."""
+    """Concatenate labels, groups or slices; numbers are not converted to strings."""
     if train is None and val is None:
         return None
     if train is None or val is None:
@@ -174,7 +174,7 @@ def _concatenate_column(name: str, train: Any, val: Any, sizes: tuple[int, int])
         if values.shape != (size,):
             raise ValueError(f"{column} must have one entry per row, shape ({size},), got shape {values.shape}")
     check_label_types(f"{name}_val", val_values, train_values, name)
-    # Strings next to categories or missing values have different dtypes: keep their values as objects.
+    # Dtypes differ if one side is categorical or has missing values: use the dtype object.
     same = train_values.dtype.kind == val_values.dtype.kind
     values = (
         np.concatenate([train_values, val_values]) if same else np.array([*train_values, *val_values], dtype=object)

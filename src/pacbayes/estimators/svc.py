@@ -288,7 +288,7 @@ class StochasticSVC(CertifiedModel):
 
         The paper's average test error :math:`T = \sum_i q_i \hat l_i`, in which every SVM predicts every row.
         ``1 - score(X, y)`` with ``voting="stochastic"`` is the error rate of one draw for each row, which scatters
-        around it.
+        around this average.
 
         Parameters
         ----------
@@ -312,12 +312,12 @@ class StochasticSVC(CertifiedModel):
         members, parts = self._fitted.members, self._fitted.weights("stochastic")
         voters, coding = np.flatnonzero(parts), Coding(members.classes)
         with add_remedy_to_errors(X, self._advice.fill):
-            preprocessed = members.preprocess(self._validated(X))
+            preprocessed = members.preprocess(self._validate_input(X))
         check_same_order(X=X, y=y)
         y_true = np.asarray(check_no_missing_labels(y))
         votes = vote_sums(members, preprocessed, voters, parts[voters], coding)
         check_consistent_length(votes, y_true)
-        # Sums of whole numbers below 2^53, added as Python integers.
+        # Exact sums, because Python integers do not overflow.
         right = sum(sum(map(int, votes[y_true == label, code])) for code, label in enumerate(coding.labels))
         return float(1 - Fraction(right, y_true.size << BITS))
 
@@ -337,12 +337,12 @@ class StochasticSVC(CertifiedModel):
         )
 
     @staticmethod
-    def _words(name: str, *value: Any) -> str:
+    def _format_parameter(name: str, *value: Any) -> str:
         return python_words("max_error", value[0].max_error) if name == "decision" else python_words(name, *value)
 
     @property
-    def _takes_numbers(self) -> bool:
-        # Depends on the preprocessor of the fit, not on the current parameter.
+    def _requires_numeric_input(self) -> bool:
+        # Use the preprocessor of the fit, not the current parameter.
         return getattr(self._fitted.members, "preprocessor", None) is None
 
     @property
@@ -353,7 +353,7 @@ class StochasticSVC(CertifiedModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # The preprocessor decides which inputs are valid: missing values, strings, sparse rows.
+        # The preprocessor determines which inputs are valid: missing values, strings, sparse rows.
         if hasattr(self.preprocessor, "__sklearn_tags__"):
             tags.input_tags = get_tags(self.preprocessor).input_tags
         return tags

@@ -36,7 +36,7 @@ from pacbayes.certificates.primary import (
 from pacbayes.certificates.rules import Draws, FixedRule, Refit, Single, SoftVote, Vote
 from pacbayes.certificates.sentences import PRIORS
 from pacbayes.certificates.sets import NEVER_SEEN
-from pacbayes.certificates.thresholds import MAX_GRID_SIZE, MAX_THRESHOLDS, ConfidenceGrid, ThresholdGrid, on_grid
+from pacbayes.certificates.thresholds import MAX_GRID_SIZE, MAX_THRESHOLDS, ConfidenceGrid, ThresholdGrid, round_to_grid
 from pacbayes.certificates.voting import BITS, PRIMARY, SOFT, IntegerWeights, float_weights
 from pacbayes.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, TEXT, Column, Schema
 from pacbayes.data.split import DISTINCT, EXAMPLE, GROUP, SPLITS, Split, expand_units, index_mask
@@ -250,7 +250,7 @@ RULES: dict[type, _Rules] = {
         "slices": lambda e: _in_range(e.slices, e.y_true.shape, 0),
         "probabilities": lambda e: (
             _in_range(e.probabilities, (e.y_true.size, e.n_classes), NEVER_SEEN, 1.0)
-            and np.array_equal(e.probabilities, on_grid(e.probabilities))
+            and np.array_equal(e.probabilities, round_to_grid(e.probabilities))
         ),
     },
     CompositeMembers: {
@@ -336,7 +336,7 @@ def _check_plan(plan: Plan) -> None:
         groups=split.unit == GROUP,
         prefit=split.prefit,
         primary=True,
-    ).check()
+    ).validate()
     require(len(plan.distances) > 0, "Plan.distance", "must be a tuple of known distances")
     n_train = 0 if split.shared is None else split.shared[0].size
     if cross_validation is not None:
@@ -451,7 +451,7 @@ def check_fitted(fitted: Fitted) -> None:
         cost = getattr(plan.decision, "cost", None)
         require(cost is None or set(cost.classes) >= set(classes.tolist()), "Threshold.cost", "must name both classes")
     for metric in plan.metrics:
-        metric.check(classes)
+        metric.validate(classes)
     sliced = plan.slices if predictions.slices is None else int(predictions.slices.max()) >= len(plan.slices)
     require(not sliced, "ValidationPredictions.slices", "must be those of the plan")
     require((fitted.refit is None) == (plan.refit is None), "Fitted.refit", "must be present if it was planned")

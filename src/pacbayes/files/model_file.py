@@ -20,7 +20,7 @@ import pacbayes
 from pacbayes._utils.checks import check_choice, require, require_array, require_int, warn_caller
 from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.posteriors import Posteriors, restored_posterior
+from pacbayes.certificates.posteriors import Posteriors, restore_posterior
 from pacbayes.certificates.rules import Refit
 from pacbayes.certificates.voting import float_weights, integer_weights
 from pacbayes.ensemble.members import CompositeMembers, Estimators
@@ -236,7 +236,7 @@ def _restore_posterior(stored: Any, plan: Plan, predictions: ValidationPredictio
     distances = {planned.name: planned for planned in plan.distances}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fit has warned about an invalid constant
-        return restored_posterior(
+        return restore_posterior(
             weights,
             predictions.count_errors(plan.split).risks,
             plan.split.m,

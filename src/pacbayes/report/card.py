@@ -9,7 +9,13 @@ from pacbayes._utils.words import PLURAL, escape_lines
 from pacbayes.certificates.certificate import MAJORITY_CLASS, Certificate
 from pacbayes.certificates.decisions import SelectiveResult
 from pacbayes.estimators.base import CertifiedModel
-from pacbayes.report.guarantee import Confusion, assumptions, describe_rule, facts, why_no_confusion
+from pacbayes.report.guarantee import (
+    Confusion,
+    describe_rule,
+    result_sentences,
+    summarise_assumptions,
+    why_no_confusion,
+)
 from pacbayes.report.record import as_fitted, column_table, data_fingerprint, format_names, versions
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
@@ -21,8 +27,8 @@ _BLANK = "*[to be filled in by the owner]*"
 def model_card(model: CertifiedModel, format: str = "markdown", *, owner: str | None = None) -> str:
     """Model card of a fitted model, with the usual headings [1]_.
 
-    Everything that is known from the fit is filled in.  Intended uses, users, data sources and ethical considerations
-    are left for the owner of the model, as marked blanks in Markdown and as null in JSON.
+    Entries that are known from the fit are filled in.  Intended uses, users, data sources and ethical considerations
+    are left blank for the owner of the model: marked in Markdown, null in JSON.
 
     Parameters
     ----------
@@ -31,7 +37,7 @@ def model_card(model: CertifiedModel, format: str = "markdown", *, owner: str | 
     format : {"markdown", "json"}, default="markdown"
         Format of the card.
     owner : str, optional
-        Who answers for the model.
+        Person or team responsible for the model.
 
     Returns
     -------
@@ -56,15 +62,15 @@ def model_card(model: CertifiedModel, format: str = "markdown", *, owner: str | 
     0.05
     """
     check_choice("format", format, FORMATS)
-    view = ReportView.of(model, owner=owner)
+    view = ReportView.from_model(model, owner=owner)
     sections = _model_sections(view) | _data_sections(view)
     if format == "json":
         card = {
-            _key(title): {_key(entry): _to_json(value) for entry, value in section.items()}
+            _json_key(title): {_json_key(entry): _to_json(value) for entry, value in section.items()}
             for title, section in sections.items()
         }
         text = json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False)
-        # Keep names from the data as they are, but escape characters that would control a terminal.
+        # Keep names from the data, but escape terminal control characters.
         return text if text == escape_lines(text) else json.dumps(card, indent=2, allow_nan=False)
     parts = [
         f"## {title}\n\n" + "".join(_to_markdown(*entry) for entry in section.items())
@@ -110,7 +116,7 @@ def _model_sections(view: ReportView) -> dict[str, dict[str, Any]]:
 
 def _data_sections(view: ReportView) -> dict[str, dict[str, Any]]:
     """Sections about the data and the validation results."""
-    certificate, split, confusion = view.certificate, view.plan.split, Confusion.of(view)
+    certificate, split, confusion = view.certificate, view.plan.split, Confusion.from_view(view)
     unit = PLURAL[split.unit]
     analyses: dict[str, Any] = {"Errors by class": why_no_confusion(view)}
     if confusion is not None:
@@ -119,7 +125,7 @@ def _data_sections(view: ReportView) -> dict[str, dict[str, Any]]:
             "Confusion matrix": confusion.table,
             "Warnings": confusion.warnings(certificate.bound),
         }
-    # A refitted model was trained on the validation rows too.
+    # A refitted model was also trained on the validation rows.
     training: dict[str, Any] = {f"Training {unit}": split.n_train + (split.m if certificate.refit else 0)}
     if certificate.refit:
         training[f"Training {unit} of the certified classifier"] = split.n_train
@@ -128,7 +134,7 @@ def _data_sections(view: ReportView) -> dict[str, dict[str, Any]]:
     return {
         "Evaluation data": {
             f"Validation {unit}": split.m,
-            "Validation results": facts(view)[1:] or "no threshold passed",
+            "Validation results": result_sentences(view)[1:] or "no threshold passed",
             "How they were chosen": certificate.assumptions[0],
             "Source": None,
         },
@@ -141,7 +147,7 @@ def _data_sections(view: ReportView) -> dict[str, dict[str, Any]]:
         "Quantitative analyses": analyses,
         "Ethical considerations": {"Data about people, risks and harms, mitigations": None},
         "Caveats and recommendations": {
-            "Assumptions": [" ".join(assumption) for assumption in assumptions(view)],
+            "Assumptions": [" ".join(assumption) for assumption in summarise_assumptions(view)],
             "Majority-class baseline": _compare_with_majority_class(certificate),
             "Recommendations": None,
         },
@@ -160,7 +166,7 @@ def _compare_with_majority_class(certificate: Certificate) -> str:
     return f"{baseline}; not comparable with the bound of this model, which is for {scope} only"
 
 
-def _key(name: str) -> str:
+def _json_key(name: str) -> str:
     return re.sub(r"\W+", "_", name.lower())
 
 

@@ -11,7 +11,7 @@ from pacbayes._utils.words import PLURAL, format_delta, format_share, percent_up
 from pacbayes.certificates.certificate import MAJORITY_CLASS, Baseline, Missed
 from pacbayes.certificates.decisions import SelectiveResult, ThresholdResult
 from pacbayes.certificates.sentences import format_label
-from pacbayes.certificates.thresholds import on_grid
+from pacbayes.certificates.thresholds import round_to_grid
 from pacbayes.certificates.voting import POSTERIOR, weighted_vote
 from pacbayes.data.split import GROUP
 from pacbayes.report.tables import TextTable
@@ -20,7 +20,7 @@ from pacbayes.report.view import ReportView
 # Maximum numbers of columns of a confusion matrix, rows of other tables, listed errors and warnings about classes.
 _MAX_COLUMNS, _MAX_ROWS, _MAX_ERRORS, _MAX_WARNINGS = 6, 10, 6, 3
 _MAX_LABEL_LENGTH = 30
-# Counts that differ from an integer by more than this are means over draws.
+# Counts that differ more from an integer are means over draws, and are shown with a decimal.
 _ROUNDING = 1e-9
 # A class with less than this share of the rows is rare.
 _RARE = 0.1
@@ -64,11 +64,11 @@ def describe_rule(view: ReportView) -> str:
         voters = "a single classifier" if number == 1 else f"classifier {view.only_classifier} of {number}"
     else:
         voters = f"all {number} classifiers" if used == number else f"{used} of {number} trained classifiers"
-    if view.by_probabilities:
+    if view.predicts_by_probabilities:
         average = f"according to {voters}" if used == 1 else f"averaged over {voters}"
         if isinstance(result, ThresholdResult) and result.passed:
             label = format_label(result.positive)
-            return f"Predicts {label} if its probability, {average}, is at least {result.shown}."
+            return f"Predicts {label} if its probability, {average}, is at least {result.formatted_threshold}."
         return f"Predicts the class with the highest probability, {average}."
     if used == 1:
         return f"Predicts with {voters}."
@@ -77,8 +77,8 @@ def describe_rule(view: ReportView) -> str:
     return f"Predicts each new example with one of {used} classifiers, drawn at random with fixed weights."
 
 
-def facts(view: ReportView) -> list[str]:
-    """Sentences below the certificate: how the model predicts, and the validation results."""
+def result_sentences(view: ReportView) -> list[str]:
+    """Describe how the model predicts, and the validation results, below the certificate."""
     certificate = view.certificate
     refit = (
         "The model was refitted on all rows. A prediction is covered if the certified classifier predicts the same "
@@ -92,8 +92,8 @@ def facts(view: ReportView) -> list[str]:
     return [describe_rule(view), *([refit] if certificate.refit else []), *results, *([acceptance] if abstains else [])]
 
 
-def observed(view: ReportView) -> str:
-    """Sentence about the errors on the test set; empty without one."""
+def describe_test_errors(view: ReportView) -> str:
+    """Describe the errors on the test set; empty without a test set."""
     test = view.observed
     if test is None:
         return ""
@@ -107,8 +107,8 @@ def observed(view: ReportView) -> str:
     return f"{text} This is an observation, not part of the guarantee."
 
 
-def assumptions(view: ReportView) -> list[tuple[str, str]]:
-    """Assumptions in short, each with typical violations."""
+def summarise_assumptions(view: ReportView) -> list[tuple[str, str]]:
+    """Short assumptions, each with its typical violations."""
     failures = f"It does for up to {format_delta(view.certificate.delta)} of samples, even if all assumptions hold."
     long_run = "The bound is for the long run: a small number of new examples may have more errors."
     return [
@@ -121,8 +121,8 @@ def assumptions(view: ReportView) -> list[tuple[str, str]]:
     ]
 
 
-def comparison(view: ReportView) -> dict[str, Baseline]:
-    """Certificate of the model, followed by its baselines."""
+def compare_with_baselines(view: ReportView) -> dict[str, Baseline]:
+    """Bounds of the model and of its baselines, by label."""
     certificate = view.certificate
     label = "this model, wrong and covered" if certificate.refit else "this model"
     how = "fixed before validation" if view.plan.split.prefit else "chosen by cross-validation"
@@ -135,7 +135,7 @@ def comparison(view: ReportView) -> dict[str, Baseline]:
 
 
 def format_baseline(baseline: Baseline) -> str:
-    """Bound as a percentage, rounded up, if available."""
+    """Format the bound of a baseline as a percentage, rounded up, if available."""
     return "not available" if baseline.bound is None else percent_up(baseline.bound)
 
 
@@ -149,16 +149,16 @@ class Confusion:
     counts: FloatArray
     #: Number of rejected rows of each class; None if all rows are accepted.
     rejected: NDArray[np.int64] | None = None
-    #: What to call the rows in tables.
+    #: Sampling unit, for table headings.
     rows: str = "rows"
 
     @classmethod
-    def of(cls, view: ReportView) -> "Confusion | None":
+    def from_view(cls, view: ReportView) -> "Confusion | None":
         """Confusion matrix of a model; None if not available."""
         if why_no_confusion(view):
             return None
         predictions, unit = view.model._fitted.predictions, view.plan.split.unit
-        y_true, accepted, labels = predictions.y_true.astype(np.intp), _accepted(view), predictions.labels.tolist()
+        y_true, accepted, labels = predictions.y_true.astype(np.intp), _accepted_mask(view), predictions.labels.tolist()
 
         def count(codes: NDArray[Any]) -> NDArray[np.int64]:
             cells = (y_true * len(labels) + codes)[accepted]
@@ -168,14 +168,14 @@ class Confusion:
             support = np.flatnonzero(view.weights)
             counts = np.asarray(sum(view.weights[i] * count(predictions.y_pred[i]) for i in support))
         else:
-            counts = count(_predict_validation_set(view)).astype(np.float64)
+            counts = count(_validation_codes(view)).astype(np.float64)
         rejected = None if accepted.all() else np.bincount(y_true[~accepted], minlength=predictions.n_classes)
         names = tuple(truncate(" ".join(str(label).split()), _MAX_LABEL_LENGTH) for label in labels)
         return cls(names, counts, rejected, "rows" if unit == GROUP else PLURAL[unit])
 
     @property
-    def _by_class(self) -> list[tuple[str, float, float, float]]:
-        """For each class its name, rows, accepted rows, and errors among these."""
+    def _class_counts(self) -> list[tuple[str, float, float, float]]:
+        """Name, number of rows, number of accepted rows and number of errors among these, for each class."""
         accepted = self.counts.sum(axis=1)
         sizes = accepted + (0 if self.rejected is None else self.rejected)
         errors = accepted - np.diagonal(self.counts)
@@ -184,7 +184,7 @@ class Confusion:
     @property
     def by_class(self) -> TextTable:
         """Errors of each class, or of the classes with the most errors."""
-        classes, notes = self._by_class, []
+        classes, notes = self._class_counts, []
         if len(classes) > _MAX_ROWS:
             classes = sorted(classes, key=lambda row: -row[3])[:_MAX_ROWS]
             notes.append(f"The {_MAX_ROWS} of {len(self.counts)} classes with the most errors.")
@@ -197,7 +197,7 @@ class Confusion:
                 del row["accepted"]
             error_rate = format_share(errors / accepted) if accepted else "–"
             rows.append(row | {"errors": format_count(errors), "error rate": error_rate})
-        return TextTable.of("Errors by class", rows, " ".join(notes))
+        return TextTable.from_dicts("Errors by class", rows, " ".join(notes))
 
     @property
     def table(self) -> TextTable:
@@ -210,7 +210,7 @@ class Confusion:
             cells = [np.unravel_index(k, wrong.shape) for k in order]
             errors = [(names[i], names[j], format_count(wrong[i, j])) for i, j in cells if wrong[i, j] > 0]
             return TextTable(title, ("true class", "predicted class", self.rows), errors, "The most frequent errors.")
-        # Labels that are formatted alike, such as 1 and "1", have separate columns.
+        # Labels with equal strings, such as 1 and "1", have separate columns.
         columns, counts = ["true class", *(f"predicted {name}" for name in names)], self.counts
         if self.rejected is not None:
             columns.append("rejected")
@@ -220,8 +220,8 @@ class Confusion:
 
     def warnings(self, bound: float) -> list[str]:
         """Warnings about classes with low recall or without validation rows, which the overall bound hides."""
-        total, sentences = sum(size for _, size, *_ in self._by_class), []
-        for name, size, accepted, errors in self._by_class:
+        total, sentences = sum(size for _, size, *_ in self._class_counts), []
+        for name, size, accepted, errors in self._class_counts:
             if size == 0:
                 sentences.append(f"Class {name} has no validation rows: its error rate is unknown.")
             elif Missed(None, accepted, errors).hides_minority_class(bound):
@@ -242,7 +242,7 @@ def why_no_confusion(view: ReportView) -> str:
 
 
 def format_count(count: Any) -> str:
-    """Format a number of rows, a mean with one decimal.
+    """Format a number of rows; means have one decimal.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def format_count(count: Any) -> str:
     return str(round(count)) if abs(count - round(count)) <= _ROUNDING else f"{count:.1f}"
 
 
-def _predict_validation_set(view: ReportView) -> NDArray[Any]:
+def _validation_codes(view: ReportView) -> NDArray[Any]:
     """Label codes that the certified classifier predicts for the validation rows."""
     fitted, certificate, plan = view.model._fitted, view.certificate, view.plan
     predictions = fitted.predictions
@@ -260,7 +260,9 @@ def _predict_validation_set(view: ReportView) -> NDArray[Any]:
         assert predictions.scores is not None
         assert certificate.decision.threshold is not None
         code = predictions.encode_class(certificate.decision.positive)
-        positive = on_grid(predictions.scores[plan.fixed_rules.index(plan.soft)]) >= certificate.decision.threshold
+        positive = (
+            round_to_grid(predictions.scores[plan.fixed_rules.index(plan.soft)]) >= certificate.decision.threshold
+        )
         return np.where(positive, code, 1 - code)
     tested = fitted.certificates.rule(view.voting).validation_predictions(fitted.certificates.inputs, 0.0)
     if tested is not None:
@@ -268,7 +270,7 @@ def _predict_validation_set(view: ReportView) -> NDArray[Any]:
     return weighted_vote(fitted.weights(view.voting), predictions.y_pred, predictions.labels)
 
 
-def _accepted(view: ReportView) -> BoolArray:
+def _accepted_mask(view: ReportView) -> BoolArray:
     """Mask of the accepted validation rows."""
     predictions, result = view.model._fitted.predictions, view.certificate.decision
     if not isinstance(result, SelectiveResult):
@@ -276,4 +278,4 @@ def _accepted(view: ReportView) -> BoolArray:
     assert predictions.scores is not None
     assert result.threshold is not None
     primary = view.plan.fixed_rules.index(view.plan.primary_rules[view.voting])
-    return np.asarray(on_grid(predictions.scores[primary]) >= result.threshold)
+    return np.asarray(round_to_grid(predictions.scores[primary]) >= result.threshold)

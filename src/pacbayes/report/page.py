@@ -25,14 +25,14 @@ from pacbayes.estimators.base import CertifiedModel
 from pacbayes.report import plots, tables
 from pacbayes.report.guarantee import (
     Confusion,
-    assumptions,
-    comparison,
-    facts,
+    compare_with_baselines,
+    describe_test_errors,
     format_baseline,
-    observed,
+    result_sentences,
+    summarise_assumptions,
     why_no_confusion,
 )
-from pacbayes.report.record import column_table, data_table, head, parameter_table, version_table
+from pacbayes.report.record import column_table, data_table, header_fields, parameter_table, version_table
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
 
@@ -54,7 +54,7 @@ _CHARTS: dict[str, tuple[str, int, Callable[[ReportView, Axes], Any]]] = {
 }
 # CSS variables of the colours; the dark theme redefines them.
 _CSS_VARIABLES = {"#000000": "text", "#ffffff": "page", plots.ACCENT: "accent", plots.RISK: "risk", plots.TEST: "light"}
-# Overrides the user's matplotlib style.  Text stays text, and a dollar sign in a name is not mathematics.
+# Overrides the user's matplotlib style.  Text is not converted to paths, nor dollar signs to mathematics.
 _STYLE = {
     "font.size": 12.0,
     "legend.fontsize": 11.0,
@@ -63,7 +63,7 @@ _STYLE = {
     "svg.fonttype": "none",
     "text.parse_math": False,
 }
-# Omitted, so that equal plots are equal files.
+# Omit metadata, so that equal plots give identical files.
 _NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 
@@ -97,7 +97,7 @@ def write_report(
     notes : sequence of str
         Notes about the data, such as the file name, each shown as a paragraph.
     owner : str, optional
-        Who answers for the model, for the head of the report, beside the date of the fit.
+        Person or team responsible for the model, shown in the header of the report.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def report_html(
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a string or None, got {title!r}")
     check_can_render()
-    view = ReportView.of(model, test, data, owner=owner)
+    view = ReportView.from_model(model, test, data, owner=owner)
     return render(view, title or f"Certificate of a {type(model).__name__}", notes)
 
 
@@ -168,23 +168,23 @@ def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
     """Render the template with sentences, charts and tables."""
     page: str = _template().render(
         title=title,
-        style=_file("report.css"),
-        head=head(view),
+        style=_read_template_file("report.css"),
+        head=header_fields(view),
         notes=list(notes),
         certificate=view.certificate,
-        facts=facts(view),
-        observed=observed(view),
-        confusion=Confusion.of(view),
+        facts=result_sentences(view),
+        observed=describe_test_errors(view),
+        confusion=Confusion.from_view(view),
         why_no_confusion=why_no_confusion(view),
         main=_main_chart(view),
-        metric_bounds=tables.part_table(view),
-        assumptions=assumptions(view),
+        metric_bounds=tables.metric_table(view),
+        assumptions=summarise_assumptions(view),
         details=[_bounds_chart(view), _weights_chart(view)],
         certificates=tables.certificate_table(view, full=True).transposed,
         columns=column_table(view),
         record=[data_table(view), parameter_table(view), version_table()],
     )
-    # Names from the data may hold characters that HTML does not allow, or that change the text direction.
+    # Names from the data may contain characters that are invalid in HTML or change the text direction.
     return escape_lines(page)
 
 
@@ -223,8 +223,8 @@ def _adapt_tag(tag: str, ident: str) -> str:
     return tag
 
 
-def _chart(view: ReportView, ident: str, caption: str, table: TextTable) -> dict[str, Any]:
-    """Chart with title, caption, and its numbers as a table for accessibility."""
+def _make_chart(view: ReportView, ident: str, caption: str, table: TextTable) -> dict[str, Any]:
+    """Chart with title, caption, and a table of its numbers for accessibility."""
     title, height, plot = _CHARTS[ident]
     drawing = render_svg(ident, height, lambda axes: plot(view, axes))
     return {"ident": ident, "title": title, "caption": caption, "height": height, "drawing": drawing, "table": table}
@@ -245,11 +245,11 @@ def _main_chart(view: ReportView) -> dict[str, Any]:
             "–" if baseline.empirical_risk is None else format_share(baseline.empirical_risk),
             baseline.note,
         )
-        for label, baseline in comparison(view).items()
+        for label, baseline in compare_with_baselines(view).items()
     ]
     table = TextTable("Bounds", ("classifier", "error rate at most", "validation error", "description"), rows)
     caption = "Each bound is valid on its own. Picking the smallest afterwards is not covered."
-    return _chart(view, "certificate", caption, table)
+    return _make_chart(view, "certificate", caption, table)
 
 
 def _coverage_chart(view: ReportView) -> dict[str, Any]:
@@ -265,7 +265,7 @@ def _coverage_chart(view: ReportView) -> dict[str, Any]:
     ]
     columns = ("accepted", "acceptance rate", "errors", "error rate", "upper confidence bound")
     caption = f"From right to left, fewer rows are accepted, those with higher confidence. {used}"
-    return _chart(view, "coverage", caption, TextTable("Errors among accepted rows", columns, rows))
+    return _make_chart(view, "coverage", caption, TextTable("Errors among accepted rows", columns, rows))
 
 
 def _threshold_chart(view: ReportView) -> dict[str, Any]:
@@ -277,10 +277,12 @@ def _threshold_chart(view: ReportView) -> dict[str, Any]:
     for _, words, shares in plots.shares_at_thresholds(view):
         columns[words] = ["–" if np.isnan(share) else format_share(share) for share in shares.tolist()]
     of = f"the probability of {format_label(result.positive)}"
-    used = f"The threshold in use is {result.shown}, for {of}." if result.passed else "No threshold passed."
+    used = (
+        f"The threshold in use is {result.formatted_threshold}, for {of}." if result.passed else "No threshold passed."
+    )
     caption = f"Solid lines are validation results, dashed lines the requirements. {used}"
     table = TextTable("Validation results by threshold", tuple(columns), list(zip(*columns.values(), strict=True)))
-    return _chart(view, "threshold", caption, table)
+    return _make_chart(view, "threshold", caption, table)
 
 
 def _sets_chart(view: ReportView, result: SetResult) -> dict[str, Any]:
@@ -293,13 +295,13 @@ def _sets_chart(view: ReportView, result: SetResult) -> dict[str, Any]:
     caption = "The coverage is guaranteed; sizes, and the coverage of a single class, are observations."
     if result.decision.by_class:
         caption = "The coverage of every class is guaranteed; sizes are observations."
-    return _chart(view, "sets", caption, TextTable("Prediction sets by class", ("class", *columns), rows))
+    return _make_chart(view, "sets", caption, TextTable("Prediction sets by class", ("class", *columns), rows))
 
 
 def _bounds_chart(view: ReportView) -> dict[str, Any]:
     """Chart of the bounds of the distances; its table includes the baselines."""
     table = tables.bounds_table(view)
-    return _chart(view, "bounds", table.caption, replace(table, caption=""))
+    return _make_chart(view, "bounds", table.caption, replace(table, caption=""))
 
 
 def _weights_chart(view: ReportView) -> dict[str, Any]:
@@ -309,10 +311,10 @@ def _weights_chart(view: ReportView) -> dict[str, Any]:
         f"The {view.weight_name} (filled) and validation error (line) of each classifier, by {axis}. The dashed line "
         f"is the {view.bound_name}, {percent_up(min(view.certificate.bound, 1.0))}."
     )
-    return _chart(view, "weights", caption, tables.weight_table(view, max_rows=_MAX_WEIGHT_ROWS))
+    return _make_chart(view, "weights", caption, tables.weight_table(view, max_rows=_MAX_WEIGHT_ROWS))
 
 
-def _file(name: str) -> str:
+def _read_template_file(name: str) -> str:
     return files("pacbayes.report").joinpath("template", name).read_text(encoding="utf-8")
 
 
@@ -337,4 +339,4 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.from_string(_file("report.html.jinja"))
+    return environment.from_string(_read_template_file("report.html.jinja"))

@@ -18,14 +18,14 @@ from pacbayes.certificates.sets import SetResult
 from pacbayes.certificates.thresholds import ThresholdGrid
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.posteriors.posterior import Problem
-from pacbayes.report.guarantee import comparison, format_baseline
+from pacbayes.report.guarantee import compare_with_baselines, format_baseline
 from pacbayes.report.view import ReportView
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-#: Models that can be plotted; reports pass a view to reuse its numbers.
+#: Types of plotted models; reports pass a view to avoid computing its numbers again.
 Model = CertifiedModel | ReportView
 # Two blues and an orange, distinguishable in greyscale and with most colour vision deficiencies.
 RISK, TEST, ACCENT = "#1f4e79", "#7fa8d1", "#d9822b"
@@ -33,7 +33,7 @@ RISK, TEST, ACCENT = "#1f4e79", "#7fa8d1", "#d9822b"
 _DASHES = ("-", "--", ":", "-.")
 # Maximum number of points of a power curve.
 _MAX_POINTS = 3000
-# A baseline whose bound is larger than so many times that of the model does not stretch the axis.
+# The axis is limited to this multiple of the bound of the model; larger bounds of baselines end in an arrow.
 _FAR = 4.0
 # Maximum number of characters of two legend entries side by side.
 _LEGEND_WIDTH = 44
@@ -45,7 +45,7 @@ def plot_certificate(clf: Model, ax: "Axes | None" = None, *, test: Any = None) 
     """Plot the validation error and the interval up to the bound, of a model and of its baselines.
 
     The baselines are the holdout bound of a classifier chosen within the training set, and the majority class.  The
-    axis is that of the model: a much larger bound of a baseline ends in an arrow.  Models with a decision are plotted
+    axis is that of the model: bounds of baselines that do not fit end in an arrow.  Models with a decision are plotted
     by `plot_decision`.
 
     Parameters
@@ -77,10 +77,10 @@ def plot_certificate(clf: Model, ax: "Axes | None" = None, *, test: Any = None) 
     >>> [text.get_text().strip() for text in axes.texts][:2]
     ['this model', 'at most 9.6 %']
     """
-    view, axes = _start(clf, ax, test)
+    view, axes = _view_and_axes(clf, ax, test)
     if view.plan.decision is not None:
         return plot_decision(clf, axes)
-    rows = comparison(view)
+    rows = compare_with_baselines(view)
     bounds = [row.bound or 0.0 for row in rows.values()]
     end = 1.4 * max(bound for bound in bounds if bound <= _FAR * bounds[0])
     for y, (label, row) in zip(range(0, -len(rows), -1), rows.items(), strict=True):
@@ -108,7 +108,7 @@ def plot_certificate(clf: Model, ax: "Axes | None" = None, *, test: Any = None) 
     axes.set_yticks([])
     axes.spines[["left", "right", "top"]].set_visible(False)
     axes.set_xticks([share for share in axes.get_xticks() if share <= min(1.0, end)])
-    in_percent(axes.xaxis)
+    format_as_percent(axes.xaxis)
     return set_labels(axes, "error rate")
 
 
@@ -147,7 +147,7 @@ def plot_risks(clf: Model, ax: "Axes | None" = None, *, test: Any = None) -> "Ax
     >>> plot_risks(clf).get_ylabel()
     'error rate'
     """
-    view, axes = _start(clf, ax, test)
+    view, axes = _view_and_axes(clf, ax, test)
     positions, classifiers = view.positions, view.classifiers
     order = np.argsort(positions, kind="stable")
     axes.plot(positions[order], classifiers.risks[order], color=RISK, label=f"validation error (m = {classifiers.m})")
@@ -161,10 +161,10 @@ def plot_risks(clf: Model, ax: "Axes | None" = None, *, test: Any = None) -> "Ax
         right.bar(positions, view.weights, color=ACCENT, alpha=0.5)
     right.set_ylim(0.0, 1.6 * float(view.weights.max()))
     right.set_yticks([tick for tick in right.get_yticks() if tick <= 1.0])
-    in_percent(axes.yaxis, right.yaxis)
+    format_as_percent(axes.yaxis, right.yaxis)
     right.set_ylabel(view.weight_name)
     if view.is_path:
-        _logarithmic(axes)
+        _set_log_scale(axes)
     axes.set_ylim(bottom=0.0)
     # Draw the lines above the filled area.
     axes.set_zorder(right.get_zorder() + 1)
@@ -204,7 +204,7 @@ def plot_bounds(clf: Model, ax: "Axes | None" = None) -> "Axes":
     >>> [label.get_text() for label in plot_bounds(clf).get_xticklabels()]
     ['kl', 'pinsker', 'ch', 'linear', 'squared']
     """
-    view, axes = _start(clf, ax)
+    view, axes = _view_and_axes(clf, ax)
     bounds = np.array([min(posterior.bound, 1.0) for posterior in view.posteriors])
     risks = np.array([posterior.empirical_risk for posterior in view.posteriors])
     positions = np.arange(bounds.size)
@@ -216,7 +216,7 @@ def plot_bounds(clf: Model, ax: "Axes | None" = None) -> "Axes":
     axes.set_xticks(positions, [posterior.distance for posterior in view.posteriors])
     axes.set_xlim(-0.5, bounds.size - 0.5)
     axes.set_ylim(0.0, 1.15 * float(bounds.max()))
-    in_percent(axes.yaxis)
+    format_as_percent(axes.yaxis)
     return set_labels(axes, "", "error rate")
 
 
@@ -251,18 +251,18 @@ def plot_gibbs_curve(clf: Model, ax: "Axes | None" = None) -> "Axes":
     >>> plot_gibbs_curve(clf).get_xlabel()
     'inverse temperature β'
     """
-    view, axes = _start(clf, ax)
+    view, axes = _view_and_axes(clf, ax)
     best, risks, m = view.posterior, view.classifiers.risks, view.classifiers.m
     betas = np.geomspace(1e-2, 100.0 * m, 400)
     for distance, dashes in zip(view.plan.distances, cycle(_DASHES)):
         problem = Problem.from_arguments(risks, m, distance, best.delta, view.plan.prior, best.constant)
         points = [problem.curve.at(float(beta)) for beta in betas]
         axes.plot(betas, [problem.function(point.risk, point.kl) for point in points], dashes, label=distance.name)
-    # If the optimum is at infinity, the curve is flat at its end.
+    # If the optimum is at infinity, the curve becomes flat.
     beta = min(best.beta, betas[-1])
     label = f"optimum: β = {best.beta:.4g}, B = {format_rounded_up(best.bound, 4)}"
     axes.plot([beta], [best.bound], "o", color=ACCENT, label=label)
-    _logarithmic(axes)
+    _set_log_scale(axes)
     return set_labels(axes, "inverse temperature β", "bound on the error rate")
 
 
@@ -298,7 +298,7 @@ def plot_coverage(clf: Model, ax: "Axes | None" = None) -> "Axes":
     >>> plot_coverage(clf.fit([[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)])).get_xlabel()
     'acceptance rate on the validation set'
     """
-    view, axes = _start(clf, ax)
+    view, axes = _view_and_axes(clf, ax)
     if not isinstance(view.plan.decision, Abstain):
         raise ValueError("clf must have been fitted with Abstain (max_error), got a model that never abstains")
     curve, max_error = coverage(view), view.plan.decision.max_error
@@ -310,7 +310,7 @@ def plot_coverage(clf: Model, ax: "Axes | None" = None) -> "Axes":
         axes.plot(*point, "o", color=ACCENT, label="threshold in use")
     axes.set_xlim(-0.03, 1.03)
     axes.set_ylim(0.0, max(3.0 * max_error, 1.1 * float(curve.errors.max())))
-    in_percent(axes.xaxis, axes.yaxis)
+    format_as_percent(axes.xaxis, axes.yaxis)
     return set_labels(axes, "acceptance rate on the validation set", "error rate")
 
 
@@ -346,7 +346,7 @@ def plot_decision(clf: Model, ax: "Axes | None" = None) -> "Axes":
     >>> plot_decision(clf.fit([[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)])).get_xlabel()
     'threshold of the probability of 1'
     """
-    view, axes = _start(clf, ax)
+    view, axes = _view_and_axes(clf, ax)
     decision, grid, result = view.plan.decision, view.plan.thresholds, view.certificate.decision
     if isinstance(result, SetResult):
         return plot_sets(view, axes)
@@ -361,7 +361,7 @@ def plot_decision(clf: Model, ax: "Axes | None" = None) -> "Axes":
     if result.passed:
         axes.axvline(result.threshold, color="black", linewidth=1.0, label="threshold in use")
     axes.set_ylim(-0.02, 1.02)
-    in_percent(axes.yaxis)
+    format_as_percent(axes.yaxis)
     # Reports omit the class name, which may contain characters that are invalid in an SVG.
     of_class = "" if clf is view else f" of {result.positive}"
     return set_labels(axes, f"threshold of the probability{of_class}", "rate on the validation set")
@@ -398,7 +398,7 @@ def plot_sets(clf: Model, ax: "Axes | None" = None) -> "Axes":
     >>> plot_sets(clf.fit([[i % 5, i % 3] for i in range(60)], [i % 5 for i in range(60)])).get_xlabel()
     'classes in the prediction set'
     """
-    view, axes = _start(clf, ax)
+    view, axes = _view_and_axes(clf, ax)
     result = view.certificate.decision
     if not isinstance(result, SetResult):
         raise ValueError("clf must have been fitted with PredictionSet, got a model without prediction sets")
@@ -408,7 +408,7 @@ def plot_sets(clf: Model, ax: "Axes | None" = None) -> "Axes":
     label = f"mean: {result.mean_size:.2f} of {len(result.classes)} classes"
     axes.axvline(result.mean_size, color=ACCENT, linestyle="--", label=label)
     axes.set_xticks(np.unique(np.linspace(1, largest, min(largest, 10)).round()))
-    in_percent(axes.yaxis)
+    format_as_percent(axes.yaxis)
     return set_labels(axes, "classes in the prediction set", "validation rows")
 
 
@@ -509,7 +509,7 @@ class Coverage(NamedTuple):
 
 
 def coverage(view: ReportView) -> Coverage:
-    """Errors among accepted rows by threshold, of a model that abstains."""
+    """Errors among accepted rows at each threshold of a model that abstains."""
     rows, wrong = abstention_counts(view.plan, view.model._fitted.predictions, view.voting)
     rows, wrong = rows[rows > 0], wrong[rows > 0]
     selective, chosen = view.certificate.decision, None
@@ -520,7 +520,7 @@ def coverage(view: ReportView) -> Coverage:
 
 
 def shares_at_thresholds(view: ReportView) -> Iterator[tuple[str, str, FloatArray]]:
-    """Yield name, label and values by threshold of recall, precision and false positive rate; NaN without rows."""
+    """Yield name, label and values of recall, precision and false positive rate; NaN without rows."""
     confusion = threshold_counts(view.plan, view.model._fitted.predictions)
     for name, (title, _) in THRESHOLD_METRICS.items():
         rows, wrong = confusion.errors(name)
@@ -528,8 +528,8 @@ def shares_at_thresholds(view: ReportView) -> Iterator[tuple[str, str, FloatArra
         yield name, title, np.where(rows > 0, shares if name == "fpr" else 1.0 - shares, np.nan)
 
 
-def _start(clf: Model, ax: "Axes | None", test: Any = None) -> "tuple[ReportView, Axes]":
-    view = clf if isinstance(clf, ReportView) else ReportView.of(clf, test, name="clf")
+def _view_and_axes(clf: Model, ax: "Axes | None", test: Any = None) -> "tuple[ReportView, Axes]":
+    view = clf if isinstance(clf, ReportView) else ReportView.from_model(clf, test, name="clf")
     return view, _new_axes(ax)
 
 
@@ -568,13 +568,13 @@ def set_labels(axes: "Axes", x: str, y: str = "", *, outside: bool = True) -> "A
     return axes
 
 
-def in_percent(*axes: "Axis") -> None:
+def format_as_percent(*axes: "Axis") -> None:
     """Format the ticks of axes as percentages."""
     for axis in axes:
         axis.set_major_formatter(lambda share, _: f"{100 * share:.6g} %")
 
 
-def _logarithmic(axes: "Axes") -> None:
+def _set_log_scale(axes: "Axes") -> None:
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.xaxis.set_minor_formatter(lambda value, _: "")

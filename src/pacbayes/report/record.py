@@ -21,8 +21,8 @@ _MAX_NAME_LENGTH, _MAX_NAMES = 400, 200
 _DUPLICATES = "validation rows with a duplicate (features and class) in the training set"
 
 
-def head(view: ReportView) -> dict[str, str]:
-    """Head of a report: when, with which version, on which data and by whom the model was certified."""
+def header_fields(view: ReportView) -> dict[str, str]:
+    """Header of a report: date, version, data fingerprint and owner."""
     return {
         "fitted": view.model._fitted.date,
         "with": f"pacbayes {pacbayes.__version__}",
@@ -32,22 +32,22 @@ def head(view: ReportView) -> dict[str, str]:
 
 
 def data_fingerprint(view: ReportView) -> str:
-    """Fingerprint of all rows, by the hashes that the model keeps of them, and of the validation labels."""
+    """Fingerprint of the row hashes stored in the model and of the validation labels."""
     fitted = view.model._fitted
     return fingerprint([fitted.plan.row_fingerprints, fitted.predictions.y_true])
 
 
 def column_table(view: ReportView) -> TextTable | None:
-    """Table of the columns and what was made of them; None without the default preprocessor."""
+    """Table of the columns and their preprocessing; None without the default preprocessor."""
     encoder = view.model._fitted.table_encoder
     if encoder is None:
         return None
     summary = encoder.summary()
-    caption = "Gradient boosting gets missing values, and categories of up to 250 values, as they are."
+    caption = "For gradient boosting, missing values and categories of up to 250 values are not transformed."
     if len(summary) > _MAX_NAMES:
         caption += f" The first {_MAX_NAMES} of {len(summary)} columns."
     rows = [(truncate(name, _MAX_NAME_LENGTH), kind, text) for name, kind, text in summary[:_MAX_NAMES]]
-    return TextTable("What was made of each column", ("column", "kind", "used as"), rows, caption)
+    return TextTable("Preprocessing of the columns", ("column", "kind", "used as"), rows, caption)
 
 
 def parameter_table(view: ReportView) -> TextTable:
@@ -59,7 +59,7 @@ def parameter_table(view: ReportView) -> TextTable:
 
 
 def as_fitted(model: CertifiedModel) -> CertifiedModel:
-    """Copy a model with the parameters of its fit, which may have been changed by `set_params` or in a file since.
+    """Copy a model with the parameters of its fit, which `set_params` or edits of a file may have changed.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def data_table(view: ReportView) -> TextTable:
 
 
 def format_names(names: Sequence[Any], notes: Sequence[str] = ()) -> str:
-    """Join names from the data, each with its note, to a text of limited length.
+    """Join names, each with its note, to a string of limited length.
 
     Examples
     --------

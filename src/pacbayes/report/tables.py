@@ -22,7 +22,7 @@ from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.certificate import MAJORITY_CLASS, OPTIMISED, PRESPECIFIED, TRAINING, VALIDATION, Certificate
 from pacbayes.certificates.decisions import SelectiveResult, ThresholdResult
 from pacbayes.certificates.metric_bounds import CLASS
-from pacbayes.certificates.sentences import format_label, format_required, shares_of_delta
+from pacbayes.certificates.sentences import describe_delta_shares, format_label, format_required
 from pacbayes.certificates.sets import SetResult
 from pacbayes.certificates.voting import POSTERIOR, SOFT
 from pacbayes.data.split import GROUP
@@ -30,9 +30,9 @@ from pacbayes.report.view import ReportView
 
 # The table of weights lists classifiers up to this total weight, or this number of rows.
 _TOTAL_WEIGHT, _MAX_ROWS = 0.99, 8
-# What determined a rule.
+# How a rule was chosen, for tables.
 _SOURCES = {TRAINING: "training set", VALIDATION: "validation set", PRESPECIFIED: "fixed before validation"}
-# A cell that is a number, possibly with a unit, or a range.
+# Matches cells with a number, possibly with a unit, or a range.
 _ONE = r"-?\d[\d.e-]*( %)?"
 _NUMBER = re.compile(rf"[–∞]|(error rate )?(at most |at least )?{_ONE}( to {_ONE})?( \(vacuous\)| of \d+)?")
 # Note on metrics with duplicates="together".
@@ -49,12 +49,12 @@ class TextTable:
     caption: str = ""
 
     @classmethod
-    def of(cls, title: str, rows: Sequence[Mapping[str, str]], caption: str = "") -> "TextTable":
+    def from_dicts(cls, title: str, rows: Sequence[Mapping[str, str]], caption: str = "") -> "TextTable":
         """Table of rows as dicts, with the columns of the first row and a dash for missing cells.
 
         Examples
         --------
-        >>> TextTable.of("Risks", [{"classifier": "a", "risk": "0.1"}, {"classifier": "b"}]).rows
+        >>> TextTable.from_dicts("Risks", [{"classifier": "a", "risk": "0.1"}, {"classifier": "b"}]).rows
         [('a', '0.1'), ('b', '–')]
         """
         columns = tuple(rows[0])
@@ -62,7 +62,7 @@ class TextTable:
 
     @property
     def numeric(self) -> list[bool]:
-        """Whether the cells of a column are numbers, which are aligned on the right; never in the first column.
+        """Whether each column is numeric, and therefore right-aligned; the first one never is.
 
         Examples
         --------
@@ -74,7 +74,7 @@ class TextTable:
 
     @property
     def transposed(self) -> "TextTable":
-        """The table with rows as columns, without the name of the first column.
+        """The transposed table, whose first column has no name.
 
         Examples
         --------
@@ -98,15 +98,15 @@ class WeightGroup:
 
 
 def weight_groups(view: ReportView) -> list[WeightGroup]:
-    """Classifiers by descending weight; on a path, neighbours with the same risk form a group.
+    """Group the classifiers, by descending weight; on a path, neighbours with the same risk form a group.
 
-    Classifiers without weight are in separate groups.
+    Classifiers with weight 0 are grouped separately.
 
     Examples
     --------
     >>> from pacbayes import StochasticSVC
     >>> X, y = [[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)]
-    >>> weight_groups(ReportView.of(StochasticSVC([0.1, 0.2, 1.0], random_state=0).fit(X, y)))
+    >>> weight_groups(ReportView.from_model(StochasticSVC([0.1, 0.2, 1.0], random_state=0).fit(X, y)))
     [WeightGroup(label='0.1 to 1', number=3, weight=1.0, risk=0.0)]
     """
     weights, risks, params = view.weights, view.classifiers.risks, view.classifiers.params
@@ -122,15 +122,15 @@ def weight_groups(view: ReportView) -> list[WeightGroup]:
     return sorted(groups, key=lambda group: -group.weight)
 
 
-class _Range(tuple[float, float]):
-    """A range of lambdas, for its repr."""
+class _LambdaRange(tuple[float, float]):
+    """Range of lambdas with a readable repr."""
 
     def __repr__(self) -> str:
         return f"{self[0]:.6g} to {self[1]:.6g}"
 
 
 def format_run(params: Sequence[Mapping[str, Any]]) -> str:
-    """Format the parameters of a classifier, or the range of lambdas and the common parameters of several on a path.
+    """Format the parameters of a classifier, or, for neighbours on a path, common parameters and the range of lambdas.
 
     Examples
     --------
@@ -141,14 +141,14 @@ def format_run(params: Sequence[Mapping[str, Any]]) -> str:
         return format_params(params[0])
     lambdas = [setting["lambda"] for setting in params]
     common = {name: value for name, value in params[0].items() if all(setting.get(name) == value for setting in params)}
-    spread = _Range((min(lambdas), max(lambdas)))
+    spread = _LambdaRange((min(lambdas), max(lambdas)))
     return format_params({name: common.get(name, spread) for name in params[0] if name in common or name == "lambda"})
 
 
 def certificate_table(view: ReportView, full: bool = False) -> TextTable:
     """Table of the certificates by voting, followed by the majority-class baseline if that class is known.
 
-    With `full`, bounds have five digits and the table includes everything that they were computed from.
+    With `full`, bounds have five digits and the table includes all numbers that they were computed from.
     """
     rows = [_certificate_row(view, voting, full) for voting in view.model.certificates_]
     baseline = view.model.certificates_["stochastic"].baselines[MAJORITY_CLASS]
@@ -165,7 +165,7 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
                 "empirical risk L": format_bound(baseline.empirical_risk),
             }
         )
-    return TextTable.of("Certificates", rows, _certificate_caption(view))
+    return TextTable.from_dicts("Certificates", rows, _certificate_caption(view))
 
 
 def _certificate_row(view: ReportView, voting: str, full: bool) -> dict[str, str]:
@@ -217,7 +217,7 @@ def _certificate_caption(view: ReportView) -> str:
     elif view.plan.needs_soft:
         parts.append("Only the soft vote predicts; its requirements were tested with all of delta.")
     else:
-        parts += shares_of_delta(hedge, view.plan.split.prefit)
+        parts += describe_delta_shares(hedge, view.plan.split.prefit)
         if SOFT in certificates and 0.0 < hedge < 1.0:
             parts.append("The soft vote has all of delta.")
     unbeaten = [certificate.holds_for for certificate in certificates.values() if certificate.beats_baseline is False]
@@ -276,13 +276,13 @@ def weight_table(view: ReportView, max_rows: int = _MAX_ROWS) -> TextTable:
             row["prior weight"] = format_share(float(view.plan.prior[members].sum()))
         row["validation error"] = format_share(group.risk)
         if view.observed is not None:
-            # Classifiers with equal validation errors may have different test errors.
+            # Classifiers with the same validation error may have different test errors.
             risks = view.observed.risks[members]
             ends = [format_share(float(end)) for end in (risks.min(), risks.max())]
             row["test error"] = " to ".join(dict.fromkeys(ends))
         rows.append(row)
     title = "Lambdas with the largest weights" if view.is_path else "Classifiers with the largest weights"
-    return TextTable.of(title, rows, _weight_caption(view, groups, len(listed)))
+    return TextTable.from_dicts(title, rows, _weight_caption(view, groups, len(listed)))
 
 
 def _weight_caption(view: ReportView, groups: Sequence[WeightGroup], n_listed: int) -> str:
@@ -294,13 +294,13 @@ def _weight_caption(view: ReportView, groups: Sequence[WeightGroup], n_listed: i
         with_weight = sum(group.number for group in omitted if group.weight > 0.0)
         parts.append(f"Not listed: {number} of {total} classifiers, {with_weight} of them with weight.")
     # A soft vote does not use the prior.
-    if view.plan.prior is None and not view.by_probabilities:
+    if view.plan.prior is None and not view.predicts_by_probabilities:
         parts.append(f"The prior weight of each classifier is {format_number(1.0 / total)}.")
     effective = format_number(1.0 / float(np.sum(view.weights**2)))
     return " ".join([*parts, f"Effective number of classifiers, 1/Σq²: {effective}."])
 
 
-def part_table(view: ReportView) -> TextTable | None:
+def metric_table(view: ReportView) -> TextTable | None:
     """Table of the bounds on further metrics; None if there are none."""
     plan, certificate = view.plan, view.certificate
     if not plan.metrics:
@@ -333,10 +333,10 @@ def part_table(view: ReportView) -> TextTable | None:
 
 
 def _cost_of_metrics(certificate: Certificate, share: float) -> str:
-    """Sentence on the share of delta that metrics use, and by how much it increases the overall bound."""
+    """Sentence on the share of delta used by metrics, and the resulting increase of the overall bound."""
     text = f"Bounds on metrics use {format_share(share)} of delta"
     if certificate.level is not None and certificate.distance == "binomial":
-        # An Occam bound is tested at its level times the prior weight.
+        # The level of an Occam bound is multiplied by the prior weight.
         level = min(certificate.level / (1.0 - share), 1.0) * float(np.exp(-certificate.kl))
         errors = round(certificate.empirical_risk * certificate.m)
         without, bound = percent_up(float(binomial_upper(errors, certificate.m, level))), percent_up(certificate.bound)

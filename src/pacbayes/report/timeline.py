@@ -1,4 +1,4 @@
-"""Monitoring of a certificate over many files: totals by period instead of the history of every row.
+"""Monitor a certificate over many files, with totals by period instead of a history of all rows.
 
 A `Monitor` stores every loss and e-value.  A `Timeline` has the same e-process, to the last bit, and its memory depends
 on the number of periods alone.  `plot_timeline` plots it.
@@ -18,15 +18,15 @@ from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.words import PLURAL
 from pacbayes.certificates import sentences
 from pacbayes.certificates.monitor import EProcess, Monitor
-from pacbayes.report.plots import ACCENT, RISK, in_percent, set_labels
+from pacbayes.report.plots import ACCENT, RISK, format_as_percent, set_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Periods of equal numbers of rows: their number is halved when it reaches twice this.
+# Blocks of rows are merged in pairs when their number reaches twice this.
 _FEWEST_BLOCKS = 50
-# E-values are drawn between these, in multiples of the one that raises the alarm.
+# Range of plotted e-values, relative to the one that raises the alarm.
 _LOWEST, _HIGHEST = 1e-4, 1e2
 
 
@@ -66,9 +66,9 @@ class Timeline:
     Parameters
     ----------
     monitor : Monitor
-        A monitor without rows, whose bound, alpha and words are used.
+        Monitor without rows, which provides bound, alpha and descriptions.
     unit : str
-        The unit of a loss; groups of rows for a bound on rows are possible, with the share of errors as their loss.
+        Unit of the losses.  May be groups even if the bound is on rows; the loss of a group is its error rate.
 
     Attributes
     ----------
@@ -159,13 +159,13 @@ class Timeline:
             self.alarm_at = self.rows + int(reached.argmax()) + 1
 
     def _period(self, label: str, start: np.datetime64 | None) -> Period:
-        """Period of a label: the last one, or a new one."""
+        """Return the period with this label: the last one, or a new one."""
         if not self.periods or self.periods[-1].label != label:
             self.periods.append(Period(label=label, start=start))
         return self.periods[-1]
 
     def _merge_blocks(self) -> None:
-        """Merge each two blocks of rows to one."""
+        """Merge neighbouring blocks in pairs."""
         self._block *= 2
         merged: list[Period] = []
         for i, period in enumerate(self.periods):
@@ -207,7 +207,7 @@ class SliceTotals:
             self._totals.setdefault(label, {}).setdefault(name, Totals()).add(int(rows), errors)
 
     def by_excess(self, since: str | None, bound: float) -> list[tuple[str, Totals, Totals]]:
-        """Totals of every slice before a period and from it on; first the one with most errors above the bound."""
+        """Totals of every slice before and since a period, in descending order of the errors in excess of the bound."""
         found: dict[str, tuple[Totals, Totals]] = {}
         later = since not in self._totals
         for label, slices in self._totals.items():
@@ -219,7 +219,7 @@ class SliceTotals:
 
 
 def plot_timeline(timeline: Timeline, figure: Figure) -> tuple[Axes, Axes]:
-    """Plot the error rate of every period against the bound, and below it the e-value.
+    """Plot the error rate of every period with the bound, and the e-value below.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def plot_timeline(timeline: Timeline, figure: Figure) -> tuple[Axes, Axes]:
     words = f"bound {sentences.written_percent(timeline.bound)}"
     upper.axhline(timeline.bound, color=ACCENT, linestyle="--", label=words)
     upper.set_ylim(bottom=0.0)
-    in_percent(upper.yaxis)
+    format_as_percent(upper.yaxis)
     low, high = _LOWEST * timeline.needed, _HIGHEST * timeline.needed
     e_values = np.clip([one.e_value for one in periods], low, high)
     lower.plot(x, e_values, ".-", color=RISK, label="e-value")

@@ -43,7 +43,7 @@ class ObservedErrors:
         return int(self.labels.size)
 
     def _voting(self, voting: str) -> CertifiedModel:
-        # A shallow copy, because the user's estimator must not change, not even temporarily.
+        # Use a shallow copy, because the estimator of the user must not be modified.
         model = copy(self.model)
         model.voting = voting
         return model
@@ -52,10 +52,10 @@ class ObservedErrors:
         """Mask of the errors of a voting; cached."""
         if voting not in self._wrong:
             fitted = self.model._fitted
-            # A refit, or a threshold, supports a single voting; for the others use the certified rules.
+            # With a refit or a threshold, only one voting is available; use the certified rules for the others.
             not_refitted = fitted.refit is not None and not fitted.certificates[voting].refit
             if not_refitted or (fitted.plan.needs_soft and voting != SOFT):
-                labels = fitted.certified(voting, self.model._validated(self.X))
+                labels = fitted.predict_certified(voting, self.model._validate_input(self.X))
             else:
                 labels = self._voting(voting).predict(self.X)
             check_label_types("model.predict(X_test)", labels, self.labels)
@@ -108,7 +108,7 @@ class ReportView:
     >>> from pacbayes import StochasticSVC
     >>> X, y = [[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)]
     >>> new = [[a + 0.1, b] for a, b in X]
-    >>> view = ReportView.of(StochasticSVC([0.1, 1.0], random_state=0).fit(X, y), test=(new, y))
+    >>> view = ReportView.from_model(StochasticSVC([0.1, 1.0], random_state=0).fit(X, y), test=(new, y))
     >>> view.positions, view.observed.errors, view.observed.baseline_errors
     (array([0.1, 1. ]), {'stochastic': 0, 'majority': 0, 'best': 0}, 24)
     """
@@ -118,11 +118,11 @@ class ReportView:
     observed: ObservedErrors | None = None
     #: Rows and labels of the fit, for their fingerprints.
     data: tuple[Any, NDArray[Any]] | None = None
-    #: Who answers for the model.
+    #: Person or team responsible for the model.
     owner: str | None = None
 
     @classmethod
-    def of(
+    def from_model(
         cls, model: Any, test: Any = None, data: Any = None, *, name: str = "model", owner: str | None = None
     ) -> "ReportView":
         """Validate the arguments of a report."""
@@ -132,16 +132,16 @@ class ReportView:
             raise TypeError(f"{name} must be a StochasticSVC or CertifiedClassifier, got {type(model).__name__}")
         check_is_fitted(model)
         fit_data = None if data is None else _check_data(model, data)
-        observed = None if test is None else ObservedErrors(model, *_pair("test", test))
+        observed = None if test is None else ObservedErrors(model, *_validate_pair("test", test))
         if observed is not None:
             check_new_rows(model, observed.X, "test", "the model")
-            # Predict now, so that an invalid test set raises before anything is written.
+            # Predict now, so that an invalid test set raises an error before anything is written.
             observed.wrong(model._voting())
         return cls(model, observed, fit_data, owner)
 
     @property
     def plan(self) -> Plan:
-        """Everything that was fixed before validation."""
+        """The plan, which was fixed before validation."""
         return self.model._fitted.plan
 
     @property
@@ -171,7 +171,7 @@ class ReportView:
         return "posterior weight" if certificate.rule == POSTERIOR else "weight"
 
     @property
-    def by_probabilities(self) -> bool:
+    def predicts_by_probabilities(self) -> bool:
         """Whether the model predicts by mean probabilities."""
         return self.voting == SOFT
 
@@ -227,18 +227,20 @@ class ReportView:
 
     @cached_property
     def posterior(self) -> Posterior:
-        """The posterior of the model, or else the optimal one at level delta."""
+        """The posterior of the model, or the optimal one at level delta if it has none."""
         posterior = self.model._fitted.posteriors.posterior
-        return self._best(self.plan.distances) if posterior is None else posterior
+        return self._optimal_posterior(self.plan.distances) if posterior is None else posterior
 
     @cached_property
     def posteriors(self) -> list[Posterior]:
         """The optimal posterior of each of the five distances and of those of the model, each at level delta."""
-        # Distances of the model need not be registered.
+        # Distances of the model may be user-defined.
         used = {distance.name: distance for distance in self.plan.distances}
-        return [self._best(used.get(name) or get_distance(name)) for name in dict.fromkeys((*DISTANCES, *used))]
+        return [
+            self._optimal_posterior(used.get(name) or get_distance(name)) for name in dict.fromkeys((*DISTANCES, *used))
+        ]
 
-    def _best(self, distance: Any) -> Posterior:
+    def _optimal_posterior(self, distance: Any) -> Posterior:
         risks, m, plan = self.classifiers.risks, self.classifiers.m, self.plan
         return choose_posterior(risks, m, distance=distance, delta=plan.delta, prior=plan.prior, constant=plan.constant)
 
@@ -247,7 +249,7 @@ def _is_lambda(value: Any) -> bool:
     return isinstance(value, float) and 0.0 < value < math.inf
 
 
-def _pair(name: str, pair: Any) -> tuple[Any, NDArray[Any]]:
+def _validate_pair(name: str, pair: Any) -> tuple[Any, NDArray[Any]]:
     try:
         X, y = pair
     except (TypeError, ValueError):
@@ -263,7 +265,7 @@ def _pair(name: str, pair: Any) -> tuple[Any, NDArray[Any]]:
 
 def _check_data(model: CertifiedModel, data: Any) -> tuple[Any, NDArray[Any]]:
     """Validate the data of the fit: number of rows and classes must match the model."""
-    X, labels = _pair("data", data)
+    X, labels = _validate_pair("data", data)
     expected = model._fitted.plan.split.n_rows
     if labels.size != expected:
         raise ValueError(f"data must be the {expected} rows the model was fitted with, got {labels.size}")
