@@ -101,7 +101,7 @@ def test_rejected_combinations(params, message, digits):
 
 
 def test_groups_are_rejected(digits):
-    with pytest.raises(ValueError, match="rows are not independent"):
+    with pytest.raises(ValueError, match="requires independent rows"):
         CertifiedClassifier("logistic", decision=SETS).fit(*digits, groups=np.arange(700) // 2)
 
 
