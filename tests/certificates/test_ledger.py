@@ -60,8 +60,14 @@ def test_levels_of_the_rule(outcomes, share):
 
 def test_told_counts_divide_the_budget():
     assert Budget(0.05).after(False, 501).left == pytest.approx(0.025 / 501)
-    assert [Statement(at_most=0.1).n_possible_counts(3), Statement(recall=0.5, pos_label=1).values(3)] == [4, 10]
-    assert Statement(at_most=0.1, precision=0.5, pos_label=1).values(10**6) == (10**6 + 1) ** 2 * (10**6 + 2) // 2
+    assert [Statement(at_most=0.1).n_possible_counts(3), Statement(recall=0.5, pos_label=1).n_possible_counts(3)] == [
+        4,
+        10,
+    ]
+    assert (
+        Statement(at_most=0.1, precision=0.5, pos_label=1).n_possible_counts(10**6)
+        == (10**6 + 1) ** 2 * (10**6 + 2) // 2
+    )
 
 
 def test_an_attempt_passes_where_the_exact_bound_does(path):

@@ -93,7 +93,7 @@ def test_validation_file_and_column_are_equivalent(halves, capsys):
         ),
         (["both.csv", "--target", "class", "--validation-column", "kind"], "must contain true and false"),
         (["both.csv", "--target", "class", "--validation-column", "parts"], "did you mean 'part'"),
-        (["both.csv", "--target", "class", "--validation-column", "class"], "nothing else"),
+        (["both.csv", "--target", "class", "--validation-column", "class"], "a column of another option"),
         (["both.csv", "--target", "class", "--validation", "late.csv"], "but has no 'part'"),
         (["--dataset", "wdbc", "--validation", "late.csv"], "require a file"),
         (["--predictions", "both.csv", "--target", "class", "--validation", "late.csv"], "remove --validation"),

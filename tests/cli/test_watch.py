@@ -81,7 +81,7 @@ def test_order_option(kind, model, tmp_path, capsys):
     assert mixed.iloc[values["alarm_row"] - 1]["when"] == frame.iloc[expected.alarm_at - 1]["when"]
     assert "Columns not used" not in result.err
     path = written(tmp_path, mixed.assign(when="soon"))
-    assert "--order must name a column of numbers, or of dates such as 2024-05-31, got 'soon'" in error_of(
+    assert "--order must name a column of numbers or of dates such as 2024-05-31, got 'soon'" in error_of(
         ["watch", model, path, "--target", "kind", "--order", "when"], capsys
     )
 
