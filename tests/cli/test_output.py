@@ -48,7 +48,7 @@ def test_json_has_settings_and_fingerprints(data, capsys):
     assert {"pacbayes", "Python", "numpy", "scipy", "scikit-learn", "numba"} <= set(output["versions"])
     digests = output["data"]["sha256"]
     assert digests["file"] == hashlib.sha256(data.read_bytes()).hexdigest()
-    assert digests["rows"] == fingerprint([(name, list(column)) for name, column in bunch.data.items()])
+    assert digests["rows"] == fingerprint([(name, np.ascontiguousarray(column)) for name, column in bunch.data.items()])
     assert digests["labels"] == fingerprint(bunch.target.to_numpy(dtype="U3"))
     text = data.read_text(encoding="utf-8")
     data.write_text(text.replace("yes", "jes", 1), encoding="utf-8")

@@ -242,7 +242,7 @@ def _data_as_dict(data: Data, choices: Choices) -> dict[str, Any]:
         "sha256": {
             "file": None if data.path is None else hashlib.sha256(data.path.read_bytes()).hexdigest(),
             # By column: the layout of a data frame depends on how it was made.
-            "rows": fingerprint([(name, list(column)) for name, column in data.X.items()]),
+            "rows": fingerprint([(name, np.ascontiguousarray(column)) for name, column in data.X.items()]),
             "labels": fingerprint(data.y),
             "groups": None if data.groups is None else fingerprint(data.groups),
         },
