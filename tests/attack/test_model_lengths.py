@@ -53,7 +53,7 @@ def test_a_bomb_is_rejected_before_it_is_unpacked(name, needs, tmp_path):
 
 def test_max_bytes_is_half_of_the_free_memory_by_default(tmp_path, monkeypatch):
     write_parts(tmp_path / "model", {VALUES: bytes(10**6)})
-    monkeypatch.setattr(memory, "free_bytes", lambda: 10**6)
+    monkeypatch.setattr(memory, "available_memory", lambda: 10**6)
     with pytest.raises(ValueError, match="more than half of the free memory, 500 kB"):
         load(tmp_path / "model")
 

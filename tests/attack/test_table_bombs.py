@@ -193,7 +193,7 @@ def test_empty_lines_are_counted(line_end, tmp_path):
 
 @pytest.mark.parametrize("ending", [".csv.gz", ".parquet"])
 def test_the_command_line_reports_it_in_one_line(ending, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(memory, "free_bytes", lambda: MB)
+    monkeypatch.setattr(memory, "available_memory", lambda: MB)
     path = tmp_path / f"own{ending}"
     frame = pd.DataFrame({"a": np.zeros(200_000), "class": [0, 1] * 100_000})
     frame.to_csv(path, index=False) if ending == ".csv.gz" else frame.to_parquet(path)

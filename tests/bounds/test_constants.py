@@ -103,7 +103,7 @@ def test_bound_on_a_cell(m):
         scan = ch.log_moment(m, np.linspace(center - half, center + half, 41)).max()
         assert math.log(cells(np.array([center]), np.array([half]))[1][0]) >= scan - 1e-12
     first = 1e-3 / m
-    assert math.log(cells.first(first)) >= ch.log_moment(m, np.linspace(0, first, 50)).max() - 1e-12
+    assert math.log(cells.bound_next_to_zero(first)) >= ch.log_moment(m, np.linspace(0, first, 50)).max() - 1e-12
 
 
 def test_paper_constant_of_ch_at_one_is_refused():

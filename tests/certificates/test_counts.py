@@ -80,7 +80,7 @@ def test_a_data_frame_must_be_in_the_order_of_the_classes():
     ("confusion", "options", "error", "message"),
     [
         ([[1, 2, 3], [4, 5, 6]], {}, ValueError, "for each of 2 classes"),
-        ([[1, -2], [3, 4]], {}, ValueError, "none below 0"),
+        ([[1, -2], [3, 4]], {}, ValueError, "nonnegative"),
         ([[2**62, 2**62], [2**62, 2**62]], {}, ValueError, "from 1 to"),
         (np.ma.array([[1, 2], [3, 4]], mask=[[True, False], [False, False]]), {}, ValueError, "masked"),
         ([[5, 1], [1, 5]], {"classes": ["a", "a"]}, ValueError, "unique"),

@@ -161,7 +161,7 @@ def test_groups_count_once_in_order_of_appearance():
     assert "on average" in str(monitor)
     with pytest.raises(ValueError, match="groups are required"):
         monitor.update_errors([1])
-    with pytest.raises(ValueError, match="the certificate is about rows"):
+    with pytest.raises(ValueError, match="the certificate is for rows"):
         Monitor(0.2).update_errors([1], groups=["a"])
     assert monitor.rows == 3
 

@@ -147,7 +147,7 @@ def test_warning_for_a_subject_column(questionnaires, tmp_path, capsys):
     ]
     grouped = run(questionnaires, tmp_path / "data.csv", capsys, "--group", "who")
     assert "looks like" not in grouped.err
-    assert "Column 'who' names 60 groups" in grouped.err
+    assert "Column 'who' has 60 groups" in grouped.err
 
 
 def test_ambiguous_dates_and_numbers_with_signs_are_named(tmp_path, capsys):

@@ -66,7 +66,7 @@ def test_fail_above(path, capsys, share, code):
 @pytest.mark.parametrize(
     ("text", "args", "message"),
     [
-        (TABLE.replace("count", "rows"), [], "lacks 'count'"),
+        (TABLE.replace("count", "rows"), [], "has no 'count'"),
         (TABLE.replace("900", "900.5"), [], "numbers of rows"),
         (TABLE.replace("900", "-900"), [], "numbers of rows"),
         (TABLE + "no,yes,4611686018427387904\n" * 4, [], "a sum of at most"),

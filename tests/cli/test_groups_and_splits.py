@@ -39,7 +39,7 @@ def test_group_option_equals_groups_of_fit(files, capsys):
     assert (output["settings"]["unit"], output["settings"]["n_validation"]) == ("group", 30)
     assert output["certificates"]["stochastic"]["unit"] == "group"
     assert output["data"]["numeric"] == ["a", "b", "c"]
-    assert "Column 'patient' names 60 groups and is not a feature." in stderr
+    assert "Column 'patient' has 60 groups and is not used as a feature." in stderr
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_validation_file_and_column_are_equivalent(halves, capsys):
     assert by_file["certificates"] == by_column["certificates"]
     assert by_file["settings"]["n_validation"] == 50
     assert "50 validation rows, from" in first.err
-    assert "column 'part' says" in second.err
+    assert "column 'part'" in second.err
     assert "The rows were split by the user" in by_file["certificates"]["soft"]["assumptions"][0]
 
 

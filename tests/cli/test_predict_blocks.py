@@ -40,7 +40,7 @@ def test_missing_columns_are_reported_before_values_of_another_format(tmp_path, 
     options = ["--lambdas", "0.1,1", "--save", tmp_path / "m.pacbayes"]
     assert in_process(["certify", tmp_path / "semicolons.csv", *options], capsys).code == 0
     error = error_of(["predict", tmp_path / "m.pacbayes", tmp_path / "commas.csv"], capsys)
-    assert "lacks the columns 'b', which the model was trained with" in error
+    assert "does not have the columns 'b', with which the model was trained" in error
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])

@@ -89,10 +89,10 @@ def test_options_have_the_same_names():
 
 
 def test_only_auto_depends_on_the_size():
-    from pacbayes.cli.model import candidates_of
+    from pacbayes.cli.model import make_candidates
 
     def candidates(text):
-        return candidates_of(SimpleNamespace(candidates=text, lambdas=None, kernel=None, scale=None), None)
+        return make_candidates(SimpleNamespace(candidates=text, lambdas=None, kernel=None, scale=None), None)
 
     assert candidates("auto") == "auto"
     assert candidates(",".join(PORTFOLIO)) == list(PORTFOLIO)

@@ -94,7 +94,7 @@ def test_bounds_hold(world, distance, share, draws):
         ({"cost": COST, "recall": 0.9}, "cannot be combined with other parameters"),
         ({"cost": COST, "prefer": "f1"}, "cannot be combined with other parameters"),
         ({"cost": [[0, 1], [1, 0]]}, "cost must be Cost"),
-        ({"cost": Cost(1.0 - np.eye(3), "abc")}, "for two classes"),
+        ({"cost": Cost(1.0 - np.eye(3), "abc")}, "requires two classes"),
     ],
 )
 def test_rejected_parameters(params, message):

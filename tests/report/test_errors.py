@@ -78,7 +78,7 @@ def test_with_abstention(moved):
 def test_with_a_refit_it_is_that_of_the_certified_classifier():
     clf = model("refit")
     new, labels = validation(clf, *two_classes())
-    assert np.array_equal(shown(clf)[1], confusion_matrix(labels, clf._fitted.certified("soft", new)))
+    assert np.array_equal(shown(clf)[1], confusion_matrix(labels, clf._fitted.predict_certified("soft", new)))
 
 
 def test_missed_rare_class_is_named():

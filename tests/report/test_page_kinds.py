@@ -161,7 +161,7 @@ def test_thresholds(name):
     reached, page = model(name).certificate_.decision, Page(page_of(name))
     head, cells = page.table("table-threshold")
     assert head == ["threshold", "recall", "precision", "false positive rate"]
-    at = next(row for row in cells if row[0] == reached.shown)
+    at = next(row for row in cells if row[0] == reached.formatted_threshold)
     assert at[1:] == [f"{100 * share:.1f} %" for share in (reached.recall, reached.precision, reached.fpr)]
     assert ("threshold in use" in page.texts("threshold")) == reached.passed == (name == "threshold")
 

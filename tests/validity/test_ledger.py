@@ -135,7 +135,7 @@ def false_passes(strategy, m, runs, ledger, seed=0):
         levels = np.array([one.level for one in budgets]) if ledger else np.full(runs, DELTA)
         passed = proved(side, k, n, share, levels)
         failed |= passed & is_false
-        values = Statement(at_most=0.5).values(m) if play.told and play.asks else 1
+        values = Statement(at_most=0.5).n_possible_counts(m) if play.told and play.asks else 1
         budgets = [one.after(bool(p), values) for one, p in zip(budgets, passed, strict=True)]
         play.learn(passed, k)
     return int(failed.sum())

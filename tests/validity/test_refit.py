@@ -101,7 +101,7 @@ def test_the_bound_as_a_share_of_covered_predictions_is_caught(monkeypatch):
     for seed in range(fits):
         with monkeypatch.context() as patch:
             clf = fitted(seed)
-            certified = clf._fitted.certified("soft", POINTS)
+            certified = clf._fitted.predict_certified("soft", POINTS)
             wrong = certified != CLEAN[2]
             y_pred = np.where(wrong, certified, 1 - certified)
             patch.setattr(Refit, "predict", lambda self, X, y_pred=y_pred: (y_pred >= 0, y_pred, np.eye(2)[y_pred]))

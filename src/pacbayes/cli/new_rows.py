@@ -170,7 +170,7 @@ class FeatureReader:
             if missing is None:
                 place = int((values == text).argmax())
                 raise ValueError(
-                    f"strings that are known to be missing values or not, got {text!r} in example "
+                    f"strings that are known to be missing values or not, got {text!r} in row "
                     f"{self.done + place + 1}: the model was not fitted with a CSV or TSV file; give "
                     f"{format_option('missing', text)} if it means that the value is missing, or "
                     f"{format_option('not_missing', text)} if it is a text"
