@@ -32,7 +32,7 @@ def cells(page: str) -> list[tuple[str, str]]:
             rows.append(("code", "".join(example.source for example in examples).rstrip()))
         elif language:
             rows.append(
-                ("code", "\n".join(re.findall(r"^\$ (.*)$", source, re.MULTILINE)).replace("pacbayes", "!pacbayes", 1))
+                ("code", "\n".join("!" + command for command in re.findall(r"^\$ (.*)$", source, re.MULTILINE)))
             )
     return rows
 
