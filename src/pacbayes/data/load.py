@@ -69,8 +69,10 @@ def load_dataset(
     --------
     StochasticSVC : Train and certify support vector machines.
 
-    Notes ----- ``bupa-leaky`` is the paper's version of ``bupa``, with the column that defines the class among the
-    features. ``mushroom`` has 5644 rows, the paper's version ``mushroom-paper`` 5643: the first row is missing,
+    Notes
+    -----
+    ``bupa-leaky`` is the paper's version of ``bupa``, with the column that defines the class among the features.
+    ``mushroom`` has 5644 rows, the paper's version ``mushroom-paper`` 5643: the first row is missing,
     probably because it was read as column names.  Both have the paper's 116 one-hot columns; 18 of them are zero in
     every row.
 
