@@ -32,22 +32,34 @@ def load_dataset(
 ) -> Bunch:
     """Load one of the paper's data sets by name, or a CSV, TSV or Parquet file.
 
-        Parameters ---------- name : str or path A name in `pacbayes.data.DATASETS`, or the path of a file that ends in
-        ``.csv`` or ``.tsv`` (also with ``.gz``, ``.bz2``, ``.xz``, ``.zip``) or ``.parquet`` (needs the extra
-        ``pacbayes[parquet]``).  Text files start with a line of column names.  A `MemoryError` is raised if reading a
-        file would take more than half of the free memory.  Pass a `pathlib.Path` if the path of a file is also the name
-        of a data set. target : str, optional For a file: the column with the classes, by default the last one.  All
-        others are features: finite numbers, or with `as_frame` also dates, categories and text, and missing values.
-        drop : sequence of str For a file: columns to leave out.  Unnamed columns are called ``"Unnamed: 0"`` and so on,
-        by position. keep : sequence of str For a file: columns to accept as measurements although they look like row
-        numbers or identifiers.  Otherwise, these are rejected: distinct integers that are monotone, that are too many
-        for their range, or whose name suggests an identifier; identifiers of subjects with several rows; and unnamed
-        columns (see `pacbayes.data.leakage`). sep : str, optional For a CSV or TSV file: the field separator; by
-        default, it is detected. encoding : str, optional For a CSV or TSV file: by default UTF-8, UTF-16 or Latin-1
-        (Windows-1252), detected from the first megabyte. skip_unlabelled : bool For a file: leave out rows without a
-        class.  The certificate then holds for examples that have a class. decimal, thousands : str, optional For a
-        file: the decimal sign, a point or a comma, and the thousands separator, as in ``3,682.50``; by default, they
-        are detected from the first megabyte. as_frame : bool Return pandas objects.
+    Parameters
+    ----------
+    name : str or path
+        A name in `pacbayes.data.DATASETS`, or the path of a file that ends in ``.csv`` or ``.tsv`` (also with
+        ``.gz``, ``.bz2``, ``.xz``, ``.zip``) or ``.parquet`` (needs the extra ``pacbayes[parquet]``).  Text files
+        start with a line of column names.  A `MemoryError` is raised if reading a file would take more than half of
+        the free memory.  Pass a `pathlib.Path` if the path of a file is also the name of a data set.
+    target : str, optional
+        For a file: the column with the classes, by default the last one.  All others are features: finite numbers, or
+        with `as_frame` also dates, categories and text, and missing values.
+    drop : sequence of str
+        For a file: columns to leave out.  Unnamed columns are called ``"Unnamed: 0"`` and so on, by position.
+    keep : sequence of str
+        For a file: columns to accept as measurements although they look like row numbers or identifiers.  Otherwise,
+        these are rejected: distinct integers that are monotone, that are too many for their range, or whose name
+        suggests an identifier; identifiers of subjects with several rows; and unnamed columns (see
+        `pacbayes.data.leakage`).
+    sep : str, optional
+        For a CSV or TSV file: the field separator; by default, it is detected.
+    encoding : str, optional
+        For a CSV or TSV file: by default UTF-8, UTF-16 or Latin-1 (Windows-1252), detected from the first megabyte.
+    skip_unlabelled : bool
+        For a file: leave out rows without a class.  The certificate then holds for examples that have a class.
+    decimal, thousands : str, optional
+        For a file: the decimal sign, a point or a comma, and the thousands separator, as in ``3,682.50``; by default,
+        they are detected from the first megabyte.
+    as_frame : bool
+        Return pandas objects.
 
     Returns
     -------
