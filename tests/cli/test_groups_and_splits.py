@@ -79,7 +79,7 @@ def test_validation_file_and_column_are_equivalent(halves, capsys):
     assert by_file["certificates"] == by_column["certificates"]
     assert by_file["settings"]["n_validation"] == 50
     assert "50 validation rows, from" in first.err
-    assert "column 'part'" in second.err
+    assert "50 validation rows, from column 'part'; the others are for training." in second.err
     assert "The rows were split by the user" in by_file["certificates"]["soft"]["assumptions"][0]
 
 

@@ -138,7 +138,7 @@ class Fitted:
         return np.asarray(self._predict_refitted(self.refit, X, certified) == certified)
 
     def _predict_refitted(self, refit: Refit, X: Any, certified: Labels) -> Labels:
-        """Labels of the refitted vote where its margin is large enough, of the certified rule elsewhere."""
+        """Predict with the refitted vote where its margin is large enough, and with the certified rule otherwise."""
         clear, refit_labels, _ = refit.predict(X)
         # Use the longer of the two string dtypes.
         labels = certified.astype(np.result_type(certified, refit_labels))
